@@ -229,3 +229,42 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
     assert stored.predict(table.probabilities).tolist() == raw
     assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
     dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("needs a verdict")
+
+
+def test_handing_on_is_told_and_saved(dnip, folder):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1], 400)
+    ProbabilityTable(p, (rng.random(400) < p[:, 1]).astype(int)).write("t.csv")
+    run = dnip("fit", "t.csv", "--hand-on", "0.25", "--helper-accuracy", "none", "--json")
+    told = run.json["hand_on"]
+    assert Coefficients.load("coefficients.json").hand_on.to_dict().items() <= told.items()
+    assert (told["share"], told["helper_accuracy"]) == (0.25, None)
+    front = {point["asked"]: point for point in told["front"]}
+    assert 0.25 in front
+    text = dnip("fit", "t.csv", "--hand-on", "0.25", "--helper-accuracy", "none").out
+    assert "Expected on other rows, 25% of them handed on; of those that remain:" in text
+    for name, way in (("one threshold", "one_threshold"), ("one per class", "per_class")):
+        expected = front[0.25][way]
+        line = next(line for line in text.splitlines() if line.startswith(name))
+        shown = line.removeprefix(name).split()
+        metrics = ("share", "accuracy", "cobias", "worst_class_accuracy")
+        assert shown[:3] + shown[-1:] == [f"{expected[metric]:.3f}" for metric in metrics]
+    assert dnip("fit", "t.csv", "--no-evidence", "--json").json["hand_on"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--hand-on", "0"], "hand_on must be a share of rows between 0 and 1, and neither; got 0"),
+        (["--hand-on", "1"], "between 0 and 1, and neither; got 1.0"),
+        (["--hand-on", "nan"], "hand_on must be a finite number"),
+        (["--hand-on", "0.3", "--helper-accuracy", "90%"], "is '90%'; it is a rate or none"),
+        (["--hand-on", "0.3", "--helper-accuracy", "90"], "at most 1; got 90.0"),
+        (["--helper-accuracy", "0.9"], "beside --hand-on SHARE"),
+    ],
+)
+def test_handing_on_that_cannot_be_is_refused(dnip, opt, unchanged, options, told):
+    with unchanged():
+        run = dnip("fit", opt, *options)
+        assert run.status == 1
+        assert told in run.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
-from dnip.base.typing import Floats, Integers, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.hand_on import hand_on
 from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
@@ -26,9 +27,9 @@ from dnip.fitting.sampled import (
     read_sample,
     sample_of,
 )
-from dnip.fitting.settings import FitKeywords, FitSettings
+from dnip.fitting.settings import FitKeywords, FitSettings, beta_of
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
+from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
 from dnip.priors import (
@@ -93,6 +94,11 @@ def fit(
             The class mix to fit for, by class name or in class order. A labelled row counts by
             the target share of its class over the observed one. ``"estimate"`` takes the mix
             of the rows without a label.
+        hand_on : float, optional
+            The share of rows to hand on to a person or a larger model, above 0 and below 1. Learns
+            one threshold per predicted class; see :class:`dnip.method.hand_on.HandOn`.
+        helper_accuracy : float or None, default=0.9
+            How often that helper is right in every class; None: serve the rows that remain best.
 
     Returns
     -------
@@ -221,6 +227,7 @@ def fit_sample(
     if mix is not None:
         target = _find_target(mix, table.classes, calibration, support, rows)
     shares = None if target is None else target.shares
+    usual = shares if weight is None or shares is not None else support / support.sum()
     if settings.robust == "off":
         rows = rows[:0]
 
@@ -236,7 +243,6 @@ def fit_sample(
     needed = wanted or (is_quick and most is not None)
     if needed and found.solution.status is not Status.INTERRUPTED:
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
-        usual = shares if weight is None or shares is not None else support / support.sum()
         judged = _judge(
             found,
             _refit(labelled, weight, found, again, rows, usual),
@@ -269,7 +275,9 @@ def fit_sample(
         (*notes, *judged.notes),
     )
     used = unlabelled if decision is not None or is_estimate(mix) else None
-    return recorded(fitted, provenance, like, settings.robust, used)
+    fitted = recorded(fitted, provenance, like, settings.robust, used)
+    moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
+    return hand_on(fitted, settings, moved, usual, judged.left_out)
 
 
 class _Judged(NamedTuple):
@@ -279,6 +287,7 @@ class _Judged(NamedTuple):
     evidence: FitEvidence | None = None
     free: tuple[float, FitEvidence] | None = None
     notes: tuple[str, ...] = ()
+    left_out: Iterable[tuple[Booleans, Floats]] = ()
 
 
 def _judge(
@@ -290,10 +299,12 @@ def _judge(
     """Judge a fit; one that may lose too much accuracy on other rows goes only part of the way."""
     if most is None:
         judged = refits.judge()
-        return _Judged(found, judged, None if found.decision is None else refits.free(judged))
+        free = None if found.decision is None else refits.free(judged)
+        return _Judged(found, judged, free, left_out=refits.left_out())
     part = refits.longest_part(most)
     shortened = found if part == 1 else shorten(part)
-    return _Judged(shortened, refits.judge(part), None, (note_on_limit(most, part),))
+    note = note_on_limit(most, part)
+    return _Judged(shortened, refits.judge(part), None, (note,), refits.left_out(part))
 
 
 def _refit(
@@ -324,13 +335,12 @@ def _refit(
         except InfeasibleError:  # such labels would have left the raw argmax
             return np.ones(p.shape[1])
 
-    objective = settings.objective
     return Refits(
         p,
         y,
         refit,
         classes=classes,
-        beta=objective.beta if isinstance(objective, Objective) else Objective().beta,
+        beta=beta_of(settings.objective),
         target=target,
         captured_mass=labelled.captured_mass,
         seed=settings.seed,

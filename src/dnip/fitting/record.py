@@ -14,6 +14,7 @@ from dnip.base.escaping import html, valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
 from dnip.fitting.evidence import NEEDED, FitEvidence
+from dnip.fitting.hand_on import Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
@@ -180,6 +181,9 @@ class Fit:
         and what is to be had under it.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
+    handing_on : tuple of Point
+        Where rows are handed on: what other rows are expected to show, for the share that was asked
+        for and for others. Empty without evidence.
     """
 
     coefficients: Coefficients
@@ -190,6 +194,7 @@ class Fit:
     evidence: FitEvidence | None = None
     free: tuple[float, FitEvidence] | None = None
     notes: tuple[str, ...] = ()
+    handing_on: tuple[Point, ...] = ()
 
     def __repr__(self) -> str:
         """Name what the fit came to."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from dnip.base.errors import unwarned
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.fitting.evidence import NEEDED, FitEvidence
 from dnip.method.prediction import decide
 from dnip.metrics.confusion import count_pairs
@@ -83,6 +83,11 @@ class Refits:
         with unwarned():
             self._multipliers = [refit(np.flatnonzero(~rows)) for rows in self._left_out]
 
+    def left_out(self, part: float = 1.0) -> Iterator[tuple[Booleans, Floats]]:
+        """Yield for each refit which rows it has not seen, and what it multiplies by."""
+        for rows, multipliers in zip(self._left_out, self._multipliers, strict=True):
+            yield rows, multipliers**part
+
     def judge(self, part: float = 1.0) -> FitEvidence:
         """Return what refits say of other rows, if weights go a part of the way from equal ones."""
         n = len(self._classes)
@@ -133,8 +138,8 @@ class Refits:
     def _evaluate(self, part: float) -> Evaluation:
         n, labels = len(self._classes), self._labels
         fitted = self._raw.copy()
-        for rows, multipliers in zip(self._left_out, self._multipliers, strict=True):
-            fitted[rows] = decide(self._p[rows], multipliers**part)
+        for rows, multipliers in self.left_out(part):
+            fitted[rows] = decide(self._p[rows], multipliers)
         rights = 2 * (self._raw == labels) + (fitted == labels)
         return Evaluation(
             self._classes,

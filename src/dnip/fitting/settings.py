@@ -7,6 +7,7 @@ from typing import NamedTuple, Unpack, get_args
 
 from dnip.base.option import Switch
 from dnip.base.validation import check_choice
+from dnip.method.hand_on import HandOn
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors import PriorLike
@@ -21,6 +22,8 @@ class FitKeywords(SearchKeywords, total=False):
 
     robust: str
     target_prior: PriorLike | None
+    hand_on: float | None
+    helper_accuracy: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,10 @@ class FitSettings(SearchSettings):
         Whether to find weights that hold on other rows, or the plain optimum on the labelled ones.
     target_prior : mapping, sequence, "uniform" or "estimate", optional
         The class mix to fit for. It is checked when the classes are known.
+    hand_on : float, optional
+        The share of rows to hand on to a person or a larger model, above 0 and below 1.
+    helper_accuracy : float or None, default=0.9
+        How often that helper is right in every class; None: serve the rows that remain best.
     **search
         The other settings of the search.
 
@@ -53,6 +60,8 @@ class FitSettings(SearchSettings):
 
     robust: str
     target_prior: PriorLike | None
+    hand_on: float | None
+    helper_accuracy: float | None
 
     def __init__(
         self,
@@ -60,11 +69,21 @@ class FitSettings(SearchSettings):
         *,
         robust: str = "auto",
         target_prior: PriorLike | None = None,
+        hand_on: float | None = None,
+        helper_accuracy: float | None = 0.9,
         **search: Unpack[SearchKeywords],
     ) -> None:
         super().__init__(objective, **search)
         object.__setattr__(self, "robust", check_choice("robust", robust, ROBUST))
         object.__setattr__(self, "target_prior", target_prior)
+        if hand_on is not None:
+            HandOn((), hand_on, helper_accuracy)  # refuses what is out of range
+        vars(self).update(hand_on=hand_on, helper_accuracy=helper_accuracy)
+
+
+def beta_of(objective: ObjectiveLike) -> float:
+    """Return the weight of COBias by which a fit is judged: the default, if it has none itself."""
+    return objective.beta if isinstance(objective, Objective) else Objective().beta
 
 
 class Preset(NamedTuple):

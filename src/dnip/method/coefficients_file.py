@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dnip.base.validation import check_scale
 from dnip.method.hand_on import HandOn
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors import Calibration
+
+if TYPE_CHECKING:
+    from dnip.method.coefficients import Coefficients
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.
@@ -34,14 +37,6 @@ _PURPOSE = "moved to another class mix"
 REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 
 _JSON_KINDS = {list: "array", dict: "object"}
-
-
-class _Weighted(Protocol):
-    @property
-    def weights(self) -> Floats: ...
-
-
-Made = TypeVar("Made", bound=_Weighted)
 
 
 def to_text(content: dict[str, Any]) -> str:
@@ -88,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def from_text(text: str, source: str, make: Callable[..., Made]) -> Made:
+def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coefficients:
     """Read JSON text.
 
     Parameters
@@ -121,7 +116,7 @@ def from_text(text: str, source: str, make: Callable[..., Made]) -> Made:
     continuous = spacing is Spacing.CONTINUOUS
     try:
         size = 0 if continuous else check_scale(content["scale"])
-        hand_on = HandOn.from_dict(content["hand_on"]) if version == HAND_ON_VERSION else None
+        hand_on = HandOn(**content["hand_on"]) if version == HAND_ON_VERSION else None
         made = make(
             classes=content["classes"],
             weight_indices=[] if continuous else content["weight_indices"],
@@ -162,6 +157,7 @@ def _check_content(content: dict[str, Any], source: str, version: int) -> Spacin
         ("weights" if spacing == Spacing.CONTINUOUS else "weight_indices", list),
         ("objective", dict),
         ("fit", dict),
+        ("hand_on", dict),
     ):
         if not isinstance(content.get(key, kind()), kind):
             raise CoefficientsFormatError(

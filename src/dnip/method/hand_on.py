@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, shown
-from dnip.base.validation import check_level, check_number
+from dnip.base.validation import check_number
 from dnip.method.prediction import decide
 from dnip.metrics import HEADLINE, METRICS
 
@@ -31,7 +31,7 @@ class HandOn:
         t, one for each predicted class, 0..1.
     share : float
         The share of rows that they were learned to hand on, above 0 and below 1.
-    helper_accuracy : float or None
+    helper_accuracy : float, optional
         How often the helper was taken to be right, 0..1; None where the rows that remain were to
         be served best.
 
@@ -54,17 +54,22 @@ class HandOn:
     def __init__(
         self, thresholds: ArrayLike, share: float, helper_accuracy: float | None = None
     ) -> None:
+        if not 0 < check_number("hand_on", share) < 1:
+            raise InvalidInputError(
+                f"hand_on must be a share of rows between 0 and 1, and neither; got {share!r}",
+                hint="Give 0.3 to hand on 30 % of the rows, or leave it out to hand on none",
+            )
+        if helper_accuracy is not None:
+            helper_accuracy = check_number(
+                "helper_accuracy", helper_accuracy, at_least=0, at_most=1
+            )
         t = np.asarray(thresholds)
         if t.ndim != 1 or t.dtype.kind not in "iuf" or not ((t >= 0) & (t <= 1)).all():
-            raise InvalidInputError(
-                f"thresholds of handing on must be one number from 0 to 1 for each class; got "
-                f"{shown(thresholds)}"
-            )
+            told = "thresholds of handing on must be one number from 0 to 1 for each class"
+            raise InvalidInputError(f"{told}; got {shown(thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
-        object.__setattr__(self, "thresholds", t)
-        object.__setattr__(self, "share", check_share(share))
-        object.__setattr__(self, "helper_accuracy", check_helper(helper_accuracy))
+        vars(self).update(thresholds=t, share=float(share), helper_accuracy=helper_accuracy)
 
     def handed_on(
         self, corrected: Probabilities, decided: NDArray[np.integer] | None = None
@@ -82,70 +87,15 @@ class HandOn:
         return np.asarray(corrected[np.arange(len(c)), c] < self.thresholds[c])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a coefficients file holds it."""
-        return {
-            "share": self.share,
-            "helper_accuracy": self.helper_accuracy,
-            "thresholds": self.thresholds.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, content: object) -> Self:
-        """Return what `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            For anything else.
-        """
-        if not isinstance(content, dict) or content.keys() != {
-            "share",
-            "helper_accuracy",
-            "thresholds",
-        }:
-            raise InvalidInputError(
-                f'"hand_on" is {shown(content)}, not an object with share, helper_accuracy and '
-                "thresholds"
-            )
-        return cls(**content)
-
-
-def check_share(share: float) -> float:
-    """Return the share of rows to hand on: between 0 and 1, and neither.
-
-    Examples
-    --------
-    >>> check_share(0.3)
-    0.3
-    """
-    try:
-        return check_level("hand_on", share)
-    except InvalidInputError as error:
-        raise InvalidInputError(
-            f"hand_on must be a share of rows between 0 and 1, and neither; got {share!r}",
-            hint="Give 0.3 to hand on 30 % of the rows, or leave it out to hand on none",
-        ) from error
-
-
-def check_helper(accuracy: float | None) -> float | None:
-    """Return the accuracy of a helper, 0..1, or None.
-
-    Examples
-    --------
-    >>> check_helper(0.9), check_helper(None)
-    (0.9, None)
-    """
-    if accuracy is None:
-        return None
-    return check_number("helper_accuracy", accuracy, at_least=0, at_most=1)
+        """Return it as a coefficients file holds it: the arguments that make it."""
+        return {**vars(self), "thresholds": self.thresholds.tolist()}
 
 
 def check_hand_on(hand_on: HandOn | None, n_classes: int) -> HandOn | None:
     """Return thresholds, if there are any: one for each class."""
     if hand_on is not None and len(hand_on.thresholds) != n_classes:
         raise InvalidInputError(
-            f"{len(hand_on.thresholds)} thresholds of handing on, but {n_classes} classes",
-            hint="Give one threshold for each class",
+            f"{len(hand_on.thresholds)} thresholds of handing on, but {n_classes} classes"
         )
     return hand_on
 

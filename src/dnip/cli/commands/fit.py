@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dnip.solvers import Solver
 
 _CONSTRAINTS = "Constraints, kept on the labelled rows of TABLE"
+_HANDING_ON = "Handing on"
 # Settings of a solver, and the solver that has them.
 _OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
 
@@ -129,6 +130,18 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         options.SEARCH,
     )
     target_prior: options.TargetPrior = None
+    hand_on: float | None = option(
+        "The share of rows to hand on to a person or a larger model, such as 0.3. One threshold "
+        "per predicted class is learned beside the weights, for the sake of the whole system.",
+        _HANDING_ON,
+        "SHARE",
+    )
+    helper_accuracy: str | None = option(
+        "How often that person or model is right, in every class; none: serve the rows that "
+        "remain best.  [default: 0.9]",
+        _HANDING_ON,
+        "RATE|none",
+    )
 
     def settings(self) -> FitSettings:
         """Return the settings, checked."""
@@ -153,7 +166,21 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             time_limit=self.time_limit,
             target_prior=self.target_prior,
             constraints=self.constraints(),
+            hand_on=self.hand_on,
+            helper_accuracy=self._helper_accuracy(),
         )
+
+    def _helper_accuracy(self) -> float | None:
+        from dnip.base.errors import InvalidInputError
+        from dnip.base.validation import is_number
+
+        text = self.helper_accuracy or "0.9"
+        unused = self.helper_accuracy is not None and self.hand_on is None
+        if unused or not (text == "none" or is_number(text)):
+            raise InvalidInputError(
+                f"--helper-accuracy is {text!r}; it is a rate or none, beside --hand-on SHARE"
+            )
+        return None if text == "none" else float(text)
 
     def _solver(self, preset: str | Solver) -> Solver:
         from dnip.base.errors import InvalidInputError

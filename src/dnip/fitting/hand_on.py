@@ -1,0 +1,319 @@
+"""Thresholds of handing on: learned on labelled rows, judged on rows that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from dnip.base.errors import listed, unwarned
+from dnip.base.typing import Booleans, Floats, Labels
+from dnip.fitting.settings import FitSettings, beta_of
+from dnip.method.hand_on import HandOn
+from dnip.method.prediction import decide, reweight
+from dnip.method.problem import Problem
+from dnip.metrics.cobias import cobias_of
+from dnip.metrics.expected import Expectation
+from dnip.priors import weigh_rows
+
+if TYPE_CHECKING:
+    from dnip.fitting.record import Fit
+
+#: Shares that are judged beside the one that is asked for.
+FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+# Rows predicted as a class at which its threshold is halfway between its own and that of all.
+_HALFWAY = 100.0
+# The first chunk that classes exchange, of the rows handed on, and the last, of all rows.
+_FIRST, _LAST = 1 / 2, 1 / 500
+# Pairs of classes, drawn at random, of which the best one makes an exchange.
+_PAIRS = 1_000
+# A share that is so far from the one asked for is worth a word.
+_FAR = 0.05
+# No rows at all, to divide by.
+_NOTHING = 1e-9
+
+
+class Decided(NamedTuple):
+    """Decisions on labelled rows, and their corrected probabilities."""
+
+    chosen: Labels  # (M,)
+    sureness: Floats  # (M,)
+    weight: Floats  # (M,) how much each row counts
+    labels: Labels  # (M,)
+
+    @classmethod
+    def by(cls, multipliers: Floats, problem: Problem, weight: Floats) -> Self:
+        """Decide the rows of a problem; their weight, shape (M,), may be another one."""
+        p = problem.probabilities
+        chosen = decide(p, multipliers).astype(np.int64)
+        sureness = reweight(p, multipliers)[np.arange(len(p)), chosen]
+        return cls(chosen, sureness, weight, problem.labels)
+
+    def of(self, rows: Booleans) -> Self:
+        """Return some of the rows."""
+        return self._replace(**{name: each[rows] for name, each in self._asdict().items()})
+
+    def below(self, thresholds: Floats) -> Booleans:
+        """Return which rows thresholds of shape (N,) hand on."""
+        return np.asarray(self.sureness < thresholds[self.chosen])
+
+
+class Helper(NamedTuple):
+    """Who gets the rows, and what for."""
+
+    accuracy: float | None  # how often it is right; None: rows handed on do not count
+    beta: float  # β, the weight of COBias
+
+    def served(self, sizes: Floats, hits: Floats, state: Floats) -> tuple[Floats, Floats]:
+        """Return how many rows of each class the system gets right, and of how many.
+
+        Parameters
+        ----------
+        sizes, hits : ndarray of shape (N,)
+            Rows of each class, and those that are predicted right.
+        state : ndarray of shape (..., 2, N)
+            Rows of each class that are handed on, and those of them that were right.
+
+        Examples
+        --------
+        >>> sizes, hits, state = np.array([10.0]), np.array([8.0]), np.array([[4.0], [2.0]])
+        >>> Helper(0.5, 2.7).served(sizes, hits, state)
+        (array([8.]), array([10.]))
+        >>> Helper(None, 2.7).served(sizes, hits, state)
+        (array([6.]), array([6.]))
+        """
+        handed, lost = np.moveaxis(state, -2, 0)
+        if self.accuracy is None:
+            return hits - lost, np.maximum(sizes - handed, _NOTHING)
+        return hits - lost + self.accuracy * handed, sizes + 0 * handed
+
+    def value(self, sizes: Floats, hits: Floats, state: Floats) -> Floats:
+        """Return error + β·COBias; a class of which nothing remains has nothing right."""
+        right, rows = self.served(*(each[..., sizes > 0] for each in (sizes, hits, state)))
+        error = 1 - right.sum(axis=-1) / rows.sum(axis=-1)
+        return np.asarray(error + self.beta * cobias_of(right / rows))
+
+
+class Served(NamedTuple):
+    """What rows with a helper are expected to show, judged by rows that were left out."""
+
+    share: float  # of the rows that are handed on
+    accuracy: float  # of the system, or of the rows that remain
+    gaps: Expectation
+
+    def to_dict(self, level: float) -> dict[str, Any]:
+        """Return every metric, with intervals of a level between 0 and 1."""
+        gaps, intervals = self.gaps.to_dict(), self.gaps.intervals(level)
+        del gaps["cobias_single"], intervals["cobias_single"]
+        told = {"share": self.share, "accuracy": self.accuracy}
+        return {**told, **gaps, "intervals": intervals}
+
+
+class Point(NamedTuple):
+    """A share of rows to hand on, and what comes of it."""
+
+    asked: float
+    one: Served  # with one threshold for all rows
+    each: Served  # with one for each predicted class
+
+
+def judge(
+    folds: Sequence[tuple[Booleans, Decided]],
+    shares: Sequence[float],
+    helper: Helper,
+    target: Floats,
+    followed: float,
+) -> tuple[Point, ...]:
+    """Learn thresholds on all folds but one, count what they do on that one, and add up.
+
+    Parameters
+    ----------
+    folds : sequence of tuple
+        Which rows a refit has not seen, and what it decides on all.
+    shares : sequence of float
+        To hand on; 0 is allowed.
+    helper : Helper
+    target : ndarray of shape (N,)
+        The class mix where the coefficients will be used, or any multiple.
+    followed : float
+        κ of the weights; see :func:`dnip.metrics.expected.followed_chance`.
+    """
+    n_classes = len(target)
+
+    def served(*counts: Floats) -> Served:
+        present = counts[0] > 0
+        sizes, hits, *state = (each[present] for each in counts)
+        right, rows = helper.served(sizes, hits, np.stack(state))
+        part = target[present] / target[present].sum() / sizes
+        # which other class is predicted changes nothing here
+        confusion = np.diag(right) + np.roll(np.diag(rows - right), 1, axis=1)
+        gaps = Expectation(confusion, followed)
+        return Served(float(part @ state[0]), float(part @ right / (part @ rows)), gaps)
+
+    points = []
+    for share in shares:
+        counts = np.zeros((2, 4, n_classes))
+        for left_out, rows in folds:
+            found = np.zeros((2, n_classes))
+            if share > 0:
+                found[:] = learn(rows.of(~left_out), n_classes, share, helper)
+            there = rows.of(left_out)
+            for way, thresholds in enumerate(found):
+                right, below = there.chosen == there.labels, there.below(thresholds)
+                counts[way] += [
+                    np.bincount(there.labels, some, n_classes)
+                    for some in (right | True, right, below, right & below)
+                ]
+        points.append(Point(share, *(served(*each) for each in counts)))
+    return tuple(points)
+
+
+def learn(rows: Decided, n_classes: int, share: float, helper: Helper) -> tuple[Floats, Floats]:
+    """Learn one threshold for all rows, and one for each predicted class.
+
+    The best thresholds of labelled rows over-fit. So each goes n/(n + 100) of the way there from
+    the one for all, where n rows are predicted as its class. Then all move together until the share
+    is the one asked for, as nearly as ties let it.
+
+    Parameters
+    ----------
+    rows : Decided
+    n_classes : int
+    share : float
+        Of the rows to hand on.
+    helper : Helper
+
+    Returns
+    -------
+    one, each : ndarray of shape (N,)
+        0 for a class that is never predicted.
+
+    Examples
+    --------
+    >>> sure, chosen = np.tile(np.arange(1, 101) / 101, 2), np.repeat([0, 1], 100)
+    >>> labels = np.where(sure < 0.2, 1, chosen)
+    >>> one, each = learn(Decided(chosen, sure, np.ones(200), labels), 2, 0.1, Helper(1.0, 2.7))
+    >>> one.round(2), each.round(2)
+    (array([0.1, 0.1]), array([0.15, 0.05]))
+    """
+    predicted = np.bincount(rows.chosen, minlength=n_classes)
+    way = exchange(rows, n_classes, share, helper) - _cut(rows.sureness, rows.weight, share)
+    found = []
+    for trust in (0 * way, predicted / (predicted + _HALFWAY)):
+        offsets = trust * way
+        cut = _cut(rows.sureness - offsets[rows.chosen], rows.weight, share)
+        found.append(np.where(predicted > 0, (offsets + cut).clip(0, 1), 0.0))
+    return found[0], found[1]
+
+
+def _cut(scores: Floats, weight: Floats, share: float) -> float:
+    """Return the score that about this share of rows is below, midway between two scores."""
+    values, which = np.unique(scores, return_inverse=True)
+    below = np.append(0.0, np.cumsum(np.bincount(which, weight)))
+    at = int(np.argmin(np.abs(below - share * below[-1])))
+    values = np.concatenate([values[:1], values, np.nextafter(values[-1:], 2)])
+    middle = values[at : at + 2].mean()
+    return float(middle if middle > values[at] else values[at + 1])
+
+
+def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Floats:
+    """Return thresholds of shape (N,) that hand on a share of rows and serve these rows best.
+
+    It starts from one threshold for all. A chunk of rows moves from one class to another, the pair
+    that gains most, as long as that gains; then the chunk is halved. Ties are cut anywhere.
+
+    Parameters
+    ----------
+    rows, n_classes, share, helper
+        As for `learn`.
+    """
+    flat, order = _cut(rows.sureness, rows.weight, share), np.lexsort(rows[1::-1])
+    chosen, sureness, weight, labels = (each[order] for each in rows)
+    start = np.searchsorted(chosen, np.arange(n_classes + 1))
+    mass = np.append(0.0, np.cumsum(weight))
+    middle = (mass[1:] + mass[:-1]) / 2  # so that it ends at the nearest row
+    base, whole, total = mass[start[:-1]], np.diff(mass[start]), mass[-1]
+    sizes, hits = (
+        np.bincount(labels, counted, n_classes).astype(np.float64)
+        for counted in (weight, weight * (chosen == labels))
+    )
+
+    def states(given: Floats) -> Floats:
+        """Return what each class adds to the state of the system, shape (N, 2, N)."""
+        ends = np.searchsorted(middle, base + given).clip(start[:-1], start[1:])
+        parts = [slice(*each) for each in zip(start[:-1], ends, strict=True)]
+        handed = np.stack([np.bincount(labels[i], weight[i], n_classes) for i in parts])
+        return np.stack([handed, np.diag(np.diag(handed))], axis=1)
+
+    given = np.bincount(chosen, weight * (sureness < flat), n_classes)
+    given = np.minimum(given * share * total / max(given.sum(), _NOTHING), whole)
+    chunk, rng = _FIRST * share * total, np.random.default_rng(0)
+    while chunk > _LAST * total:
+        now = states(given)
+        more, less = rng.integers(n_classes, size=(2, _PAIRS))
+        some = (more != less) & (given + chunk <= whole)[more] & (given >= chunk)[less]
+        more, less = more[some], less[some]
+        up, down = (states((given + step).clip(0, whole)) - now for step in (chunk, -chunk))
+        after = now.sum(axis=0) + np.concatenate([0 * up[:1], up[more] + down[less]])
+        values = helper.value(sizes, hits, after)
+        best = int(np.argmin(values))
+        if values[best] < values[0] - _NOTHING:
+            given[more[best - 1]] += chunk
+            given[less[best - 1]] -= chunk
+        else:
+            chunk /= 2
+    last = np.searchsorted(middle, base + given)  # the first row of each class that stays
+    own = np.append(sureness, 1.0)[np.minimum(last, start[1:] - 1)]
+    return np.where(whole > given, own, np.where(whole > 0, 1.0, flat))
+
+
+def hand_on(
+    fitted: Fit,
+    settings: FitSettings,
+    problem: Problem,
+    target: Floats | None,
+    refits: Iterable[tuple[Booleans, Floats]],
+) -> Fit:
+    """Return a fit with thresholds of handing on, if asked for, and what to expect of them.
+
+    Parameters
+    ----------
+    fitted : Fit
+    settings : FitSettings
+        With or without a share to hand on.
+    problem : Problem
+        The labelled rows.
+    target : ndarray of shape (N,) or None
+        The class mix that the fit is for, if it is not that of the labels.
+    refits : iterable of pairs of ndarray
+        What :meth:`dnip.fitting.refits.Refits.left_out` yields; nothing is judged without any.
+    """
+    share, classes = settings.hand_on, problem.classes
+    if share is None:
+        return fitted
+    mix = problem.class_counts / problem.class_counts.sum() if target is None else target
+    own = np.asarray(problem.counts * problem.unit, np.float64)
+    with unwarned():
+        weight = weigh_rows(problem.labels, mix, classes, own)
+    helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
+    rows = Decided.by(fitted.coefficients.multipliers, problem, weight)
+    _, each = learn(rows, len(classes), share, helper)
+    notes = list(fitted.notes)
+    silent = np.bincount(rows.chosen, minlength=len(classes)) == 0
+    if silent.any():
+        names = listed([classes[c] for c in np.flatnonzero(silent).tolist()])
+        notes.append(f"Never predicted, so no row of it is handed on: class {names}.")
+    handed = float(np.average(rows.below(each), weights=weight))
+    if abs(handed - share) > _FAR:
+        notes.append(f"Few rows, or many equal ones: {handed:.1%} are handed on, not {share:.1%}.")
+    points: tuple[Point, ...] = ()
+    folds = [(left_out, Decided.by(by, problem, weight)) for left_out, by in refits]
+    if folds and fitted.evidence is not None:
+        followed = fitted.evidence.reweighted.followed
+        points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
+    thresholds = HandOn(each, share, settings.helper_accuracy)
+    coefficients = fitted.coefficients.with_hand_on(thresholds)
+    return replace(fitted, coefficients=coefficients, handing_on=points, notes=tuple(notes))

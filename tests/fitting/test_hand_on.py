@@ -1,0 +1,205 @@
+"""Handing on: the best split of small tables, the share, and what is told of other rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
+from dnip.fitting.fit import fit_file
+from dnip.fitting.hand_on import FRONT, Decided, Helper, exchange, judge, learn
+from dnip.fitting.settings import PAPER, FitSettings
+from dnip.metrics import cobias
+from populations import biased_rows
+
+HELPERS = [Helper(0.9, 2.7), Helper(1.0, 2.7), Helper(0.8, 0.0), Helper(None, 2.7)]
+
+
+def random_rows(seed, n_rows, n_classes, right=0.6):
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(n_classes, size=n_rows)
+    labels = np.where(rng.random(n_rows) < right, chosen, rng.integers(n_classes, size=n_rows))
+    labels[:n_classes] = np.arange(n_classes)
+    return Decided(chosen, (rng.permutation(n_rows) + 0.5) / n_rows, np.ones(n_rows), labels)
+
+
+def system(rows, handed, n_classes, helper):
+    """Share, accuracy, class accuracies and error + β·COBias, counted row by row."""
+    right, counted = np.zeros(n_classes), np.zeros(n_classes)
+    for chosen, label, away in zip(rows.chosen, rows.labels, handed, strict=True):
+        if away and helper.accuracy is None:
+            continue
+        counted[label] += 1
+        right[label] += helper.accuracy if away else chosen == label
+    rates = right / np.maximum(counted, 1e-9)
+    gaps = [abs(a - b) for a, b in itertools.combinations(rates, 2)]
+    accuracy = right.sum() / counted.sum()
+    return np.mean(handed), accuracy, rates, 1 - accuracy + helper.beta * np.mean(gaps)
+
+
+def best_split(rows, n_classes, n_handed, helper):
+    """The least value over all numbers of least sure rows of each class."""
+    order = np.argsort(rows.sureness)
+    by_class = [order[rows.chosen[order] == c] for c in range(n_classes)]
+    best = np.inf
+    for numbers in itertools.product(*(range(len(own) + 1) for own in by_class)):
+        if sum(numbers) == n_handed:
+            handed = np.zeros(len(order), bool)
+            for own, number in zip(by_class, numbers, strict=True):
+                handed[own[:number]] = True
+            best = min(best, system(rows, handed, n_classes, helper)[-1])
+    return best
+
+
+@pytest.mark.parametrize("helper", HELPERS, ids=["90", "100", "80, error", "none"])
+def test_the_search_comes_near_the_best_of_all_splits(helper):
+    above, one_above = [], []
+    for seed in range(6):
+        n_classes = 2 + seed % 3
+        rows = random_rows(seed, 30, n_classes)
+        best = best_split(rows, n_classes, 10, helper)
+        one = np.full(n_classes, np.sort(rows.sureness)[10])
+        found = exchange(rows, n_classes, 10 / 30, helper)
+        assert abs(rows.below(found).sum() - 10) <= 1
+        above.append(system(rows, rows.below(found), n_classes, helper)[-1] - best)
+        one_above.append(system(rows, rows.below(one), n_classes, helper)[-1] - best)
+    assert np.mean(above) < 0.2 * np.mean(one_above)
+
+
+class TestShare:
+    @pytest.mark.parametrize("share", [0.05, 0.3, 0.77])
+    def test_it_is_that_of_weighted_rows(self, share):
+        rows = random_rows(0, 2_000, 5)
+        rows = rows._replace(weight=1.0 + rows.labels)
+        for thresholds in learn(rows, 5, share, HELPERS[0]):
+            handed = np.average(rows.below(thresholds), weights=rows.weight)
+            assert handed == pytest.approx(share, abs=0.003)
+
+    def test_rows_that_tie_go_together(self):
+        rows = random_rows(0, 400, 2)
+        rows = rows._replace(sureness=np.ceil(rows.sureness * 4) / 4)  # 100 rows of each value
+        for thresholds in learn(rows, 2, 0.3, HELPERS[0]):
+            for c in range(2):
+                own = np.sort(rows.sureness[rows.chosen == c])
+                assert not (own == thresholds[c]).any()
+        one, _ = learn(rows, 2, 0.3, HELPERS[0])
+        assert rows.below(one).sum() == 100
+
+    def test_a_class_that_is_never_predicted_hands_nothing_on(self):
+        rows = random_rows(0, 300, 3)._replace(chosen=np.repeat([0, 2], 150))
+        for thresholds in learn(rows, 3, 0.3, HELPERS[0]):
+            assert thresholds[1] == 0
+            assert (thresholds[[0, 2]] > 0).all()
+
+
+def test_few_rows_stay_near_one_threshold():
+    def apart(n_rows):
+        one, each = learn(random_rows(1, n_rows, 2), 2, 0.3, HELPERS[0])
+        return np.abs(each - one).max()
+
+    rows = random_rows(1, 20, 2)
+    way = exchange(rows, 2, 0.3, HELPERS[0])
+    assert apart(20) < 0.2 * np.abs(way - learn(rows, 2, 0.3, HELPERS[0])[0]).max()
+
+
+@pytest.mark.parametrize("helper", HELPERS[::3], ids=["90", "none"])
+def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
+    rows = random_rows(2, 500, 3)
+    fold = np.arange(500) % 5
+    folds = [(fold == k, rows) for k in range(5)]
+    sizes = np.bincount(rows.labels)
+    nothing, some = judge(folds, [0.0, 0.3], helper, sizes / 500, 1.0)
+    for way, served in enumerate((some.one, some.each)):
+        handed = np.zeros(500, bool)
+        for left_out, _ in folds:
+            thresholds = learn(rows.of(~left_out), 3, 0.3, helper)[way]
+            handed[left_out] = rows.of(left_out).below(thresholds)
+        share, accuracy, rates, _ = system(rows, handed, 3, helper)
+        assert (served.share, served.accuracy) == pytest.approx((share, accuracy))
+        told = served.to_dict(0.9)
+        low, high = told["intervals"]["worst_class_accuracy"]
+        assert low < rates.min() < high
+    assert nothing.one.share == 0
+    assert nothing.one.accuracy == pytest.approx(np.mean(rows.chosen == rows.labels))
+
+
+def population(n_rows, seed):
+    """Classes of which one is much noisier than its probabilities say."""
+    made = biased_rows(np.random.default_rng(seed), n_rows, bias=(1.0, 0.0, -0.5))
+    rng, p = np.random.default_rng(seed + 1), made.probabilities
+    labels = np.where(rng.random(n_rows) < 0.3 * (made.labels == 2), 0, made.labels)
+    return p, labels
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(*population(3_000, 0), hand_on=0.3, helper_accuracy=0.95, evidence=True)
+
+
+def test_what_is_told_is_true_of_other_rows(fitted):
+    p, labels = population(60_000, 10)
+    coefficients, helper = fitted.coefficients, Helper(0.95, 2.7)
+    assert coefficients.hand_on.share == 0.3
+    rows = Decided(np.argmax(coefficients.apply(p), axis=1), *[np.ones(len(p))] * 2, labels)
+    share, accuracy, rates, _ = system(rows, coefficients.handed_on(p), 3, helper)
+    assert [point.asked for point in fitted.handing_on] == list(FRONT)
+    told = fitted.handing_on[FRONT.index(0.3)]
+    assert told.each.share == pytest.approx(share, abs=0.02)
+    assert told.each.accuracy == pytest.approx(accuracy, abs=0.02)
+    intervals = told.each.to_dict(0.99)["intervals"]
+    low, high = intervals["worst_class_accuracy"]
+    assert low <= rates.min() <= high
+    gaps = np.mean([abs(a - b) for a, b in itertools.combinations(rates, 2)])
+    low, high = intervals["cobias"]
+    assert low <= gaps <= high
+    confusion = np.zeros((3, 3))
+    np.add.at(confusion, (labels, rows.chosen), 1)
+    assert told.each.gaps.cobias < told.one.gaps.cobias
+    assert cobias(confusion) == pytest.approx(fitted.handing_on[0].one.gaps.cobias, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"robust": "off"},
+        PAPER._asdict(),
+        {"target_prior": [0.6, 0.3, 0.1]},
+        {"helper_accuracy": None},
+        {"evidence": False},
+        {"classes": ["a", "b", "c"]},
+    ],
+    ids=["plain", "paper", "target", "none", "no evidence", "names"],
+)
+def test_any_fit_may_hand_rows_on(settings):
+    p, labels = population(600, 3)
+    made = fit(p, labels, hand_on=0.2, **settings)
+    plain = fit(p, labels, **{k: v for k, v in settings.items() if k != "helper_accuracy"})
+    assert made.coefficients.weights.tolist() == plain.coefficients.weights.tolist()
+    weight = np.ones(len(labels))
+    if "target_prior" in settings:
+        weight = (np.array(settings["target_prior"]) / np.bincount(labels))[labels]
+    handed = made.coefficients.handed_on(p)
+    assert np.average(handed, weights=weight) == pytest.approx(0.2, abs=0.01)
+    assert made.coefficients.hand_on.helper_accuracy == settings.get("helper_accuracy", 0.9)
+    assert bool(made.handing_on) == settings.get("evidence", True)
+    assert made.unweighted().hand_on is None
+    read = Coefficients.from_json(made.coefficients.to_json())
+    np.testing.assert_array_equal(read.handed_on(p), handed)
+
+
+def test_a_sample_of_a_large_table_is_learned_from(folder):
+    p, labels = population(3_000, 4)
+    ProbabilityTable(p, labels).write("t.npz")
+    made = fit_file(folder / "t.npz", FitSettings(hand_on=0.3), rows=1_000)
+    assert made.coefficients.handed_on(p).mean() == pytest.approx(0.3, abs=0.04)
+
+
+def test_what_the_rows_cannot_give_is_noted():
+    p = np.repeat([[0.9, 0.05, 0.05], [0.6, 0.35, 0.05]], 20, axis=0)
+    labels = np.tile([0, 0, 0, 1, 2], 8)
+    made = fit(p, labels, hand_on=0.1, evidence=False, robust="off", scale=1)
+    notes = " ".join(made.notes)
+    assert "Never predicted, so no row of it is handed on: class 1, 2." in notes
+    assert "0.0% are handed on, not 10.0%" in notes
+    with pytest.raises(InvalidInputError, match="between 0 and 1, and neither; got 1"):
+        fit(p, labels, hand_on=1)
