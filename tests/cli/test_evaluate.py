@@ -50,7 +50,7 @@ def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
         f"{100 * round(share, 3):.1f} %",
         "asked for 30.0 %",
         "remaining",
-        "helper right on 90.0 %",
+        "helper right on 90%",
     ]
     text = dnip("evaluate", "t.csv", "--coefficients", "h.json").out
     assert f"\nhanded on    {told[0]}; {told[1]}\n" in text

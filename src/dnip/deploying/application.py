@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -15,16 +16,15 @@ from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import check_writable
-from dnip.base.typing import Booleans
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.captured_mass import CapturedMass, MassCounts
+from dnip.tables.columns import HANDED_ON
 from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.on_cluster import SharedTable
 from dnip.tables.sampling import RowSample
-from dnip.tables.writing import TableWriter
 
 
 class Application(NamedTuple):
@@ -88,7 +88,7 @@ def apply_stream(
     counts = AppliedCounts()
     with open_writer(out, coefficients.classes) as writer:
         for applied in ahead(reweighted(chunks, coefficients)):
-            applied.write_to(writer)
+            writer.write(applied.rows, applied.predictions, others=applied.rows.others)
             counts.add(applied)
             if progress is not None:
                 progress(counts.n_rows)
@@ -146,12 +146,7 @@ class Applied(NamedTuple):
     rows: Rows
     predictions: NDArray[np.integer]
     n_changed: int
-    handed_on: Booleans | None
-
-    def write_to(self, writer: TableWriter) -> None:
-        """Add the rows to a file."""
-        others = self.rows.others
-        writer.write(self.rows, self.predictions, others=others, handed_on=self.handed_on)
+    n_handed_on: int
 
 
 class AppliedCounts:
@@ -165,8 +160,7 @@ class AppliedCounts:
         """Count some more rows."""
         self.n_rows += len(applied.rows)
         self.n_changed += applied.n_changed
-        if applied.handed_on is not None:
-            self.n_handed_on += int(applied.handed_on.sum())
+        self.n_handed_on += applied.n_handed_on
         if applied.rows.mass is not None:
             self._masses.add(applied.rows.mass)
 
@@ -197,12 +191,14 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
         check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        q = reweight(p, multipliers)
-        thresholds = coefficients.hand_on
-        handed_on = None if thresholds is None else thresholds.handed_on(q, predictions)
+        rows, n_handed_on = chunk.corrected(reweight(p, multipliers), coefficients.digest), 0
+        if coefficients.hand_on is not None:
+            handed_on = coefficients.hand_on.handed_on(rows.probabilities, predictions)
+            n_handed_on = int(handed_on.sum())
+            others = {HANDED_ON: handed_on.astype(np.int64).tolist(), **(rows.others or {})}
+            rows = replace(rows, others=others)
         n_changed = int(np.count_nonzero(predictions != decide(p)))
-        rows = chunk.corrected(q, coefficients.digest)
-        yield Applied(rows, predictions, n_changed, handed_on)
+        yield Applied(rows, predictions, n_changed, n_handed_on)
 
 
 def _apply_on_cluster(
@@ -252,7 +248,7 @@ def _apply_share(scan: Scan, coefficients: Coefficients, folder: Path) -> Applie
     for first_row, run in _runs(reweighted(scan, coefficients)):
         with open_writer(folder / f"part-{first_row:015}.parquet", coefficients.classes) as writer:
             for applied in run:
-                applied.write_to(writer)
+                writer.write(applied.rows, applied.predictions, others=applied.rows.others)
                 counts.add(applied)
     return counts
 

@@ -131,9 +131,8 @@ def served(hand_on: HandOn, routed: Counts) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``share``, ``asked`` and ``helper_accuracy``; under ``remaining`` and ``system`` accuracy,
-        COBias and the worst class, None where nothing remains to be scored. ``system`` is None
-        where nothing is known of a helper.
+        ``share``, ``asked`` and ``helper_accuracy``. Under ``remaining``, and under ``system`` for
+        a helper, accuracy, COBias and the worst class; None where nothing remains.
 
     Examples
     --------
@@ -143,21 +142,14 @@ def served(hand_on: HandOn, routed: Counts) -> dict[str, Any]:
     (0.4, 1.0, 0.8)
     """
     remaining, handed = np.hsplit(routed.astype(np.float64), 2)
-    n, right = len(routed), hand_on.helper_accuracy
-    system = None
+    sides, right = {"remaining": remaining}, hand_on.helper_accuracy
     if right is not None:
-        answers = np.full((n, n), (1 - right) / (n - 1))  # which error a helper makes is not scored
+        # which error a helper makes is not scored
+        answers = np.full(remaining.shape, (1 - right) / (len(routed) - 1))
         np.fill_diagonal(answers, right)
-        system = remaining + handed.sum(axis=1, keepdims=True) * answers
-    sides = {"remaining": remaining, "system": system}
-    return {
-        "share": float(handed.sum() / routed.sum()),
-        "asked": hand_on.share,
-        "helper_accuracy": right,
-        **{name: None if counts is None else _scored(counts) for name, counts in sides.items()},
-    }
-
-
-def _scored(counts: Floats) -> dict[str, float | None]:
-    several = np.count_nonzero(counts.sum(axis=1)) > 1
-    return {name: METRICS[name].of(counts) if several else None for name in HEADLINE}
+        sides["system"] = remaining + handed.sum(axis=1, keepdims=True) * answers
+    told: dict[str, Any] = {"share": float(handed.sum() / routed.sum()), "asked": hand_on.share}
+    for name, counts in sides.items():
+        several = np.count_nonzero(counts.sum(axis=1)) > 1
+        told[name] = {each: METRICS[each].of(counts) if several else None for each in HEADLINE}
+    return {**told, "helper_accuracy": right}

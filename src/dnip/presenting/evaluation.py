@@ -15,7 +15,7 @@ from dnip.presenting.formats import percent, show
 from dnip.presenting.terminal import to_text, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dnip.base.typing import Confusion
     from dnip.method.coefficients import Coefficients
@@ -168,24 +168,20 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
     return f"kept on these rows: {'; '.join(parts)}"
 
 
-def served_facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what is handed on, and how what remains and the system are served, by name.
+def served_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is handed on, and how what remains and the system are served, by name.
 
     Parameters
     ----------
     found : mapping
         What :func:`dnip.method.hand_on.served` returns.
     """
-    facts = [("handed on", f"{percent(found['share'])}; asked for {percent(found['asked'])}")]
-    for title, end in (("remaining", ""), ("system", "; helper right on {}")):
-        if (side := found[title]) is not None:
-            values = [
-                f"{METRICS[name].title} {'-' if value is None else f'{value:.3f}'}"
-                for name, value in side.items()
-            ]
-            helper = percent(found["helper_accuracy"] or 0)
-            facts.append((title, ", ".join(values) + end.format(helper)))
-    return facts
+    yield "handed on", f"{percent(found['share'])}; asked for {percent(found['asked'])}"
+    for side, end in (("remaining", ""), ("system", "; helper right on {helper_accuracy:.0%}")):
+        scores = found.get(side, {}).items()
+        told = [f"{METRICS[name].title} {show(value, Column(name, 3))}" for name, value in scores]
+        if told:
+            yield side, ", ".join(told) + end.format(**found)
 
 
 def _totals(told: dict[str, Any]) -> str:

@@ -17,7 +17,6 @@ from dnip.base.validation import check_classes
 from dnip.tables.columns import (
     CORRECTED,
     FALLBACK,
-    HANDED_ON,
     ID,
     LABEL,
     MASS,
@@ -48,7 +47,6 @@ class TableWriter:
         samples: ArrayLike | None = None,
         fallback: ArrayLike | None = None,
         others: Mapping[str, Sequence[object]] | None = None,
-        handed_on: ArrayLike | None = None,
     ) -> None:
         """Add rows.
 
@@ -67,8 +65,6 @@ class TableWriter:
             1 where a model's answer holds no label, so that its last token is used; else 0.
         others : mapping of str to sequence of length M, optional
             Further columns; Parquet holds them as text.
-        handed_on : array-like of shape (M,), optional
-            1 where a row goes to somebody better; else 0.
 
         Raises
         ------
@@ -81,7 +77,7 @@ class TableWriter:
                 f"written for {listed(self._classes)}",
                 hint="Write it to a file of its own",
             )
-        block = block_of(rows, predictions, mass, samples, fallback, others, handed_on)
+        block = block_of(rows, predictions, mass, samples, fallback, others)
         columns = block.layout.names
         if self._columns is not None and columns != self._columns:
             raise InvalidInputError(
@@ -110,11 +106,11 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label`, `prediction`, `handed_on`, `mass`, `samples`, `fallback` and, for
-    corrected probabilities, `dnip_corrected_by`, as far as given. Then come the class columns, by
-    the names that they were read with or else those of the classes; `p0`, `p1`, ... where classes
-    have no names, or names that could be read as something else. Labels and predictions are written
-    as class names, or as class indices where classes have no names; an unlabelled row has an empty
+    The columns are `id`, `label`, `prediction`, `mass`, `samples`, `fallback` and, for corrected
+    probabilities, `dnip_corrected_by`, as far as given. Then come the class columns, by the names
+    that they were read with or else those of the classes; `p0`, `p1`, ... where classes have no
+    names, or names that could be read as something else. Labels and predictions are written as
+    class names, or as class indices where classes have no names; an unlabelled row has an empty
     label. Parquet and NPZ files also store the class names, so `ProbabilityTable.read` never needs
     them. Floats read back exactly.
 
@@ -171,7 +167,6 @@ def block_of(
     samples: ArrayLike | None = None,
     fallback: ArrayLike | None = None,
     others: Mapping[str, Sequence[object]] | None = None,
-    handed_on: ArrayLike | None = None,
 ) -> Block:
     """Return rows as columns ready to be written, with further columns; see `TableWriter.write`."""
     n_rows, n_classes = rows.probabilities.shape
@@ -188,7 +183,6 @@ def block_of(
         indices = check_labels(predictions, n_examples=n_rows, n_classes=n_classes)
         columns[PREDICTION] = shown[indices]
     numbers = {
-        HANDED_ON: (handed_on, np.int64),
         MASS: (rows.mass if mass is None else mass, np.float64),
         SAMPLES: (samples, np.int64),
         FALLBACK: (fallback, np.int64),

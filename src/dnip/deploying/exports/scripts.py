@@ -42,12 +42,10 @@ THRESHOLDS = (
 
 def handed_on(probabilities):
     """Return whether the row goes to somebody better: its share is below that of its class."""
-    winner = CLASSES.index(predict(probabilities))
-    scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
-    total = 0.0
-    for score in scores:  # not by sum(), which rounds in other ways
-        total += score
-    return scores[winner] / total < THRESHOLDS[winner]
+    winner, total = CLASSES.index(predict(probabilities)), 0.0
+    for weight, p in zip(WEIGHTS, probabilities):  # sum() rounds in other ways
+        total += weight * float(p)
+    return WEIGHTS[winner] * float(probabilities[winner]) / total < THRESHOLDS[winner]
 '''
 
 _JAVASCRIPT = """\
@@ -91,9 +89,7 @@ export const THRESHOLDS = [
 
 /**
  * Return whether the row goes to somebody better: its share is below that of its class.
- *
- * @param {ArrayLike<number>} probabilities One per class, in the order of CLASSES.
- * @returns {boolean}
+ * @param {ArrayLike<number>} probabilities
  */
 export function handedOn(probabilities) {
     const winner = CLASSES.indexOf(predict(probabilities));
@@ -148,12 +144,11 @@ def _filled(
 
     `literal` writes a text in ASCII.
     """
+    thresholds = coefficients.hand_on and coefficients.hand_on.thresholds.tolist()
     values = {
         "classes": map(literal, coefficients.classes),
         "weights": map(repr, coefficients.multipliers.tolist()),
+        "thresholds": map(repr, thresholds or ()),
     }
-    if coefficients.hand_on is not None:
-        template += hand_on
-        values["thresholds"] = map(repr, coefficients.hand_on.thresholds.tolist())
     lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
-    return template % {"promise": EXACT, **lines}
+    return (template + hand_on * bool(thresholds)) % {"promise": EXACT, **lines}

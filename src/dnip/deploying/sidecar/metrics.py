@@ -79,7 +79,7 @@ class Metrics:
     def __init__(self, questions: Iterable[str], recorder: Recorder | None = None) -> None:
         self._decisions = Counter(dict.fromkeys(questions, 0))
         self._changes = Counter(self._decisions)
-        self._handed_on: Counter[str] = Counter()
+        self._handed_on = Counter(self._decisions)
         self._sums: Counter[tuple[str, str, str]] = Counter()
         self._uncorrected = 0
         self._failures: Counter[int] = Counter()
@@ -95,8 +95,7 @@ class Metrics:
             question = correction.before.question
             self._decisions[question] += 1
             self._changes[question] += correction.changed
-            if correction.handed_on is not None:
-                self._handed_on[question] += correction.handed_on
+            self._handed_on[question] += bool(correction.handed_on)
             for stage, decision in (("before", correction.before), ("after", correction.after)):
                 self._choices[question, str(decision.choice), stage] += 1
                 values = decision.probabilities.tolist()

@@ -223,8 +223,7 @@ class ParquetWriter:
 
     def _schema(self, block: Block, *, named: bool) -> pa.Schema:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
-        kinds[HANDED_ON] = number
+        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number, HANDED_ON: number}
         kinds |= dict.fromkeys(_LABELS, text if named else number)
         kinds |= dict.fromkeys(block.layout.probabilities, real)
         optional = {LABEL, *block.layout.others}
