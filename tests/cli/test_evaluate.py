@@ -7,7 +7,6 @@ import numpy as np
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit_table
-from dnip.method.hand_on import HandOn
 
 KEYS = {"accuracy", "cobias", "cobias_single", "class_accuracies", "odd_classes", "confusion"}
 
@@ -42,9 +41,10 @@ def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
     y = rng.integers(0, 2, 200)
     p = (rng.dirichlet([1, 1], 200) + np.eye(2)[y]) / 2
     ProbabilityTable(p, y, classes=["no", "yes"]).write("t.csv")
-    fit_table(ProbabilityTable.read("t.csv")).coefficients.save("c.json")
-    fitted = Coefficients.load("c.json").with_hand_on(HandOn([0.7, 0.6], 0.3, 0.9))
-    fitted.save("h.json")
+    found = fit_table(ProbabilityTable.read("t.csv"), evidence=True, hand_on=0.3)
+    found.coefficients.save("h.json")
+    fitted = Coefficients.load("h.json")
+    fitted.with_hand_on(None).save("c.json")
     share = fitted.handed_on(p).mean()
     told = [
         f"{100 * round(share, 3):.1f} %",
@@ -58,7 +58,10 @@ def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
     checked = dnip("check", "t.csv", "--coefficients", "h.json")
     assert f"\nhanded on          {told[1]}, now {told[0]} of the rows\n" in checked.out
     assert dnip("report", "t.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
-    assert all(each in Path("page.html").read_text() for each in told)
+    point = next(each for each in found.handing_on if each.asked == 0.3)
+    front = f"COBias {point.each.gaps.cobias:.3f} at accuracy {point.each.accuracy:.3f}; by one"
+    page = Path("page.html").read_text()
+    assert all(each in page for each in (*told, "expected, 30.0 % handed on", front))
     ProbabilityTable(p, classes=["no", "yes"]).write("new.csv")
     assert dnip("report", "new.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
     assert "rows that go to somebody better" in Path("page.html").read_text()

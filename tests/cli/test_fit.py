@@ -249,7 +249,14 @@ def test_handing_on_is_told_and_saved(dnip, folder):
         shown = line.removeprefix(name).split()
         metrics = ("share", "accuracy", "cobias", "worst_class_accuracy")
         assert shown[:3] + shown[-1:] == [f"{expected[metric]:.3f}" for metric in metrics]
-    assert dnip("fit", "t.csv", "--no-evidence", "--json").json["hand_on"] is None
+    assert "coefficients and thresholds written to coefficients.json" in text
+    Path("t.csv").write_text("label,p0,p1\n" + "0,0.9,0.1\n1,0.1,0.9\n" * 20)  # all right
+    run = dnip("fit", "t.csv", "--hand-on", "0.25", "--only-if-better", "--out", "raw.json")
+    assert run.out.endswith("the raw argmax stays in force, and no row is handed on\n")
+    assert Coefficients.load("raw.json").hand_on is None
+    assert (
+        dnip("fit", "t.csv", "--no-evidence", "--json", "--out", "c.json").json["hand_on"] is None
+    )
 
 
 @pytest.mark.parametrize(

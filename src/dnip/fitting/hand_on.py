@@ -104,12 +104,16 @@ class Served(NamedTuple):
     accuracy: float  # of the system, or of the rows that remain
     gaps: Expectation
 
+    @property
+    def scores(self) -> dict[str, float]:
+        """Share, accuracy and COBias, for the record of a fit."""
+        return {"share": self.share, "accuracy": self.accuracy, "cobias": self.gaps.cobias}
+
     def to_dict(self, level: float) -> dict[str, Any]:
         """Return every metric, with intervals of a level between 0 and 1."""
         gaps, intervals = self.gaps.to_dict(), self.gaps.intervals(level)
         del gaps["cobias_single"], intervals["cobias_single"]
-        told = {"share": self.share, "accuracy": self.accuracy}
-        return {**told, **gaps, "intervals": intervals}
+        return {"share": self.share, "accuracy": self.accuracy, **gaps, "intervals": intervals}
 
 
 class Point(NamedTuple):
@@ -236,10 +240,8 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
     mass = np.append(0.0, np.cumsum(weight))
     middle = (mass[1:] + mass[:-1]) / 2  # so that it ends at the nearest row
     base, whole, total = mass[start[:-1]], np.diff(mass[start]), mass[-1]
-    sizes, hits = (
-        np.bincount(labels, counted, n_classes).astype(np.float64)
-        for counted in (weight, weight * (chosen == labels))
-    )
+    sizes = np.bincount(labels, weight, n_classes).astype(np.float64)
+    hits = np.bincount(labels, weight * (chosen == labels), n_classes).astype(np.float64)
 
     def states(given: Floats) -> Floats:
         """Return what each class adds to the state of the system, shape (N, 2, N)."""
@@ -339,4 +341,7 @@ def hand_on(
         mix = np.bincount(rows.labels, rows.weight, len(classes)).astype(np.float64)
         points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
     coefficients = fitted.coefficients.with_hand_on(thresholds)
+    if points:
+        front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
+        coefficients = coefficients.with_fit({**coefficients.fit, "handing_on": front})
     return replace(fitted, coefficients=coefficients, handing_on=points, notes=tuple(notes))

@@ -41,16 +41,11 @@ _JSON_KINDS = {list: "array", dict: "object"}
 
 def to_text(content: dict[str, Any]) -> str:
     """Return the content of coefficients as JSON text, of the lowest version that can hold it."""
-    kept = dict(content)
-    if kept["hand_on"] is not None:
-        version = HAND_ON_VERSION
-    else:
-        del kept["hand_on"]
-        version = SPACED_VERSION
-        if kept["spacing"] == Spacing.LINEAR.value:
-            del kept["spacing"]
-            version = VERSION
-    head = {"format": FORMAT, "version": version}
+    needless = [] if content["hand_on"] else ["hand_on"]
+    if needless and content["spacing"] == Spacing.LINEAR.value:
+        needless.append("spacing")
+    head = {"format": FORMAT, "version": (HAND_ON_VERSION, SPACED_VERSION, VERSION)[len(needless)]}
+    kept = {name: value for name, value in content.items() if name not in needless}
     return json.dumps({**head, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

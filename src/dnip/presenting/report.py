@@ -21,6 +21,7 @@ from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
 from dnip.presenting.evaluation import served_facts
+from dnip.presenting.fit import handing_on_facts
 from dnip.presenting.formats import percent
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.page import Facts, Report
@@ -146,8 +147,9 @@ def report_on(
         return _without_labels(shown, coefficients, facts)
     evaluation = evaluate(shown, coefficients=coefficients)
     if coefficients.hand_on is not None:
+        here = served_facts(evaluation.to_dict()["hand_on"])
         all_rows = ("elsewhere on this page", "all rows as they are decided, handed on or not")
-        facts += (("Handing on", (*served_facts(evaluation.to_dict()["hand_on"]), all_rows)),)
+        facts += (("Handing on", (*here, all_rows, *handing_on_facts(coefficients.fit))),)
     choices = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",

@@ -174,8 +174,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         from dnip.base.errors import InvalidInputError
         from dnip.base.validation import is_number
 
-        text = self.helper_accuracy or "0.9"
-        unused = self.helper_accuracy is not None and self.hand_on is None
+        text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.hand_on is None
         if unused or not (text == "none" or is_number(text)):
             raise InvalidInputError(
                 f"--helper-accuracy is {text!r}; it is a rate or none, beside --hand-on SHARE"
@@ -288,9 +287,11 @@ def fit(
 
 def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
     """Return what the file holds, by the verdict."""
+    hands_on = fitted.coefficients.hand_on is not None
     if raw:
-        return f"coefficients of 1 written to {target}: the raw argmax stays in force"
-    told = f"coefficients written to {target}"
+        told = f"coefficients of 1 written to {target}: the raw argmax stays in force"
+        return f"{told}, and no row is handed on" if hands_on else told
+    told = f"coefficients{' and thresholds' if hands_on else ''} written to {target}"
     if fitted.evidence is None or fitted.evidence.apply:
         return told
     return (
