@@ -87,23 +87,23 @@ async def _recording(sidecars: dict[str, tuple[int, int]]) -> None:
             began = time.perf_counter()
             await alone[name].ask(number)
             seconds[name].append(time.perf_counter() - began)
-    busy, wall = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+    rates: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for turn in range(ROUNDS):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             port, process = sidecars[name]
             before, began = _processor_seconds(process), time.perf_counter()
             await asyncio.gather(*(_ask_some(port) for _ in range(CONNECTIONS)))
-            wall[name] += time.perf_counter() - began
-            busy[name] += _processor_seconds(process) - before
-    n = ROUNDS * CONNECTIONS * SOME
+            wall, busy = time.perf_counter() - began, _processor_seconds(process) - before
+            rates[name].append((CONNECTIONS * SOME / wall, 1e3 * busy / (CONNECTIONS * SOME)))
     rows = []
     for name in names:
         times = np.array(seconds[name][WARM:]) * 1e3
         ends = [f"{value:.2f}" for value in np.quantile(times, [0.5, 0.99])]
-        rows.append([name, *ends, f"{n / wall[name]:,.0f}", f"{1e3 * busy[name] / n:.3f}"])
+        rate, busy = np.median(rates[name], axis=0)[0], np.mean(rates[name], axis=0)[1]
+        rows.append([name, *ends, f"{rate:,.0f}", f"{busy:.3f}"])
     print_markdown(
         f"Sidecar, recording: {SINGLE:,} requests one after the other, in milliseconds, and "
-        f"{n:,} over {CONNECTIONS} connections",
+        f"{ROUNDS} rounds of {CONNECTIONS * SOME} over {CONNECTIONS} connections",
         ["", "median", "99th percentile", "requests/s", "processor ms/request"],
         rows,
     )
