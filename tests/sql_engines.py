@@ -7,10 +7,10 @@ import atexit
 import csv
 import io
 import os
-import pwd
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 from contextlib import closing
 from functools import cache
@@ -90,8 +90,7 @@ def _postgresql():
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     other = []
     if os.geteuid() == 0:  # whom the server refuses
-        user = pwd.getpwnam("postgres")
-        os.chown(place, user.pw_uid, user.pw_gid)
+        shutil.chown(place, "postgres", "postgres")
         other = ["runuser", "-u", "postgres", "--"]
     data = f"{place}/data"
     make = [found, "--pgdata", data, "--auth=trust", "--username=tester", "--no-sync"]
@@ -106,14 +105,13 @@ def _postgresql():
     return ["psql", "--no-psqlrc", f"--host={place}", "--username=tester", "postgres"]
 
 
-@cache
 def _spark():
-    """Return a session, which ends with the tests, and the module of its types."""
+    """Return the session of this process, and the module of its types."""
     spark = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if shutil.which("java") is None:
         pytest.skip("java is not installed")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = spark.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    atexit.register(session.stop)
     return session, spark.types
