@@ -278,8 +278,8 @@ def thresholds_of(
     share: float,
     problem: Problem,
     target: Floats | None,
-) -> tuple[HandOn, Decided]:
-    """Return thresholds beside the weights of a fit, and the rows that they were learned on.
+) -> tuple[HandOn, Decided, Floats]:
+    """Return thresholds beside the weights of a fit, and the rows and the class mix behind them.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def thresholds_of(
     helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
     rows = Decided.by(multipliers, problem, weight)
     _, each = learn(rows, len(mix), share, helper)
-    return HandOn(each, share, settings.helper_accuracy), rows
+    return HandOn(each, share, settings.helper_accuracy), rows, mix
 
 
 def hand_on(
@@ -324,7 +324,7 @@ def hand_on(
     if share is None:
         return fitted
     multipliers = fitted.coefficients.multipliers
-    thresholds, rows = thresholds_of(multipliers, settings, share, problem, target)
+    thresholds, rows, mix = thresholds_of(multipliers, settings, share, problem, target)
     notes = list(fitted.notes)
     silent = np.bincount(rows.chosen, minlength=len(classes)) == 0
     if silent.any():
@@ -338,7 +338,6 @@ def hand_on(
     if folds and fitted.evidence is not None:
         followed = fitted.evidence.reweighted.followed
         helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
-        mix = np.bincount(rows.labels, rows.weight, len(classes)).astype(np.float64)
         points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
     coefficients = fitted.coefficients.with_hand_on(thresholds)
     if points:
