@@ -11,6 +11,7 @@ import oracles
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import CorrectedError
 from dnip.fitting.fit import fit_table
+from dnip.method.hand_on import HandOn
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
@@ -50,6 +51,34 @@ def test_predictions_stand_in_a_column(dnip, table):
     with Path("out.csv").open(newline="") as file:
         found = [int(row["prediction"]) for row in csv.DictReader(file)]
     assert found == oracles.predict(table.probabilities, INDICES).tolist()
+
+
+READ = {
+    "csv": pd.read_csv,
+    "csv.gz": pd.read_csv,
+    "jsonl": lambda path: pd.read_json(path, lines=True),
+    "npz": np.load,
+    "parquet": pd.read_parquet,
+}
+
+
+@pytest.mark.parametrize("target", SUFFIXES)
+def test_rows_that_go_to_somebody_better_are_told_and_stand_in_a_column(dnip, table, target):
+    thresholds = [0.8, 0.5, 0.4]
+    hand_on = HandOn(thresholds, 0.3, 0.9)
+    Coefficients(["0", "1", "2"], INDICES, 30, hand_on=hand_on).save("c.json")
+    table.to_frame("pandas").assign(handed_on=7).to_csv("in.csv", index=False)  # of another run
+    out = f"out.{target}"
+    run = dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out, "--json")
+    written = ProbabilityTable.read(out)  # the column is no class
+    predicted = oracles.predict(table.probabilities, INDICES)
+    expected = [q[c] < thresholds[c] for q, c in zip(written.probabilities, predicted, strict=True)]
+    assert 0 < sum(expected) < 40
+    assert READ[target](out)["handed_on"].tolist() == expected
+    n = sum(expected)
+    assert run.json["handed_on"] == {"rows": n, "share": n / 40, "asked": 0.3}
+    run = dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out)
+    assert f" changed, {n} handed on ({100 * n / 40:.1f} %; asked for 30.0 %)" in run.out
 
 
 def test_labels_are_not_needed_and_columns_may_be_named(dnip, table):

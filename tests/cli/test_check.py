@@ -20,6 +20,7 @@ KEYS = {
         "cobias",
         "origin",
         "corrected_by",
+        "handed_on",
     ),
 }
 

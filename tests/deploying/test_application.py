@@ -32,7 +32,7 @@ def test_a_file_can_be_applied_in_place(tmp_path, table):
     assert written.ids.tolist() == table.ids.tolist()
     p = table.probabilities
     changed = oracles.predict(p, FITTED.multipliers) != p.argmax(axis=1)
-    assert counts == (50, changed.sum(), None)
+    assert counts == (50, changed.sum(), 0, None)
     assert 0 < counts[1] < 50
 
 

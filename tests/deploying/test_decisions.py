@@ -8,6 +8,8 @@ import pytest
 from dnip import Coefficients
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.deploying.decisions import correct, read_decisions
+from dnip.method.hand_on import HandOn
+from strategies import random_probabilities
 
 SYSTEM_ONE = {
     "model": "m",
@@ -131,6 +133,24 @@ def test_a_tie_goes_to_the_lowest_class_whatever_the_order_of_options():
     tied = Coefficients(["c", "b", "a"], [2, 2, 1], 2)
     new, _ = correct({"answers": {"q": answer}}, {"q": tied})
     assert new["answers"]["q"]["choice"] == "c"
+
+
+@pytest.mark.parametrize("kind", ["mixed", "tied"])
+def test_answers_say_whether_they_are_handed_on_as_apply_does(kind):
+    p = random_probabilities(np.random.default_rng(0), 60, 3, kind)
+    fitted = Coefficients(["a", "b", "c"], [30, 12, 7], 30, hand_on=HandOn([0.7, 0.5, 0.4], 0.3))
+    told = []
+    for a, b, c in p.tolist():
+        answer = {"type": "choice", "choice": "a", "probabilities": {"c": c, "a": a, "b": b}}
+        body = {"answers": {"topic": answer, "tone": {"type": "noul", "noul": 0.4}}}
+        new, corrections = correct(body, {"topic": fitted, "tone": FITTED["urgent"]})
+        without = {"topic": fitted.with_hand_on(None), "tone": FITTED["urgent"]}
+        plain, _ = correct(body, without)
+        told.append(new["answers"]["topic"].pop("handed_on"))
+        assert new == plain  # also of the question without thresholds
+        assert [one.handed_on for one in corrections] == [told[-1], None]
+    assert told == fitted.handed_on(p).tolist()
+    assert 0 < sum(told) < 60
 
 
 def test_boolean_options_stay_booleans():

@@ -12,6 +12,9 @@ import pytest
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.deploying.exports import JavaScript, JsonBias, Onnx, PythonFile, Sql
 from dnip.deploying.exports.sql import DIALECTS
+from dnip.deploying.transformers import ReweightedLabels
+from dnip.method.hand_on import HandOn
+from dnip.prompting.label_bias import LogitBias, SequenceBias
 from sql_engines import ENGINES, SQL
 
 HOSTILE = [
@@ -22,10 +25,10 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def run_python(coefficients, p):
+def run_python(coefficients, p, function="predict"):
     names = {}
     exec(PythonFile().render(coefficients), names)
-    return [names["predict"](row) for row in p.tolist()]
+    return [names[function](row) for row in p.tolist()]
 
 
 def run_onnx(coefficients, p):
@@ -37,14 +40,14 @@ def run_onnx(coefficients, p):
     return [classes[n] for n in indices]
 
 
-def run_javascript(coefficients, p):
-    return json.loads(asked_of_node(JavaScript().render(coefficients), p.tolist()))
+def run_javascript(coefficients, p, function="predict"):
+    return json.loads(asked_of_node(JavaScript().render(coefficients), p.tolist(), function))
 
 
-def asked_of_node(module, rows):
-    """Print the predictions of some rows below the module."""
+def asked_of_node(module, rows, function="predict"):
+    """Print what a function of the module says of some rows."""
     node = shutil.which("node") or pytest.skip("node is not installed")
-    text = f"{module}\nconsole.log(JSON.stringify({json.dumps(rows)}.map(predict)));"
+    text = f"{module}\nconsole.log(JSON.stringify({json.dumps(rows)}.map({function})));"
     command = [node, "--input-type=module", "-"]
     done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     if done.returncode:
@@ -63,6 +66,14 @@ RUNNERS = [
         pytest.param(partial(run_sql, *one.values), marks=one.marks, id=one.values[0])
         for one in SQL
     ),
+]
+
+
+# what they give last, where there are thresholds
+HANDING = [
+    partial(run_python, function="handed_on"),
+    partial(run_javascript, function="handedOn"),
+    *RUNNERS[3:],
 ]
 
 
@@ -101,6 +112,37 @@ def test_near_ties_fall_to_the_same_class(run, scale):
     products = np.sort(p * coefficients.multipliers, axis=1)
     assert 20 < (products[:, -1] == products[:, -2]).sum() < len(p) - 20
     assert run(coefficients, p) == expected(coefficients, p)
+
+
+@pytest.mark.parametrize("run", HANDING)
+@pytest.mark.parametrize(("scale", "n_classes"), [("30", 3), ("log:1000", 40), ("continuous", 5)])
+def test_the_same_rows_are_handed_on(run, scale, n_classes):
+    rng = np.random.default_rng(4)
+    plain = drawn(n_classes, scale)
+    drawn_rows = rng.dirichlet(np.full(n_classes, 0.5), 400)
+    p = np.vstack([near_ties(plain, 100), drawn_rows / drawn_rows.sum(axis=1, keepdims=True)])
+    q = plain.apply(p)
+    sure = q.max(axis=1)
+    thresholds = np.full(n_classes, 1e-300)
+    for c, row in zip(q.argmax(axis=1), rng.permutation(500), strict=True):
+        if q[row].argmax() == c:  # that of a row, or the next number
+            thresholds[c] = np.nextafter(sure[row], rng.integers(0, 2)) if row % 2 else sure[row]
+    coefficients = plain.with_hand_on(HandOn(thresholds, 0.3))
+    handed_on = coefficients.handed_on(p)
+    assert 20 < handed_on.sum() < 480
+    assert (np.abs(sure - thresholds[q.argmax(axis=1)]) < 1e-15).any()
+    found = [{"t": True, "f": False}.get(each, each) for each in run(coefficients, p)]
+    assert found == handed_on.tolist()
+
+
+@pytest.mark.parametrize("form", [JsonBias(), Onnx(), LogitBias(), SequenceBias()])
+def test_what_cannot_hold_thresholds_refuses_them(form):
+    coefficients = Coefficients(["no", "yes"], [15, 30], 30, hand_on=HandOn([0.5, 0.5], 0.3))
+    told = "cannot hold the thresholds.*--to python, javascript or sql"
+    with pytest.raises(InvalidInputError, match=told):
+        form.render(coefficients)
+    with pytest.raises(InvalidInputError, match=told):
+        ReweightedLabels(coefficients, [1, 2])
 
 
 @pytest.mark.parametrize("run", RUNNERS)
@@ -174,6 +216,10 @@ def test_a_null_has_no_prediction_and_no_column_has_that_name(dialect):
     for taken in ["prediction", *["dnip_largest"] * (dialect == "duckdb")]:
         with pytest.raises(Exception, match=r"(?i)ambiguous"):
             ENGINES[dialect]([*columns[:2], taken], rows, query)
+    handing = Coefficients(classes, [15, 30], 30, hand_on=HandOn([0.55, 0.55], 0.3))
+    query = names.render(handing)  # 4/7 for yes, 7/13 for no
+    found = ENGINES[dialect](columns, [*rows, [0.0, 0.0, 5.0]], query)
+    assert [{"t": 1, "f": 0}.get(each, each) for each in found] == [None, None, 0, 1, None]
 
 
 @pytest.mark.parametrize("run", RUNNERS)

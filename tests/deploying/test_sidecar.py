@@ -5,12 +5,18 @@ import http.client
 import json
 import re
 import threading
+import time
 
 import pytest
 
-from dnip import Coefficients, DNIPWarning
+from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
+from dnip.deploying.decisions.marks import marked
+from dnip.deploying.sidecar import recording
+from dnip.deploying.sidecar.recording import Recorder
+from dnip.method.hand_on import HandOn
+from dnip.prompting.answers import read_answers
 from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, reply
 
 pytest.importorskip("uvicorn")
@@ -166,9 +172,33 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
     assert numbers['dnip_changed_total{question="topic"}'] == "2"
     assert numbers["dnip_uncorrected_total{}"] == "2"
     assert numbers['dnip_failures_total{status="502"}'] == "1"
-    mean = 'dnip_mean_probability{question="topic",class="a",stage="%s"}'
-    assert float(numbers[mean % "before"]) == pytest.approx(0.4)
-    assert float(numbers[mean % "after"]) == pytest.approx(0.8 / 1.4)
+    a = '{question="topic",class="a",stage="%s"}'
+    assert float(numbers["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
+    assert float(numbers["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
+    assert numbers["dnip_probability_count" + a % "after"] == "2"
+    assert numbers["dnip_chosen_total" + a % "after"] == "2"
+    assert "dnip_chosen_total" + a % "before" not in numbers
+    for name in ("request", "upstream"):
+        counts = [int(n) for key, n in numbers.items() if key.startswith(f"dnip_{name}_seconds_b")]
+        assert counts == sorted(counts)
+        assert counts[-1] == int(numbers[f"dnip_{name}_seconds_count{{}}"]) == 3
+    whole, part = (
+        float(numbers[f"dnip_{name}_seconds_sum{{}}"]) for name in ("request", "upstream")
+    )
+    assert 0 < part < whole < 10
+    assert numbers['dnip_handed_on_total{question="topic"}'] == "0"
+
+
+def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, coefficients):
+    FITTED.with_hand_on(HandOn([0.58, 0.5], 0.3)).save(coefficients)
+    port = start()
+    for p, handed_on in ((0.4, True), (0.41, False), (0.39, True)):  # a at .571, .582 and .561
+        topic = {"type": "choice", "choice": "b", "probabilities": {"a": p, "b": 1 - p}}
+        upstream.answer = reply({"answers": {"topic": topic}})
+        found = json.loads(ask(port)[1])["answers"]["topic"]
+        assert (found["choice"], found["handed_on"]) == ("a", handed_on)
+    counted = 'dnip_handed_on_total{question="topic"} 2'
+    assert counted in ask(port, "/metrics", "GET", None)[1].decode().splitlines()
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):
@@ -217,3 +247,82 @@ def test_a_bad_bias_is_refused(start, tmp_path, content):
     (tmp_path / "bias.json").write_text(content)
     with pytest.raises(InvalidInputError, match=r"bias\.json holds no bias"):
         start(logit_bias=tmp_path / "bias.json")
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer", "headers", "found"),
+    [
+        ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
+        ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
+        ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
+        ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
+        ({}, {}, [], "[0-9a-f]{32}"),
+    ],
+)
+def test_the_request_id_is_recorded_and_sent_back(
+    start, upstream, tmp_path, sent, answer, headers, found
+):
+    upstream.answer = reply({**SYSTEM_ONE, "model": "m\ud800", **answer}, "200 OK", *headers)
+    port = start(recorder=Recorder(tmp_path / "r", ["topic"], texts=True))
+    name = ask(port, body=b'{"state": {"x": [1]}}', headers=sent)[2].get_all("X-Request-Id")
+    assert len(name) == 1
+    assert re.fullmatch(found, name[0])
+    deadline = time.monotonic() + 20
+    while not (rows := list((tmp_path / "r" / "topic").glob("*.jsonl"))):
+        assert time.monotonic() < deadline
+    while not (text := rows[0].read_text()):
+        assert time.monotonic() < deadline
+    row = json.loads(text)
+    assert row.pop("time")[:2] == "20"
+    known = {"model": "m\\ud800", "input": '{"x": [1]}', "a": 0.4, "b": 0.6}
+    assert row == {"id": name[0], **known}
+    upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
+    assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
+    assert 'dnip_recorded_total{question="topic"} 1' in ask(port, "/metrics", "GET")[1].decode()
+
+
+@pytest.mark.parametrize(
+    "classes", [("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\"")]
+)
+def test_classes_of_odd_names_are_recorded(tmp_path, classes):
+    fitted = Coefficients(classes, [2, 1], 2)
+    p = {classes[1]: 0.25, classes[0]: 0.75}
+    body = {"answers": {"q": {"type": "choice", "choice": classes[0], "probabilities": p}}}
+    _, corrections = correct(body, {"q": fitted})
+    with Recorder(tmp_path, ["q"]) as recorder:
+        for name in ("r0", "r1"):
+            recorder.add(name, body, corrections, {"q": fitted}, b"")
+    for known in (None, classes):
+        table = ProbabilityTable.read(tmp_path / "q", known)
+        assert (table.classes, table.probabilities.tolist()) == (classes, [[0.75, 0.25]] * 2)
+    (tmp_path / "labels.csv").write_text(f"id,label\nr1,{classes[1]}\n")
+    table, _ = read_answers([tmp_path / "q"], None, gold=tmp_path / "labels.csv")
+    assert (table.classes, table.labels.tolist()) == (classes, [-1, 1])
+    assert table.probabilities.tolist() == [[0.75, 0.25]] * 2
+
+
+def test_a_folder_keeps_its_size_and_a_queue_too(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(recording, "LEAST", 0)
+    recorder = Recorder(tmp_path, ["topic"], size=100_000, texts=True)
+    _, corrections = correct(SYSTEM_ONE, {"topic": FITTED})
+
+    def add(number, text=b"{}"):
+        recorder.add(f"r{number}", SYSTEM_ONE, corrections, {"topic": FITTED}, text)
+
+    for number in range(2000):
+        add(number)
+        if number % 40 == 39:
+            recorder._write_waiting()
+            assert sum(path.stat().st_size for path in (tmp_path / "topic").iterdir()) <= 100_000
+    table = ProbabilityTable.read(tmp_path / "topic")
+    assert 700 < len(table) < 1500
+    assert table.ids.tolist() == [f"r{number}" for number in range(2000 - len(table), 2000)]
+    [line] = caplog.messages
+    assert "the oldest rows go" in line
+    add("long", b'{"input": "%s"}' % (b"x" * 10_000))
+    for number in range(2000, 2100):
+        add(number)
+    recorder._write_waiting()
+    assert recorder.written["topic"] + recorder.lost["queue"] == 2101
+    assert 30 < recorder.lost["queue"] < 60
+    assert ProbabilityTable.read(tmp_path / "topic").ids[-1] < "r2070"

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import sklearn
-from dnip import Constraints, DNIPClassifier, Objective, solve
+from dnip import Constraints, DNIPClassifier, Objective, fit, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import class_accuracies
 from dnip.solvers import Coordinate
@@ -406,6 +406,33 @@ class TestTargetPrior:
     def test_bad_mixes(self, rows, mix):
         with pytest.raises(ValueError, match=r"target.prior"):
             DNIPClassifier(target_prior=mix).fit(rows[0], rows[1])
+
+
+@pytest.mark.parametrize("helper", [0.9, None])
+@pytest.mark.parametrize("mix", [None, "uniform"])
+def test_examples_are_handed_on_as_a_fit_of_the_same_rows_would(helper, mix):
+    rows = biased_rows(np.random.default_rng(0), 600, bias=[0.8, 0, -0.8])
+    p, y = rows.probabilities, rows.labels
+    settings = {"hand_on": 0.25, "helper_accuracy": helper, "target_prior": mix}
+    classifier = DNIPClassifier(**settings).fit(p, y)
+    objective = Objective(classifier.beta, classifier.tau)
+    fitted = fit(p, y, objective, evidence=False, **settings).coefficients
+    assert classifier.coefficients_.hand_on.to_dict() == fitted.hand_on.to_dict()
+    handed_on = classifier.handed_on(p)
+    assert handed_on.tolist() == fitted.handed_on(p).tolist()
+    q = classifier.predict_proba(p)
+    expected = q.max(axis=1) < fitted.hand_on.thresholds[q.argmax(axis=1)]
+    assert handed_on.tolist() == expected.tolist()
+    assert mix or handed_on.mean() == pytest.approx(0.25, abs=0.02)
+    plain = clone(classifier).set_params(hand_on=None).fit(p, y)
+    assert plain.predict(p).tolist() == classifier.predict(p).tolist()
+    assert not plain.handed_on(p).any()
+
+
+@pytest.mark.parametrize("wrong", [{"hand_on": 1.0}, {"hand_on": 0.3, "helper_accuracy": 1.5}])
+def test_bad_settings_of_handing_on_are_refused_by_fit(matrix, wrong):
+    with pytest.raises(InvalidInputError, match=f"{[*wrong][-1]} must be"):
+        DNIPClassifier(**wrong).fit(*matrix)
 
 
 def test_constraints_name_classes_by_their_labels(X, y, shy):

@@ -22,6 +22,12 @@ def digits():
     return load_digits(return_X_y=True)
 
 
+def test_thresholds_are_refused():
+    p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]]), [0, 0, 1, 1]
+    with pytest.raises(InvalidInputError, match="ONNX cannot hold the thresholds"):
+        converted(classifier(hand_on=0.3).fit(p, y), p)
+
+
 def converted(model, X):
     register_converter()
     content = skl2onnx.to_onnx(model, X[:1]).SerializeToString()

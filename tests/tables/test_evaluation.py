@@ -8,6 +8,7 @@ import pytest
 import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import InvalidInputError
+from dnip.method.hand_on import HandOn
 from dnip.tables.evaluation import evaluate
 from strategies import KINDS, random_probabilities
 
@@ -38,6 +39,39 @@ def test_counts_are_those_of_the_prediction_rule(kind):
     assert evaluate([table]).agreement is None
     chunks = [table.take(range(start, min(start + 7, 100))) for start in range(0, 100, 7)]
     assert evaluate(chunks, coefficients=FITTED).to_dict() == result.to_dict()
+
+
+@pytest.mark.parametrize("helper", [0.8, 1.0, None])
+def test_what_is_handed_on_is_left_out_of_what_remains_and_right_as_often_as_the_helper(helper):
+    table, hand_on = random_table(), HandOn([0.8, 0.5, 0.4], 0.3, helper)
+    chunks = [table.take(range(start, start + 10)) for start in range(0, 100, 10)]
+    found = evaluate(chunks, coefficients=FITTED.with_hand_on(hand_on)).to_dict()
+    told = found.pop("hand_on")
+    assert found == evaluate([table], coefficients=FITTED).to_dict()
+    p, labels = table.probabilities[10:], table.labels[10:]
+    chosen = oracles.predict(p, FITTED.multipliers)
+    sure = FITTED.apply(p)[np.arange(90), chosen]
+    stay = sure >= hand_on.thresholds[chosen]
+    assert (told["share"], told["asked"]) == (pytest.approx(1 - stay.mean()), 0.3)
+    right = np.where(chosen == labels, 1.0, 0.0)
+    sides = {"remaining": (right, stay)}
+    if helper is not None:
+        sides["system"] = (np.where(stay, right, helper), np.full(90, True))
+    for side, (hits, rows) in sides.items():
+        rates = [hits[rows & (labels == c)].mean() for c in range(3)]
+        gaps = [abs(rates[a] - rates[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+        expected = [hits[rows].mean(), np.mean(gaps), min(rates)]
+        np.testing.assert_allclose([*told[side].values()], expected)
+    assert ("system" in told) == (helper is not None)
+
+
+def test_where_nothing_remains_nothing_is_scored():
+    coefficients = FITTED.with_hand_on(HandOn([1, 1, 1], 0.3, 0.9))
+    table = ProbabilityTable([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], np.array([0, 2]), classes=NAMES)
+    told = evaluate([table], coefficients=coefficients).to_dict()["hand_on"]
+    assert told["share"] == 1
+    assert {*told["remaining"].values()} == {None}
+    assert told["system"] == {"accuracy": 0.9, "cobias": 0.0, "worst_class_accuracy": 0.9}
 
 
 def test_intervals_and_differences_stand_beside_the_scores():

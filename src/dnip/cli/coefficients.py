@@ -43,8 +43,12 @@ def save_coefficients(coefficients: Coefficients, path: Path) -> None:
     is_file = path.is_file()  # no pipe or device
     old = _held(path) if is_file else None
     coefficients.save(path)
-    if is_file and (old is None or old.logit_bias() != coefficients.logit_bias()):
+    if is_file and (old is None or _decides(old) != _decides(coefficients)):
         complain("note", f"{path} is replaced; it held {_described(old)}")
+
+
+def _decides(one: Coefficients) -> tuple[object, ...]:
+    return one.logit_bias(), one.hand_on and one.hand_on.to_dict()
 
 
 def _held(path: Path) -> Coefficients | None:

@@ -188,6 +188,8 @@ class Check:
         What of the model and the prompt has changed since the fit, one sentence each.
     corrected_by : str or None
         The hash of the coefficients that corrected the new rows; None for raw ones.
+    handed_on : tuple of two floats, or None
+        The share of the rows that the coefficients hand on, and the one that was asked for.
     """
 
     classes: tuple[str, ...]
@@ -206,6 +208,7 @@ class Check:
     cobias: Score | None
     origin: tuple[str, ...] = ()
     corrected_by: str | None = None
+    handed_on: tuple[float, float] | None = None
 
     @property
     def level(self) -> float:
@@ -271,6 +274,7 @@ class Check:
             "cobias": None if self.cobias is None else self.cobias._asdict(),
             "origin": list(self.origin),
             "corrected_by": self.corrected_by,
+            "handed_on": self.handed_on,
         }
 
     def _by_class(self, values: Floats) -> dict[str, float]:
@@ -340,14 +344,14 @@ def check(
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / _QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
-    mass = sample.mass
+    mass, p, hand_on = sample.mass, sample.probabilities, coefficients.hand_on
     return Check(
         classes,
         alpha,
         len(sample),
         n_labelled,
         sketch.rows,
-        sketch.compare(sample.probabilities, mass),
+        sketch.compare(p, mass),
         None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
         sketch.changed,
@@ -358,6 +362,7 @@ def check(
         cobias,
         changes_of_origin(fit.get("data"), origin),
         seen.corrected_by,
+        None if hand_on is None else (coefficients.handed_on(p).mean().item(), hand_on.share),
     )
 
 

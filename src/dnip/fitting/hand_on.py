@@ -104,6 +104,11 @@ class Served(NamedTuple):
     accuracy: float  # of the system, or of the rows that remain
     gaps: Expectation
 
+    @property
+    def scores(self) -> dict[str, float]:
+        """Share, accuracy and COBias, for the record of a fit."""
+        return {"share": self.share, "accuracy": self.accuracy, "cobias": self.gaps.cobias}
+
     def to_dict(self, level: float) -> dict[str, Any]:
         """Return every metric, with intervals of a level between 0 and 1."""
         gaps, intervals = self.gaps.to_dict(), self.gaps.intervals(level)
@@ -267,6 +272,33 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
     return np.where(whole > given, own, np.where(whole > 0, 1.0, flat))
 
 
+def thresholds_of(
+    multipliers: Floats,
+    settings: FitSettings,
+    share: float,
+    problem: Problem,
+    target: Floats | None,
+) -> tuple[HandOn, Decided, Floats]:
+    """Return thresholds beside the weights of a fit, and the rows and the class mix behind them.
+
+    Parameters
+    ----------
+    multipliers : ndarray of shape (N,)
+    settings, problem, target
+        As for `hand_on`.
+    share : float
+        Of the rows to hand on.
+    """
+    mix = problem.class_counts / problem.class_counts.sum() if target is None else target
+    own = np.asarray(problem.counts * problem.unit, np.float64)
+    with unwarned():
+        weight = weigh_rows(problem.labels, mix, problem.classes, own)
+    helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
+    rows = Decided.by(multipliers, problem, weight)
+    _, each = learn(rows, len(mix), share, helper)
+    return HandOn(each, share, settings.helper_accuracy), rows, mix
+
+
 def hand_on(
     fitted: Fit,
     settings: FitSettings,
@@ -291,25 +323,24 @@ def hand_on(
     share, classes = settings.hand_on, problem.classes
     if share is None:
         return fitted
-    mix = problem.class_counts / problem.class_counts.sum() if target is None else target
-    own = np.asarray(problem.counts * problem.unit, np.float64)
-    with unwarned():
-        weight = weigh_rows(problem.labels, mix, classes, own)
-    helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
-    rows = Decided.by(fitted.coefficients.multipliers, problem, weight)
-    _, each = learn(rows, len(classes), share, helper)
+    multipliers = fitted.coefficients.multipliers
+    thresholds, rows, mix = thresholds_of(multipliers, settings, share, problem, target)
     notes = list(fitted.notes)
     silent = np.bincount(rows.chosen, minlength=len(classes)) == 0
     if silent.any():
         names = listed([classes[c] for c in np.flatnonzero(silent).tolist()])
         notes.append(f"Never predicted, so no row of it is handed on: class {names}.")
-    handed = float(np.average(rows.below(each), weights=weight))
+    handed = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
     if abs(handed - share) > _FAR:
         notes.append(f"Few rows, or many equal ones: {handed:.1%} are handed on, not {share:.1%}.")
     points: tuple[Point, ...] = ()
-    folds = [(left_out, Decided.by(by, problem, weight)) for left_out, by in refits]
+    folds = [(left_out, Decided.by(by, problem, rows.weight)) for left_out, by in refits]
     if folds and fitted.evidence is not None:
         followed = fitted.evidence.reweighted.followed
+        helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
         points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
-    coefficients = fitted.coefficients.with_hand_on(HandOn(each, share, helper.accuracy))
+    coefficients = fitted.coefficients.with_hand_on(thresholds)
+    if points:
+        front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
+        coefficients = coefficients.with_fit({**coefficients.fit, "handing_on": front})
     return replace(fitted, coefficients=coefficients, handing_on=points, notes=tuple(notes))

@@ -10,11 +10,12 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, shown
 from dnip.base.validation import check_number
 from dnip.method.prediction import decide
+from dnip.metrics import HEADLINE, METRICS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.base.typing import Booleans, Floats, Probabilities
+    from dnip.base.typing import Booleans, Counts, Floats, Probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,16 @@ def check_hand_on(hand_on: HandOn | None, n_classes: int) -> HandOn | None:
     return hand_on
 
 
+def refuse_hand_on(hand_on: HandOn | None, where: str) -> None:
+    """Refuse thresholds where nothing can say which rows are handed on."""
+    if hand_on is not None:
+        raise InvalidInputError(
+            f"{where} cannot hold the thresholds of handing on that these coefficients have",
+            hint="Use dnip apply, dnip serve, or dnip export --to python, javascript or sql; "
+            "or fit without thresholds",
+        )
+
+
 def refuse_other_mix(hand_on: HandOn | None) -> None:
     """Refuse thresholds where weights move to another class mix: they hold for that of the fit."""
     if hand_on is not None:
@@ -106,3 +117,39 @@ def refuse_other_mix(hand_on: HandOn | None) -> None:
             "thresholds of handing on hold for the class mix of the fit alone",
             hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --hand-on SHARE",
         )
+
+
+def served(hand_on: HandOn, routed: Counts) -> dict[str, Any]:
+    """Return the share that is handed on, and the scores of what remains and of the system.
+
+    Parameters
+    ----------
+    hand_on : HandOn
+    routed : ndarray of shape (N, 2·N)
+        Confusion counts of the rows that remain, and beside them of those that are handed on.
+
+    Returns
+    -------
+    dict
+        ``share``, ``asked`` and ``helper_accuracy``. Under ``remaining``, and under ``system`` for
+        a helper, accuracy, COBias and the worst class; None where nothing remains.
+
+    Examples
+    --------
+    >>> routed = np.array([[8, 0, 2, 0], [0, 4, 4, 2]])
+    >>> found = served(HandOn([0.9, 0.6], 0.3, helper_accuracy=0.5), routed)
+    >>> found["share"], found["remaining"]["accuracy"], found["system"]["accuracy"]
+    (0.4, 1.0, 0.8)
+    """
+    remaining, handed = np.hsplit(routed.astype(np.float64), 2)
+    sides, right = {"remaining": remaining}, hand_on.helper_accuracy
+    if right is not None:
+        # which error a helper makes is not scored
+        answers = np.full(remaining.shape, (1 - right) / (len(routed) - 1))
+        np.fill_diagonal(answers, right)
+        sides["system"] = remaining + handed.sum(axis=1, keepdims=True) * answers
+    told: dict[str, Any] = {"share": float(handed.sum() / routed.sum()), "asked": hand_on.share}
+    for name, counts in sides.items():
+        several = np.count_nonzero(counts.sum(axis=1)) > 1
+        told[name] = {each: METRICS[each].of(counts) if several else None for each in HEADLINE}
+    return {**told, "helper_accuracy": right}

@@ -11,11 +11,11 @@ from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, 
 from dnip.presenting.artefacts import Column, Estimate, Spread, Table
 from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
 from dnip.presenting.drawing.style import FIXED
-from dnip.presenting.formats import show
+from dnip.presenting.formats import percent, show
 from dnip.presenting.terminal import to_text, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dnip.base.typing import Confusion
     from dnip.method.coefficients import Coefficients
@@ -168,21 +168,39 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
     return f"kept on these rows: {'; '.join(parts)}"
 
 
+def served_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is handed on, and how what remains and the system are served, by name.
+
+    Parameters
+    ----------
+    found : mapping
+        What :func:`dnip.method.hand_on.served` returns.
+    """
+    yield "handed on", f"{percent(found['share'])}; asked for {percent(found['asked'])}"
+    for side, end in (("remaining", ""), ("system", "; helper right on {helper_accuracy:.0%}")):
+        scores = found.get(side, {}).items()
+        told = [f"{METRICS[name].title} {show(value, Column(name, 3))}" for name, value in scores]
+        if told:
+            yield side, ", ".join(told) + end.format(**found)
+
+
 def _totals(told: dict[str, Any]) -> str:
     sides = [told[side] for side in ("raw", "reweighted", "adjusted") if side in told]
     lines = []
     for metric in HEADLINE:
         values = " -> ".join(_with_interval(side, metric) for side in sides)
         lines.append(f"{METRICS[metric].title:<12} {values}")
-    if "confidence" not in told:
-        return "\n".join(lines)
-    if "difference" in told:
+    if "confidence" in told and "difference" in told:
         changes = [
             f"{METRICS[metric].title} {_with_interval(told['difference'], metric, signed=True)}"
             for metric in HEADLINE
             if metric in told["difference"]["intervals"]
         ]
         lines.append(f"{'change':<12} {', '.join(changes)}")
+    if "hand_on" in told:
+        lines += [f"{name:<12} {text}" for name, text in served_facts(told["hand_on"])]
+    if "confidence" not in told:
+        return "\n".join(lines)
     level = f"In brackets: {100 * told['confidence']:g} % intervals."
     ends = [(side[m], *side["intervals"].get(m, (0, 1))) for side in sides for m in HEADLINE]
     if any(not round(low, 3) <= round(value, 3) <= round(high, 3) for value, low, high in ends):

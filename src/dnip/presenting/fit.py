@@ -11,12 +11,13 @@ from dnip.metrics import HEADLINE, METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.evaluation import class_rates, describe, describe_constraints
+from dnip.presenting.formats import percent
 from dnip.presenting.results import write_rows
 from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dnip.fitting.evidence import FitEvidence
     from dnip.fitting.record import Fit
@@ -124,6 +125,15 @@ def handing_on_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
         ways = {"one_threshold": one.to_dict(confidence), "per_class": each.to_dict(confidence)}
         front.append({"asked": asked, **ways})
     return {**hand_on.to_dict(), "front": front}
+
+
+def handing_on_facts(fit: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what other rows are expected to show by the share handed on, if a fit has judged it."""
+    told = "COBias {cobias:.3f} at accuracy {accuracy:.3f}"
+    for point in fit.get("handing_on", ()):
+        each, one = (told.format(**point[way]) for way in ("each", "one"))
+        said = f"{each}; by one threshold {one}" if point["asked"] else each
+        yield f"expected, {percent(point['asked'])} handed on", said
 
 
 def notes_on_fit(fitted: Fit, unlabelled: Path | None) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
 from dnip.base.frames import check_column_names
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
+from dnip.fitting.hand_on import thresholds_of
 from dnip.fitting.robust import fit_robustly, what_labels_tell
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
@@ -33,7 +35,12 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-    from dnip.sklearn.predicting import ReweightingMixin, check_estimated, predict_out_of_fold
+    from dnip.sklearn.predicting import (
+        ReweightingMixin,
+        check_estimated,
+        encode,
+        predict_out_of_fold,
+    )
     from sklearn import get_config
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
@@ -75,6 +82,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
+    hand_on : float, default=None
+        The share of examples to hand on to somebody better, above 0 and below 1, by one threshold
+        per predicted class; :meth:`handed_on` says which.
+    helper_accuracy : float or None, default=0.9
+        How often that helper is right; None: serve the examples that remain best.
     objective : Objective or callable, default=None
         What to minimise instead, also any function of a confusion matrix (N, N), rows true.
         `beta`, `tau` and `smoothing` are then not read.
@@ -149,6 +161,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         solver: str | Solver = "coordinate",
         robust: str = "auto",
         target_prior: PriorLike | None = None,
+        hand_on: float | None = None,
+        helper_accuracy: float | None = 0.9,
         objective: ObjectiveLike | ConfusionFunction | None = None,
         constraints: Constraints | None = None,
         classes: Sequence[Any] | None = None,
@@ -164,6 +178,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.solver = solver
         self.robust = robust
         self.target_prior = target_prior
+        self.hand_on = hand_on
+        self.helper_accuracy = helper_accuracy
         self.objective = objective
         self.constraints = constraints
         self.classes = classes
@@ -225,7 +241,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             )
         p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
         names = check_classes(self.classes_.tolist())
-        encoded = _encode(labels, self.classes_)[rows]
+        encoded = encode(labels, self.classes_)[rows]
         counted = None if weight is None else weight[rows]
         target = self.target_prior
         if isinstance(target, dict):
@@ -246,12 +262,17 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                     stacklevel=2,
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
-            found = fit_robustly(problem, FitSettings(goal, **options), more)
+            settings = FitSettings(goal, **options)
+            found = fit_robustly(problem, settings, more)
         self.solution_, self.decision_ = found.solution, found.decision
         learned = what_labels_tell(p, encoded, counted, target)
-        self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
-        self.weight_indices_ = self.coefficients_.weight_indices
-        self.weights_ = self.coefficients_.weights
+        fitted = Coefficients.from_solution(self.solution_, names, provenance=learned)
+        if settings.hand_on is not None:
+            moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
+            args = fitted.multipliers, settings, settings.hand_on, moved, target
+            fitted = fitted.with_hand_on(thresholds_of(*args)[0])
+        self.coefficients_ = fitted
+        self.weight_indices_, self.weights_ = fitted.weight_indices, fitted.weights
         return self
 
     def _settings(self) -> tuple[ObjectiveLike | ConfusionFunction, FitKeywords]:
@@ -276,6 +297,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             goal = Objective(self.beta, self.tau, self.smoothing)
         options: FitKeywords = {
             "robust": self.robust,
+            "hand_on": self.hand_on,
+            "helper_accuracy": self.helper_accuracy,
             "scale": self.scale,
             "solver": self.solver,
             "seed": check_integer("random_state", self.random_state, at_least=0),
@@ -375,16 +398,3 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 stacklevel=3,
             )
         return fit_params, {}
-
-
-def _encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
-    """Return the index of each label among the classes."""
-    index = {c: i for i, c in enumerate(classes.tolist())}
-    try:
-        return np.array([index[label] for label in labels.tolist()], np.int64)
-    except KeyError as error:
-        raise InvalidInputError(
-            f"y holds the label {error.args[0]!r}, but the classes are "
-            f"{', '.join(map(repr, index))}",
-            hint="Give labels of these classes only",
-        ) from None

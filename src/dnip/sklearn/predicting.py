@@ -18,7 +18,7 @@ from dnip.base.arrays import ArrayLocation, check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import check_column_names
 from dnip.base.optional import load_optional
-from dnip.base.typing import Floats, Integers, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, probabilities_of
@@ -193,6 +193,27 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         frame = self._framed("predict_proba", columns, X)
         return scores if frame is None else frame
 
+    def handed_on(self, X: Any) -> Booleans:
+        """Return which examples go to somebody better; none, if `hand_on` was not given.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (M,)
+
+        Examples
+        --------
+        >>> from dnip import DNIPClassifier
+        >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]], ["ham", "ham", "spam", "spam"]
+        >>> DNIPClassifier(hand_on=0.25).fit(p, y).handed_on(p)
+        array([False,  True, False, False])
+        """
+        check_is_fitted(self)
+        return self.coefficients_.handed_on(self._probabilities(X))
+
     def set_output(self, *, predict: str | None = None, predict_proba: str | None = None) -> Self:
         """Choose what `predict` and `predict_proba` return; clones keep the choice.
 
@@ -254,3 +275,22 @@ def check_estimated(probabilities: ArrayLike) -> Probabilities:
     """
     location = ArrayLocation("estimator.predict_proba(X)")
     return check_probabilities(probabilities, location=location, warn=False)
+
+
+def encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
+    """Return the index of each label among the classes.
+
+    Examples
+    --------
+    >>> encode(np.array(["spam", "ham"]), np.array(["ham", "spam"]))
+    array([1, 0])
+    """
+    index = {c: i for i, c in enumerate(classes.tolist())}
+    try:
+        return np.array([index[label] for label in labels.tolist()], np.int64)
+    except KeyError as error:
+        raise InvalidInputError(
+            f"y holds the label {error.args[0]!r}, but the classes are "
+            f"{', '.join(map(repr, index))}",
+            hint="Give labels of these classes only",
+        ) from None

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes, is_number
@@ -13,6 +14,7 @@ from dnip.base.validation import check_classes, is_number
 LABEL = "label"
 ID = "id"
 PREDICTION = "prediction"
+HANDED_ON = "handed_on"
 MASS = "mass"
 SAMPLES = "samples"
 FALLBACK = "fallback"
@@ -23,11 +25,18 @@ CORRECTED = "dnip_corrected_by"
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
 
-#: Key of the Parquet metadata under which class names travel, as a JSON list.
-CLASSES_METADATA = b"dnip.classes"
+#: Column under which class names travel, as a JSON list, and key of the metadata of Parquet.
+CLASSES = "dnip.classes"
+CLASSES_METADATA = CLASSES.encode()
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK, CORRECTED})
+RESERVED = frozenset(
+    {LABEL, ID, PREDICTION, HANDED_ON, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES}
+)
+
+#: What a sidecar records beside the id and the probabilities.
+TIME, MODEL, INPUT = "time", "model", "input"
+RECORDED = frozenset({TIME, MODEL, INPUT})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -154,6 +163,21 @@ def class_columns(classes: Sequence[str]) -> tuple[str, ...]:
     return tuple(classes)
 
 
+@lru_cache
+def recorded_columns(classes: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, list[str]]]:
+    """Return the class columns of a sidecar's rows, and what tells the classes if they do not.
+
+    Examples
+    --------
+    >>> recorded_columns(("bad", "good")), recorded_columns(("time", "money"))
+    ((('bad', 'good'), {}), (('p0', 'p1'), {'dnip.classes': ['time', 'money']}))
+    """
+    odd = not RECORDED.isdisjoint(classes)
+    columns = probability_columns(len(classes)) if odd else class_columns(classes)
+    told = classes in (columns, default_classes(len(classes)))
+    return columns, {} if told else {CLASSES: list(classes)}
+
+
 def _is_odd(name: str) -> bool:
     known = name in RESERVED or name.lower() in _LABEL_LIKE or _NUMBERED.fullmatch(name)
     return bool(known) or name != name.strip() or is_number(name)
@@ -177,8 +201,9 @@ def resolve_columns(
 
     The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`. Where there
     are neither, all columns are classes that have no other meaning. `label`, `id` and `mass` may be
-    absent; `prediction`, `samples` and `fallback`, which this package writes itself, are ignored.
-    Other columns mean nothing, unless they look like a label or a class column of the wrong name.
+    absent; `prediction`, `handed_on`, `samples` and `fallback`, which this package writes itself,
+    are ignored. Other columns mean nothing, unless they look like a label or a class column of the
+    wrong name.
 
     Parameters
     ----------
@@ -216,7 +241,7 @@ def resolve_columns(
         )
     from_header = False
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
-    if classes is not None and set(classes) <= set(names):
+    if classes is not None and set(classes) <= set(names) and not (own and numbered):
         columns = _named_columns(classes, numbered, source)
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
@@ -238,7 +263,7 @@ def resolve_columns(
                 hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, "
-                "prediction, mass, samples, fallback and the class columns "
+                "prediction, handed_on, mass, samples, fallback and the class columns "
                 f"{_listed([column for column in columns if column != name])}",
                 hint=hint,
             )
@@ -252,7 +277,8 @@ def resolve_columns(
 
 def _header_classes(names: Sequence[str]) -> list[str]:
     """Return the columns that have no other meaning; none where that leaves a doubt."""
-    found = [name for name in names if name not in RESERVED]
+    known = RESERVED | (RECORDED if {ID, TIME, MODEL} <= set(names) else set())
+    found = [name for name in names if name not in known]
     doubt = _is_row(names) or "" in found or len(found) < 2
     return [] if doubt else found
 

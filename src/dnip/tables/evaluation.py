@@ -11,7 +11,8 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.validation import check_countable, check_level, check_several_classes
-from dnip.method.prediction import decide
+from dnip.method.hand_on import served
+from dnip.method.prediction import decide, reweight
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Confusion, Counts, Floats
     from dnip.method.coefficients import Coefficients
+    from dnip.method.hand_on import HandOn
     from dnip.tables.captured_mass import CapturedMass
     from dnip.tables.given import TableLike
 
@@ -60,18 +62,24 @@ class Evaluation:
         How many of all rows have a low captured mass; None where the table has no such column.
     corrected_by : str or None
         The hash of the coefficients that corrected the probabilities before; None for raw ones.
+    hand_on : HandOn or None
+        The thresholds of the coefficients, if they have any.
+    routed : ndarray of shape (N, 2·N) or None
+        `reweighted` in two parts: rows that remain, and beside them those that are handed on.
     """
 
     classes: tuple[str, ...]
     n: int
     n_unlabelled: int
     raw: Confusion
-    reweighted: Confusion | None
+    reweighted: Confusion | None = None
     agreement: Confusion | None = None
     adjusted: Confusion | None = None
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
     corrected_by: str | None = None
+    hand_on: HandOn | None = None
+    routed: Confusion | None = None
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
@@ -171,9 +179,10 @@ class Evaluation:
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
-        names = {"before": "raw", "after": "reweighted", "adjusted": "adjusted"}
-        for side, confusion in self.sides.items():
-            name = names[side]
+        if self.hand_on is not None and self.routed is not None:
+            summary["hand_on"] = served(self.hand_on, self.in_population(self.routed))
+        names = ("raw", "reweighted", "adjusted")
+        for name, confusion in zip(names, self.sides.values(), strict=False):
             summary[name] = scores(self.in_population(confusion), with_counts=False)
             if with_counts:
                 summary[name]["confusion"] = confusion.tolist()
@@ -310,19 +319,12 @@ def evaluate(
 
 
 class EvaluationCounts:
-    """What is counted for an evaluation; counts of the shares of a table add up.
-
-    Parameters
-    ----------
-    coefficients, adjusted : Coefficients, optional
-        As for `evaluate`.
-    """
+    """What is counted for `evaluate`; counts of the shares of a table add up."""
 
     def __init__(
         self, coefficients: Coefficients | None = None, adjusted: Coefficients | None = None
     ) -> None:
-        self.n_rows = 0
-        self._n_unlabelled = 0
+        self.n_rows = self._n_unlabelled = 0
         self._masses = MassCounts()
         self._classes: tuple[str, ...] = ()
         self.source = ""
@@ -359,6 +361,10 @@ class EvaluationCounts:
                 rights = 2 * (unweighted == true - 1) + (predictions == true - 1)
                 cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
                 self._count("agreement", cells.reshape(n_classes, 2, 2))
+            if name == "reweighted" and given.hand_on is not None:
+                handed_on = given.hand_on.handed_on(reweight(p, given.multipliers), predictions)
+                places = predictions + n_classes * handed_on
+                self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
 
     def join(self, other: EvaluationCounts) -> None:
         """Add the counts of another share of the table."""
@@ -375,24 +381,19 @@ class EvaluationCounts:
         if not self._counts:
             raise InvalidInputError("there are no rows to evaluate")
         raw = self._counts["raw"]
-        present = raw.sum(axis=1) > 0
-        check_several_classes(
-            present if target is None else present & (target > 0),
-            self._classes,
-            self.source,
-            "" if target is None else " and a share in the target prior",
-        )
+        present, known = raw.sum(axis=1) > 0, ""
+        if target is not None:
+            present, known = present & (target > 0), " and a share in the target prior"
+        check_several_classes(present, self._classes, self.source, known)
         return Evaluation(
             self._classes,
             int(raw.sum()),
             self._n_unlabelled,
-            raw,
-            self._counts.get("reweighted"),
-            self._counts.get("agreement"),
-            self._counts.get("adjusted"),
-            target,
-            self._masses.summary,
-            self.corrected_by,
+            **self._counts,
+            target=target,
+            captured_mass=self._masses.summary,
+            corrected_by=self.corrected_by,
+            hand_on=self._given["reweighted"].hand_on if "routed" in self._counts else None,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:

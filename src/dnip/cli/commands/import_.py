@@ -16,10 +16,13 @@ from dnip.prompting.engines.base import Fill
 
 def import_(
     files: Annotated[
-        list[Path], Argument("Answers of one model: .json, .jsonl, .csv, .tsv, .parquet, .arrow.")
+        list[Path],
+        Argument("Answers of one model: .json, .jsonl, .csv, .tsv, .parquet, .arrow; or a folder."),
     ],
-    classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
+    classes: Annotated[
+        str | None, Option("Class names in order, which a folder knows.", metavar="A,B,C")
+    ] = None,
     from_: Annotated[
         str | None,
         Option(
@@ -40,7 +43,8 @@ def import_(
         ),
     ] = None,
     gold: Annotated[
-        Path | None, Option("File with the gold labels: .csv, .jsonl, .parquet.", metavar="FILE")
+        Path | None,
+        Option("File with labels: .csv, .jsonl, .parquet.", metavar="FILE", also="labels"),
     ] = None,
     on: Annotated[
         str | None,
@@ -78,9 +82,9 @@ def import_(
 
     Examples
     --------
-    dnip import answers.jsonl --classes ham,spam --out opt.csv
     dnip import answers.json --classes ham,spam --gold gold.csv --out opt.csv
     dnip import sampled.jsonl --classes ham,spam --votes --on row_id --out opt.csv
+    dnip import recorded/topic --labels labels.csv --out opt.csv
     """
     from dnip.base.files import check_files
     from dnip.presenting.prompting import describe_import, notes_on_import
@@ -93,7 +97,7 @@ def import_(
     with live_progress("importing"):
         imported = read_answers(
             files,
-            options.split_classes(classes) or (),
+            options.split_classes(classes),
             source=from_,
             question=question,
             names=dict(map(_pair, map_ or ())),

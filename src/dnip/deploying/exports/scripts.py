@@ -33,6 +33,21 @@ def predict(probabilities):
     return CLASSES[scores.index(max(scores))]
 '''
 
+_PYTHON_HAND_ON = '''
+
+THRESHOLDS = (
+%(thresholds)s
+)
+
+
+def handed_on(probabilities):
+    """Return whether the row goes to somebody better: its share is below that of its class."""
+    winner, total = CLASSES.index(predict(probabilities)), 0.0
+    for weight, p in zip(WEIGHTS, probabilities):  # sum() rounds in other ways
+        total += weight * float(p)
+    return WEIGHTS[winner] * float(probabilities[winner]) / total < THRESHOLDS[winner]
+'''
+
 _JAVASCRIPT = """\
 // Decide by class weights, exported by dnip.
 // %(promise)s.
@@ -67,8 +82,25 @@ export function predict(probabilities) {
 """
 
 
+_JAVASCRIPT_HAND_ON = """
+export const THRESHOLDS = [
+%(thresholds)s
+];
+
+/**
+ * Return whether the row goes to somebody better: its share is below that of its class.
+ * @param {ArrayLike<number>} probabilities
+ */
+export function handedOn(probabilities) {
+    const winner = CLASSES.indexOf(predict(probabilities));
+    const scores = WEIGHTS.map((weight, n) => weight * probabilities[n]);
+    return scores[winner] / scores.reduce((sum, score) => sum + score) < THRESHOLDS[winner];
+}
+"""
+
+
 class PythonFile(Export):
-    """A file with one function, for Python 3 alone.
+    """A file with one function, for Python 3 alone; with thresholds, with ``handed_on``, too.
 
     Examples
     --------
@@ -83,11 +115,13 @@ class PythonFile(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the file, in ASCII."""
-        return _filled(_PYTHON, ascii, coefficients)
+        return _filled(_PYTHON, _PYTHON_HAND_ON, ascii, coefficients)
 
 
 class JavaScript(Export):
-    """An ES module with one function. TypeScript reads its types from the comments.
+    """An ES module with one function; with thresholds, with ``handedOn``, too.
+
+    TypeScript reads its types from the comments.
 
     Examples
     --------
@@ -100,14 +134,21 @@ class JavaScript(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the module, in ASCII."""
-        return _filled(_JAVASCRIPT, json.dumps, coefficients)
+        return _filled(_JAVASCRIPT, _JAVASCRIPT_HAND_ON, json.dumps, coefficients)
 
 
-def _filled(template: str, literal: Callable[[str], str], coefficients: Coefficients) -> str:
-    """Return a template with its promise, classes and weights; `literal` writes a text in ASCII."""
-    weights = coefficients.multipliers.tolist()
-    return template % {
-        "promise": EXACT,
-        "classes": "\n".join(f"    {literal(name)}," for name in coefficients.classes),
-        "weights": "\n".join(f"    {weight!r}," for weight in weights),
+def _filled(
+    template: str, hand_on: str, literal: Callable[[str], str], coefficients: Coefficients
+) -> str:
+    """Return a template with what it needs, and that of thresholds where there are any.
+
+    `literal` writes a text in ASCII.
+    """
+    thresholds = coefficients.hand_on and coefficients.hand_on.thresholds.tolist()
+    values = {
+        "classes": map(literal, coefficients.classes),
+        "weights": map(repr, coefficients.multipliers.tolist()),
+        "thresholds": map(repr, thresholds or ()),
     }
+    lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
+    return (template + hand_on * bool(thresholds)) % {"promise": EXACT, **lines}

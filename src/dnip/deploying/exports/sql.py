@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
@@ -13,6 +13,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.option import option
 from dnip.deploying.exports.formats import EXACT, Export, split_names
 from dnip.method.coefficients import Coefficients
+from dnip.tables.columns import HANDED_ON
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
 
@@ -22,7 +23,9 @@ _MOST_ARGUMENTS = 100
 # Whole numbers up to here are exact in double precision.
 _EXACT = 1 << 53
 # Names that the query uses beside those of the table.
-_NAMES = "prediction", "dnip_largest", "dnip_table", "dnip_own"
+_NAMES = HANDED_ON, "prediction", "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
+# No share of a winner is as small; and a whole number over two powers of two holds what is larger.
+_LEAST = 2.0**-50
 
 
 class Dialect(NamedTuple):
@@ -158,8 +161,9 @@ DIALECTS: dict[DialectName, Dialect] = {
 class Sql(Export):
     """A query that adds the column ``prediction``, the class name, to a table.
 
-    A row with a NULL among its probabilities has the prediction NULL. A table that has a column
-    of that name already is refused by the database: the name is ambiguous then.
+    Coefficients with thresholds add ``handed_on``, too. A row with a NULL among its probabilities
+    has NULL in both. A table that has a column of that name already is refused by the database: the
+    name is ambiguous then.
 
     Parameters
     ----------
@@ -223,29 +227,42 @@ class Sql(Export):
             f"{one.number(math.ldexp(weight, doublings))}"
             for column, weight in zip(columns, weights, strict=True)
         ]
-        largest = one.largest(products)
-        # the first WHEN that holds is taken: the lowest of the classes with the largest product
-        cases = "".join(
-            f"    WHEN {product} THEN {one.text(name)}\n"
-            for product, name in zip(products, classes, strict=True)
-        )
-        prediction, best, given, own = map(one.identifier, _NAMES)
-        chosen = f"{cases}  END AS {prediction}"
+        handed_on, prediction, best, total, given, own = map(one.identifier, _NAMES)
+        values = {best: one.largest(products)}
+        thresholds = None if coefficients.hand_on is None else coefficients.hand_on.thresholds
+        if thresholds is not None:
+            values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
+        # others than these two kinds compute the operand of CASE once
+        known = values
+        if one.but or one.lateral:
+            known = {name: name if one.but else f"{own}.{name}" for name in values}
+
+        def case(outcomes: Iterable[str]) -> str:
+            # the first WHEN that holds is taken: the lowest of the classes with the largest product
+            whens = zip(products, outcomes, strict=True)
+            cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
+            return f"CASE {known[best]}\n{cases}  END"
+
+        results = {prediction: case(map(one.text, classes))}
+        if thresholds is not None:
+            limits = [one.number(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
+            results[handed_on] = f"{known[best]} / NULLIF({known[total]}, 0) < {case(limits)}"
+        chosen = ",\n  ".join(f"{text} AS {name}" for name, text in results.items())
         # a name that the table has, too, is ambiguous in WHERE
-        names = [prediction, best] if one.but else [prediction]
-        values = [f"1 AS {name}" for name in names] + [f"{largest} AS {best}"] * one.lateral
+        names = [*results, *(values if one.but else ())]
+        made = [f"{text} AS {name}" for name, text in values.items()]
+        own_values = [f"1 AS {name}" for name in names] + made * one.lateral
         table = (
             f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {given}\n"
-            f"  CROSS JOIN {'LATERAL ' * one.lateral}(SELECT {', '.join(values)}) AS {own}\n"
+            f"  CROSS JOIN {'LATERAL ' * one.lateral}(SELECT {', '.join(own_values)}) AS {own}\n"
             f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
         )
-        if one.but:  # these compute the operand of CASE anew for every WHEN
+        if one.but:
             query = (
-                f"SELECT\n  * {one.but} ({best}),\n  CASE {best}\n{chosen}\n"
-                f"FROM (\nSELECT {given}.*, {largest} AS {best}\n{table}\n)"
+                f"SELECT\n  * {one.but} ({', '.join(values)}),\n  {chosen}\n"
+                f"FROM (\nSELECT {given}.*, {', '.join(made)}\n{table}\n)"
             )
         else:
-            operand = f"{own}.{best}" if one.lateral else largest
-            query = f"SELECT\n  {given}.*,\n  CASE {operand}\n{chosen}\n{table}"
+            query = f"SELECT\n  {given}.*,\n  {chosen}\n{table}"
         rule = f"-- No column of the table may be called {' or '.join(names)}."
         return f"-- {self.promise}.\n{rule}\n{query};\n"

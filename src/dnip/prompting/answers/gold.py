@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Labels
 from dnip.prompting.files import Places, read_values
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars
 from dnip.tables.columns import ID, LABEL
 
 #: What to join by instead of an id, to join rows in their order.
@@ -40,7 +40,7 @@ def read_gold(
     Raises
     ------
     InvalidInputError
-        For a missing column, an id that appears twice, and a label that is no class.
+        For a missing column, an id with two labels, and a label that is no class.
     """
     on, label = on or ID, label or LABEL
     ids: list[object] = []
@@ -59,8 +59,14 @@ def read_gold(
         cells.append(row[label])
         places.append(where)
     location = Places(str(path), (), places=places)
-    names = check_ids(ids, n_examples=len(ids), location=location).tolist()
-    return dict(zip(names, LabelRule(classes).read(cells, location).tolist(), strict=True))
+    check_scalars(ids, on, location)
+    indices = LabelRule(classes).read(cells, location).tolist()
+    first: dict[tuple[object, int], str] = {}  # the same label may be told twice
+    for pair, place in zip(zip(ids, indices, strict=True), places, strict=True):
+        first.setdefault(pair, place)
+    location = Places(str(path), (), places=list(first.values()))
+    names = check_ids([name for name, _ in first], n_examples=len(first), location=location)
+    return dict(zip(names.tolist(), (index for _, index in first), strict=True))
 
 
 def join_by_row(

@@ -11,7 +11,14 @@ from typing import IO, Any, Protocol
 from dnip.base.errors import InvalidInputError
 from dnip.tables.formats import parquet
 from dnip.tables.formats.npz import NpzWriter, read_npz
-from dnip.tables.formats.text import CsvWriter, JsonlWriter, TsvWriter, read_csv, read_jsonl
+from dnip.tables.formats.text import (
+    CsvWriter,
+    JsonlWriter,
+    TsvWriter,
+    read_csv,
+    read_folder,
+    read_jsonl,
+)
 from dnip.tables.rows import Block, Share
 
 
@@ -72,7 +79,7 @@ FORMATS = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file, by its suffix.
+    """Return the format of a file, by its suffix, or of a folder, by its files.
 
     Raises
     ------
@@ -85,6 +92,9 @@ def format_of(path: Path) -> Format:
     >>> format_of(Path("opt.CSV")) is FORMATS[".csv"]
     True
     """
+    if path.is_dir():
+        lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
+        return Format(read_folder, JsonlWriter) if lines else FORMATS[".parquet"]
     for suffix, found in FORMATS.items():
         if path.name.lower().endswith(suffix):
             return found

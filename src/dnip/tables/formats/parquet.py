@@ -17,6 +17,7 @@ from dnip.base.optional import load_optional
 from dnip.tables.columns import (
     CLASSES_METADATA,
     FALLBACK,
+    HANDED_ON,
     ID,
     LABEL,
     MASS,
@@ -78,8 +79,8 @@ def _parts(path: Path) -> list[Path]:
     )
     if not parts:
         raise InvalidInputError(
-            f"{path}: the folder holds no .parquet files",
-            hint="Give a table file, or a folder of Parquet part files",
+            f"{path}: the folder holds no .parquet or .jsonl files",
+            hint="Give a table file, or a folder of part files",
         )
     return parts
 
@@ -261,7 +262,7 @@ class ParquetWriter:
     def _schema_of(self, block: Block) -> pa.Schema:
         named = block.layout.classes != default_classes(len(block.layout.classes))
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
+        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number, HANDED_ON: number}
         kinds |= dict.fromkeys(_LABELS, text if named else number)
         kinds |= dict.fromkeys(block.layout.probabilities, real)
         optional = {LABEL, *block.layout.others}

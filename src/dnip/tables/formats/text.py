@@ -6,19 +6,26 @@ import csv
 import gzip
 import json
 import re
+import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from dnip.base.errors import InvalidInputError, shown
+from dnip.base.errors import DNIPWarning, InvalidInputError, counted, shown
 from dnip.base.files import as_text
-from dnip.tables.columns import CellLocation, resolve_columns
+from dnip.tables.cells import MOST_IDS
+from dnip.tables.columns import CLASSES, ID, CellLocation, resolve_columns
 from dnip.tables.rows import Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
+_Classes: TypeAlias = tuple[str, ...] | None
+
+# The ids of a folder's rows so far; None for a file that stands alone.
+_Seen: TypeAlias = set[str] | None
 
 # zlib's window bits that ask for a gzip header, which it writes without time and name.
 _GZIP = 16 + zlib.MAX_WBITS
@@ -27,7 +34,7 @@ _NEEDS_QUOTES = re.compile(r'[",\t\r\n]|^\s|\s$')
 
 
 def read_csv(
-    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+    path: Path, classes: _Classes, block_rows: int, *, others: bool = False
 ) -> Iterator[Block]:
     """Stream the rows of a CSV or TSV file; blank lines are skipped."""
     source = str(path)
@@ -80,42 +87,81 @@ def _check_widths(run: list[list[str]], header: list[str], location: CellLocatio
 
 
 def read_jsonl(
-    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+    path: Path, classes: _Classes, block_rows: int, *, others: bool = False, seen: _Seen = None
 ) -> Iterator[Block]:
     """Stream the rows of a JSON lines file; blank lines are skipped."""
-    source = str(path)
-    with open_text(path) as file:
-        rows = _json_rows(file, source)
-        first = next(rows, None)
-        if first is None:
+    source, rows = str(path), json_rows(path, seen)
+    first = next(rows, None)
+    if first is None:
+        if seen is None:
             raise empty_file(path)
-        layout = resolve_columns(list(first), classes=classes, source=source)
-        wanted = layout.wanted(others=others)
-        first_row = 0
-        n_rows = rows_per_block(block_rows, len(first))
-        rows = chain([first], rows)
-        while run := list(islice(rows, n_rows)):
-            _check_keys(run, first, layout.location(first_row))
-            yield Block(layout, {name: [row[name] for row in run] for name in wanted}, first_row)
-            first_row += len(run)
+        return
+    layout = resolve_columns(list(first), classes=classes, source=source, own=first.get(CLASSES))
+    wanted = layout.wanted(others=others)
+    first_row = 0
+    n_rows = rows_per_block(block_rows, len(first))
+    rows = chain([first], rows)
+    while run := list(islice(rows, n_rows)):
+        _check_keys(run, first, layout.location(first_row))
+        yield Block(layout, {name: [row[name] for row in run] for name in wanted}, first_row)
+        first_row += len(run)
 
 
-def _json_rows(file: IO[str], source: str) -> Iterator[_Row]:
-    row = 0
-    for line in file:
-        if line.isspace():
-            continue
-        row += 1
-        try:
-            cells = json.loads(line, object_pairs_hook=_object)
-            if not isinstance(cells, dict):
-                raise ValueError(f"it is of type {type(cells).__name__}, and no object")
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(
-                f"{source}: row {row} is not valid JSON: {error}",
-                hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
-            ) from error
-        yield cells
+def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
+    """Yield the rows of a JSON lines file.
+
+    With the ids seen before, it is a part of a folder that may still grow: a line that is cut off
+    is left out, and so are requests that were sent again. Warnings say so.
+    """
+    row = n_again = 0
+    with open_text(path) as file:
+        for line in file:
+            if line.isspace():
+                continue
+            row += 1
+            try:
+                cells = json.loads(line, object_pairs_hook=_object)
+                if not isinstance(cells, dict):
+                    raise ValueError(f"it is of type {type(cells).__name__}, and no object")
+            except (ValueError, RecursionError) as error:
+                if seen is not None and not line.endswith("\n"):
+                    _warn(f"{path}: row {row}, the last one, is cut off, and left out")
+                    break
+                raise InvalidInputError(
+                    f"{path}: row {row} is not valid JSON: {error}",
+                    hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
+                ) from error
+            if seen is not None and isinstance(name := cells.get(ID), str):
+                if name in seen:
+                    n_again += 1
+                    continue
+                if len(seen) < MOST_IDS:
+                    seen.add(name)
+            yield cells
+    if n_again:
+        _warn(f"{path}: {counted(n_again, 'row')} left out, with the id of an earlier row")
+
+
+def parts_of(path: Path) -> Iterator[Path]:
+    """Yield the files of a folder of JSON lines by name, but those that are removed meanwhile."""
+    return (part for part in sorted(path.glob("*.jsonl")) if part.exists())
+
+
+def read_folder(
+    path: Path, classes: _Classes, block_rows: int, *, others: bool = False
+) -> Iterator[Block]:
+    """Stream the rows of a folder of JSON lines, to which programs may still append."""
+    seen: set[str] = set()
+    before = n_rows = 0
+    for part in parts_of(path):
+        before, n_rows = before + n_rows, 0
+        for block in read_jsonl(part, classes, block_rows, others=others, seen=seen):
+            yield replace(block, rows_before=before)
+            n_rows = block.first_row + len(next(iter(block.columns.values())))
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, DNIPWarning, stacklevel=3)
 
 
 def _object(pairs: list[tuple[str, object]]) -> _Row:

@@ -1,0 +1,236 @@
+"""What the upstream said, kept: raw probabilities, in a folder for each question."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as _quoted
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import valid_unicode
+from dnip.base.files import check_writable, make_folder
+from dnip.base.validation import check_integer
+from dnip.deploying.decisions import Correction
+from dnip.method.coefficients import Coefficients
+from dnip.tables.columns import ID, INPUT, MODEL, TIME, recorded_columns
+
+#: A question, and the columns of its rows.
+_Key: TypeAlias = tuple[str, tuple[str, ...]]
+
+#: The size of a folder of records, in bytes: the least, and that by default.
+LEAST, MOST = 10_000_000, 1_000_000_000
+
+# Seconds between two writes, and files of a full folder for each question.
+_SECONDS, _FILES = 1.0, 16
+
+#: The header of the request id.
+ID_HEADER = "x-request-id"
+
+# What a client may choose for the id of a request, and names of questions that name folders.
+_NAME = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
+_FOLDER = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
+
+_LOG = logging.getLogger("dnip.sidecar")
+
+
+def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | None) -> str:
+    """Return the id of a request: the client's, the answer's own, the upstream's, or a new one.
+
+    Examples
+    --------
+    >>> request_id(None, {"id": "dec-7"}, None)
+    'dec-7'
+    """
+    for name in (given, answer.get("id"), answer.get("request_id"), upstreams):
+        if isinstance(name, str) and _NAME.fullmatch(name):
+            return name
+    return os.urandom(16).hex()
+
+
+class Recorder:
+    """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
+
+    A row is made at once and waits in memory; a thread writes once a second. Each process writes
+    files of its own, so several may share a folder. The oldest file goes first.
+
+    Parameters
+    ----------
+    folder : Path
+        It is made where it is missing.
+    questions : iterable of str
+        Questions with coefficients: their names are those of folders.
+    size : int
+        Bytes of the folder at most.
+    texts : bool
+        Whether the input of the request is kept, too.
+
+    Attributes
+    ----------
+    written : Counter
+        Rows by question.
+    lost : Counter
+        Rows that could not be written, by reason: ``"queue"`` (the disk is too slow, or the row is
+        very long), ``"disk"`` (it is full, say).
+
+    Raises
+    ------
+    InvalidInputError
+        For a question that cannot name a folder, and for a size that is too small.
+    OutputError
+        For a folder that cannot be written.
+    """
+
+    def __init__(
+        self, folder: Path, questions: Iterable[str], *, size: int = MOST, texts: bool = False
+    ) -> None:
+        self.written = Counter(dict.fromkeys(questions, 0))
+        self.lost = Counter({"queue": 0, "disk": 0})
+        self.texts = texts
+        self._folder, self._size = folder, check_integer("record size", size, at_least=LEAST)
+        self._waiting = self._size // _FILES  # bytes
+        self._step = self._waiting // max(1, len(self.written))
+        self._rows: deque[tuple[_Key, bytes]] = deque()
+        self._added = self._taken = 0  # bytes; each is counted by one thread
+        self._files: dict[_Key, tuple[Path, int]] = {}
+        self._told: set[str] = set()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="dnip record")
+        for question in self.written:
+            if not _FOLDER.fullmatch(question):
+                raise InvalidInputError(
+                    f"the question {question!r} cannot be recorded: it is no name of a folder",
+                    hint="Use letters, digits, spaces, . _ and -, or leave --record out",
+                )
+            check_writable(make_folder(self._folder / question) / "record.jsonl")
+
+    def __enter__(self) -> Recorder:
+        """Begin to write."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write the rest, and end; a disk that hangs is waited for a few seconds."""
+        self._stopped.set()
+        self._thread.join(5)
+
+    def add(
+        self,
+        name: str,
+        answer: Mapping[str, Any],
+        corrections: Iterable[Correction],
+        coefficients: Mapping[str, Coefficients],
+        asked: bytes,
+    ) -> None:
+        """Take the decisions of an answer, as they were before they were corrected.
+
+        Parameters
+        ----------
+        name : str
+            The request id.
+        answer : mapping
+            As the upstream gave it.
+        corrections, coefficients
+            As for `dnip.deploying.decisions.correct`.
+        asked : bytes
+            The body of the request.
+        """
+        model = valid_unicode(str(answer.get("model") or ""))
+        beside = _quoted(name), datetime.now(UTC).isoformat(timespec="milliseconds"), _quoted(model)
+        text = f',"{INPUT}":{_quoted(_input(asked))}' if self.texts else ""
+        for before, *_ in corrections:
+            classes, values = coefficients[before.question].classes, before.probabilities.tolist()
+            columns, line_of = _line(classes)
+            p = [values[option] * before.total for option in before.ordered(classes)]
+            line = (line_of % (*beside, *p, text)).encode()
+            if self._added - self._taken + len(line) > self._waiting:
+                self._lose("queue", 1, "the disk is too slow, or a row too long")
+            else:
+                self._added += len(line)
+                self._rows.append(((before.question, columns), line))
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_SECONDS):
+            self._write_waiting()
+        self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        waiting: dict[_Key, bytearray] = {}
+        for _ in range(len(self._rows)):
+            key, line = self._rows.popleft()
+            waiting.setdefault(key, bytearray()).extend(line)
+        for key, lines in waiting.items():
+            self._taken += len(lines)
+            self._make_room(len(lines))
+            self._append(key, lines)
+
+    def _make_room(self, size: int) -> None:
+        """Remove the files that were written to the longest ago, of all processes."""
+        with suppress(OSError):  # another process removes them, too
+            found = [(path.stat(), path) for path in self._folder.glob("*/record-*.jsonl")]
+            size += sum(status.st_size for status, _ in found) - self._size
+            for status, path in sorted(found, key=lambda one: one[0].st_mtime_ns):
+                if size > 0:
+                    self._tell("full", f"it has {self._size:,} bytes; now the oldest rows go")
+                    path.unlink()
+                    size -= status.st_size
+
+    def _append(self, key: _Key, lines: bytearray) -> None:
+        """Append lines to a file of this process alone; an unwritten rest leaves no half line."""
+        path, size = self._files.get(key, (Path(), -1))
+        done = 0
+        try:
+            is_as_left = path.is_file() and path.stat().st_size == size
+            if not is_as_left or size + len(lines) > self._step:
+                name = f"record-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}.jsonl"
+                path, size = self._folder / key[0] / name, 0
+            with path.open("ab", buffering=0) as file:
+                try:
+                    while done < len(lines):
+                        done += file.write(lines[done:])
+                except OSError:
+                    done = lines.rfind(b"\n", 0, done) + 1
+                    file.truncate(size + done)
+                    raise
+        except OSError as error:
+            self._lose("disk", lines.count(b"\n", done), error.strerror or str(error))
+        self._files[key] = path, size + done
+        self.written[key[0]] += lines.count(b"\n", 0, done)
+
+    def _lose(self, reason: str, n_rows: int, why: str) -> None:
+        self.lost[reason] += n_rows
+        self._tell(reason, f"what cannot be recorded is left out and counted: {why}")
+
+    def _tell(self, reason: str, text: str) -> None:
+        if reason not in self._told:
+            self._told.add(reason)
+            _LOG.warning("%s: %s", self._folder, text, extra={"reason": reason})
+
+
+@lru_cache
+def _line(classes: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the columns of a row, and a template of it: to encode a dictionary takes longer."""
+    columns, own = recorded_columns(classes)
+    before = [f"{_quoted(name)}:{json.dumps(cell)}," for name, cell in own.items()]
+    names = [_quoted(name).replace("%", "%%") for name in columns]
+    cells = ",".join(f"{name}:%r" for name in names)
+    start = "".join(before).replace("%", "%%")
+    return columns, f'{{"{ID}":%s,"{TIME}":"%s","{MODEL}":%s,{start}{cells}%s}}\n'
+
+
+def _input(asked: bytes) -> str:
+    """Return the input of a request, as a text; other values as JSON."""
+    body: Any = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(asked)
+    found = body.get("input", body.get("state", "")) if isinstance(body, dict) else ""
+    return found if isinstance(found, str) else json.dumps(found)
