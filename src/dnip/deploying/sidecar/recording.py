@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import re
 import threading
 import time
@@ -33,7 +34,7 @@ LEAST, MOST = 10_000_000, 1_000_000_000
 _SECONDS, _FILES = 1.0, 16
 
 # Rows that are made into lines before answers have their turn.
-_AT_ONCE = 20
+_AT_ONCE = 50
 
 #: The header of the request id.
 ID_HEADER = "x-request-id"
@@ -56,7 +57,7 @@ def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | No
     for name in (given, answer.get("id"), answer.get("request_id"), upstreams):
         if isinstance(name, str) and _NAME.fullmatch(name):
             return name
-    return os.urandom(16).hex()
+    return f"{random.getrandbits(128):032x}"
 
 
 class Recorder:
