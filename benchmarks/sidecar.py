@@ -39,7 +39,7 @@ FAULTS = ("503", "no answer", "half an answer")
 PAIRS = 1000
 #: For recording: requests one after the other, of which some are not counted; and rounds of so many
 #: requests over each connection.
-SINGLE, WARM, ROUNDS, SOME = 3000, 200, 30, 25
+SINGLE, WARM, ROUNDS, SOME = 2000, 200, 120, 8
 #: The source of another version.
 BEFORE = Path(os.environ["DNIP_BEFORE"]) if "DNIP_BEFORE" in os.environ else None
 

@@ -303,26 +303,26 @@ def test_classes_of_odd_names_are_recorded(tmp_path, classes):
 
 def test_a_folder_keeps_its_size_and_a_queue_too(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(recording, "LEAST", 0)
-    recorder = Recorder(tmp_path, ["topic"], size=100_000, texts=True)
+    recorder = Recorder(tmp_path, ["topic"], size=1_000_000, texts=True)
     _, corrections = correct(SYSTEM_ONE, {"topic": FITTED})
 
     def add(number, text=b"{}"):
         recorder.add(f"r{number}", SYSTEM_ONE, corrections, {"topic": FITTED}, text)
 
-    for number in range(2000):
+    for number in range(12_000):
         add(number)
         if number % 40 == 39:
             recorder._write_waiting()
-            assert sum(path.stat().st_size for path in (tmp_path / "topic").iterdir()) <= 100_000
+            assert sum(path.stat().st_size for path in (tmp_path / "topic").iterdir()) <= 1_000_000
     table = ProbabilityTable.read(tmp_path / "topic")
-    assert 700 < len(table) < 1500
-    assert table.ids.tolist() == [f"r{number}" for number in range(2000 - len(table), 2000)]
+    assert 7000 < len(table) < 11_000
+    assert table.ids.tolist() == [f"r{number}" for number in range(12_000 - len(table), 12_000)]
     [line] = caplog.messages
     assert "the oldest rows go" in line
-    add("long", b'{"input": "%s"}' % (b"x" * 10_000))
-    for number in range(2000, 2100):
+    add("long", b'{"input": "%s"}' % (b"x" * 100_000))
+    for number in range(12_000, 12_100):
         add(number)
     recorder._write_waiting()
-    assert recorder.written["topic"] + recorder.lost["queue"] == 2101
+    assert recorder.written["topic"] + recorder.lost["queue"] == 12_101
     assert 30 < recorder.lost["queue"] < 60
-    assert ProbabilityTable.read(tmp_path / "topic").ids[-1] < "r2070"
+    assert ProbabilityTable.read(tmp_path / "topic").ids[-1] < "r12070"

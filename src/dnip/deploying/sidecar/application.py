@@ -110,12 +110,7 @@ def make_app(
             async with sidecar.upstream.connected():
                 yield
 
-    routes = [
-        Route("/healthz", sidecar.health),
-        Route("/readyz", sidecar.ready),
-        Route("/metrics", sidecar.show_metrics),
-        Route("/{path:path}", sidecar.handle, methods=_METHODS),
-    ]
+    routes = [Route("/{path:path}", sidecar.handle, methods=_METHODS)]
     failures = {FailedError: sidecar.failed}
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=failures)
 
@@ -131,19 +126,25 @@ class _Sidecar:
     passes: bool
     recorder: Recorder | None
 
-    async def health(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    async def ready(self, _: Request) -> Response:
-        if await self.upstream.is_there():
-            return JSONResponse({"status": "ok"})
-        return _error(503, "the upstream cannot be reached; is it running?")
-
-    async def show_metrics(self, _: Request) -> Response:
-        return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
+    async def _own(self, path: str) -> Response | None:
+        """Answer what is asked of the sidecar itself."""
+        match path:
+            case "/healthz":
+                return JSONResponse({"status": "ok"})
+            case "/readyz":
+                if await self.upstream.is_there():
+                    return JSONResponse({"status": "ok"})
+                return _error(503, "the upstream cannot be reached; is it running?")
+            case "/metrics":
+                text = self.metrics.text()
+                return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+        return None
 
     async def handle(self, request: Request) -> Response:
         """Pass a request on; correct the answer if it is a decision."""
+        reads = request.method in ("GET", "HEAD")
+        if reads and (own := await self._own(request.scope["path"])) is not None:
+            return own
         began = perf_counter()
         try:
             return await self._answer(request)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -14,6 +14,9 @@ from dnip.deploying.sidecar.recording import Recorder
 
 #: Seconds up to which durations are counted together; they never change.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, math.inf)
+
+# By question and stage, then by option.
+_Staged: TypeAlias = "defaultdict[tuple[str, str], Counter[str]]"
 
 # Labels and values.
 _Samples: TypeAlias = Sequence[tuple[dict[str, str], float]]
@@ -76,11 +79,11 @@ class Metrics:
     def __init__(self, questions: Iterable[str], recorder: Recorder | None = None) -> None:
         self._decisions = Counter(dict.fromkeys(questions, 0))
         self._changes, self._handed_on = Counter(self._decisions), Counter(self._decisions)
-        self._sums: Counter[tuple[str, str, str]] = Counter()
+        self._sums: _Staged = defaultdict(Counter)
         self._uncorrected = 0
         self._failures: Counter[int] = Counter()
         self._missed: Counter[tuple[str, str]] = Counter()
-        self._choices: Counter[tuple[str, str, str]] = Counter()
+        self._choices: _Staged = defaultdict(Counter)
         self._recorder = recorder
         self.whole, self.upstream = Histogram(), Histogram()
 
@@ -93,10 +96,10 @@ class Metrics:
             self._changes[question] += correction.changed
             self._handed_on[question] += bool(correction.handed_on)
             for stage, decision in (("before", correction.before), ("after", correction.after)):
-                self._choices[question, str(decision.choice), stage] += 1
-                values = decision.probabilities.tolist()
+                self._choices[question, stage][str(decision.choice)] += 1
+                sums, values = self._sums[question, stage], decision.probabilities.tolist()
                 for option, value in zip(decision.options, values, strict=True):
-                    self._sums[question, option, stage] += value
+                    sums[option] += value
 
     def add_missed(self, question: str, reason: str) -> int:
         """Count a question that could not be corrected as it should, and return the count."""
@@ -140,9 +143,12 @@ def _by(counts: Counter[str], label: str = "question") -> _Samples:
     return [({label: word}, n) for word, n in counts.items()]
 
 
-def _staged(counts: Mapping[tuple[str, str, str], float]) -> _Samples:
-    names = ("question", "class", "stage")
-    return [(dict(zip(names, key, strict=True)), n) for key, n in counts.items()]
+def _staged(counts: _Staged) -> _Samples:
+    return [
+        ({"question": question, "class": option, "stage": stage}, n)
+        for (question, stage), by_option in counts.items()
+        for option, n in by_option.items()
+    ]
 
 
 def _lines(

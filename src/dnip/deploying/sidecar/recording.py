@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import re
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
-from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import check_writable, make_folder
 from dnip.base.validation import check_integer
-from dnip.deploying.decisions import Correction
+from dnip.deploying.decisions import Correction, Decision
 from dnip.method.coefficients import Coefficients
 from dnip.tables.columns import ID, INPUT, MODEL, TIME, recorded_columns
 
-#: A question, and the columns of its rows.
+#: A question, and its classes.
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 #: The size of a folder of records, in bytes: the least, and that by default.
@@ -32,6 +32,9 @@ LEAST, MOST = 10_000_000, 1_000_000_000
 
 # Seconds between two writes, and files of a full folder for each question.
 _SECONDS, _FILES = 1.0, 16
+
+# Rows that are made into lines before answers have their turn.
+_AT_ONCE = 50
 
 #: The header of the request id.
 ID_HEADER = "x-request-id"
@@ -54,13 +57,13 @@ def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | No
     for name in (given, answer.get("id"), answer.get("request_id"), upstreams):
         if isinstance(name, str) and _NAME.fullmatch(name):
             return name
-    return os.urandom(16).hex()
+    return f"{random.getrandbits(128):032x}"
 
 
 class Recorder:
     """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
 
-    A row is made at once and waits in memory; a thread writes once a second. Each process writes
+    A row waits in memory; a thread writes once a second. Each process writes
     files of its own, so several may share a folder. The oldest file goes first.
 
     Parameters
@@ -99,7 +102,7 @@ class Recorder:
         self._folder, self._size = folder, check_integer("record size", size, at_least=LEAST)
         self._waiting = self._size // _FILES  # bytes
         self._step = self._waiting // max(1, len(self.written))
-        self._rows: deque[tuple[_Key, bytes]] = deque()
+        self._rows: deque[_Row] = deque()
         self._added = self._taken = 0  # bytes; each is counted by one thread
         self._files: dict[_Key, tuple[Path, int]] = {}
         self._told: set[str] = set()
@@ -144,19 +147,16 @@ class Recorder:
         asked : bytes
             The body of the request.
         """
-        model = valid_unicode(str(answer.get("model") or ""))
-        beside = _quoted(name), datetime.now(UTC).isoformat(timespec="milliseconds"), _quoted(model)
-        text = f',"{INPUT}":{_quoted(_input(asked))}' if self.texts else ""
+        model, now = str(answer.get("model") or ""), time.time()
+        text = asked if self.texts else None
         for before, *_ in corrections:
-            classes, values = coefficients[before.question].classes, before.probabilities.tolist()
-            columns, line_of = _line(classes)
-            p = [values[option] * before.total for option in before.ordered(classes)]
-            line = (line_of % (*beside, *p, text)).encode()
-            if self._added - self._taken + len(line) > self._waiting:
+            classes = coefficients[before.question].classes
+            weight = 1000 + 100 * len(classes) + len(text or b"")
+            if self._added - self._taken + weight > self._waiting:
                 self._lose("queue", 1, "the disk is too slow, or a row too long")
             else:
-                self._added += len(line)
-                self._rows.append(((before.question, columns), line))
+                self._added += weight
+                self._rows.append(_Row(name, now, model, before, classes, text, weight))
 
     def _run(self) -> None:
         while not self._stopped.wait(_SECONDS):
@@ -165,11 +165,14 @@ class Recorder:
 
     def _write_waiting(self) -> None:
         waiting: dict[_Key, bytearray] = {}
-        for _ in range(len(self._rows)):
-            key, line = self._rows.popleft()
-            waiting.setdefault(key, bytearray()).extend(line)
+        for count in range(len(self._rows)):
+            if count % _AT_ONCE == _AT_ONCE - 1:
+                time.sleep(0.001)  # answers come first
+            row = self._rows.popleft()
+            key = row.before.question, row.classes
+            waiting.setdefault(key, bytearray()).extend(row.line())
+            self._taken += row.weight
         for key, lines in waiting.items():
-            self._taken += len(lines)
             self._make_room(len(lines))
             self._append(key, lines)
 
@@ -216,15 +219,26 @@ class Recorder:
             _LOG.warning("%s: %s", self._folder, text, extra={"reason": reason})
 
 
-@lru_cache
-def _line(classes: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """Return the columns of a row, and a template of it: to encode a dictionary takes longer."""
-    columns, own = recorded_columns(classes)
-    before = [f"{_quoted(name)}:{json.dumps(cell)}," for name, cell in own.items()]
-    names = [_quoted(name).replace("%", "%%") for name in columns]
-    cells = ",".join(f"{name}:%r" for name in names)
-    start = "".join(before).replace("%", "%%")
-    return columns, f'{{"{ID}":%s,"{TIME}":"%s","{MODEL}":%s,{start}{cells}%s}}\n'
+class _Row(NamedTuple):
+    """A decision that waits: to make a line of it takes longer than to keep it."""
+
+    name: str
+    time: float
+    model: str
+    before: Decision
+    classes: tuple[str, ...]
+    asked: bytes | None
+    weight: int  # bytes, about
+
+    def line(self) -> bytes:
+        """Return the line of the file."""
+        columns, own = recorded_columns(self.classes)
+        p = self.before.probabilities[self.before.ordered(self.classes)] * self.before.total
+        now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
+        cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model), **own}
+        cells |= zip(columns, p.tolist(), strict=True)
+        cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
+        return json.dumps(cells).encode() + b"\n"
 
 
 def _input(asked: bytes) -> str:
