@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import log
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_level, check_number
+from dnip.deploying.looks import Look
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import REFIT
 from dnip.method.prediction import decide
@@ -32,6 +34,12 @@ _QUESTIONS = 3
 
 # Draws of new rows, the same at every call.
 _DRAWS, _SEED = 10_000, 0
+# Of these, the farthest part, beyond which the draws are too few to tell how far a tail reaches.
+_FAR = 0.005
+
+# In a series of looks, the test of the means needs so many rows: its smallest p values are too
+# small with fewer.
+_ROWS_OF_A_LOOK = 200
 
 
 class Score(NamedTuple):
@@ -104,11 +112,11 @@ class ClassScores:
         hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
         rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=self.followed)
         drawn = rng.binomial(new.rows, rates)
-        ends = [(1 - level) / 2, (1 + level) / 2]
+        tail = (1 - level) / 2
 
         def score(at_fit: float, found: float, expected: Floats) -> Score:
-            low, high = np.quantile(expected, ends).tolist()
-            return Score(at_fit, found, low, high)
+            low, high = -_high_end(-expected, tail), _high_end(expected, tail)
+            return Score(at_fit, found, max(0.0, low), min(high, 1.0))
 
         accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
         if both.sum() < 2:
@@ -158,6 +166,19 @@ class ClassScores:
             ) from error
 
 
+def _high_end(drawn: Floats, tail: float) -> float:
+    """Return what is exceeded with a probability of `tail`.
+
+    Where draws are few, an exponential tail goes on from them. It reaches farther than that of any
+    log-concave distribution, so that there are too few alarms rather than too many.
+    """
+    far = max(tail, _FAR)
+    end = float(np.quantile(drawn, 1 - far))
+    beyond = drawn[drawn > end]
+    excess = float(beyond.mean()) - end if len(beyond) else 0.0
+    return end + excess * log(far / tail)
+
+
 @dataclass(frozen=True, eq=False)
 class Check:
     """Whether coefficients fit new rows, and what was compared.
@@ -188,6 +209,8 @@ class Check:
         What of the model and the prompt has changed since the fit, one sentence each.
     corrected_by : str or None
         The hash of the coefficients that corrected the new rows; None for raw ones.
+    look : Look or None
+        Which of a series of checks this is; `alpha` is its own.
     """
 
     classes: tuple[str, ...]
@@ -206,6 +229,7 @@ class Check:
     cobias: Score | None
     origin: tuple[str, ...] = ()
     corrected_by: str | None = None
+    look: Look | None = None
 
     @property
     def level(self) -> float:
@@ -250,6 +274,8 @@ class Check:
         return {
             "holds": self.holds,
             "alpha": self.alpha,
+            "look": self.look
+            and {**self.look._asdict(), "level": self.alpha, "left": self.look.left},
             "rows": self.n_rows,
             "rows_at_fit": self.rows_at_fit,
             "distribution": {
@@ -282,6 +308,7 @@ def check(
     coefficients: Coefficients,
     *,
     alpha: float = 0.05,
+    look: Look | None = None,
     origin: Mapping[str, str | None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Check:
@@ -295,6 +322,9 @@ def check(
         Fitted for the table's classes.
     alpha : float, default=0.05
         The probability of a false alarm that is accepted.
+    look : Look, optional
+        Which of a series of checks this is; its level is used instead of `alpha`. See
+        `dnip.deploying.looks.next_look`.
     origin : mapping, optional
         Where the new rows come from; see `dnip.tables.provenance.origin_of`.
     progress : callable, optional
@@ -320,7 +350,7 @@ def check(
     >>> found.holds, found.effect
     (True, 'small')
     """
-    check_level("alpha", alpha)
+    alpha = check_level("alpha", alpha) if look is None else look.level
     seen = add_up(_SeenRows(coefficients), chunks, progress)
     sample, rows = seen.sample, seen.rows
     tell_corrected("new rows", seen.corrected_by)
@@ -340,14 +370,14 @@ def check(
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / _QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
-    mass = sample.mass
+    mass, least = sample.mass, 0 if look is None else _ROWS_OF_A_LOOK
     return Check(
         classes,
         alpha,
         len(sample),
         n_labelled,
         sketch.rows,
-        sketch.compare(sample.probabilities, mass),
+        sketch.compare(sample.probabilities, mass, least_rows=least),
         None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
         sketch.changed,
@@ -358,6 +388,7 @@ def check(
         cobias,
         changes_of_origin(fit.get("data"), origin),
         seen.corrected_by,
+        look,
     )
 
 
