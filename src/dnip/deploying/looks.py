@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,6 +143,6 @@ def _hash(table: Path) -> str:
     files = sorted(p for p in table.rglob("*") if p.is_file()) if table.is_dir() else [table]
     digest = hashlib.sha256()
     for path in files:
-        with path.open("rb") as file:
+        with suppress(FileNotFoundError), path.open("rb") as file:  # a record drops old files
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
