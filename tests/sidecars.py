@@ -1,10 +1,12 @@
-"""An upstream that answers as told, and a client, for tests of the sidecar; both are real."""
+"""A sidecar, an upstream that answers as told, and a client, for tests; all are real."""
 
 import http.client
 import json
 import socket
+import subprocess
+import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from dnip import Coefficients
 
@@ -90,3 +92,29 @@ def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
 def message(answer):
     status, content, _ = answer
     return status, json.loads(content)["error"]["message"]
+
+
+@contextmanager
+def sidecar(upstream, port=0, *options, before=()):
+    """A process that serves, and its port; what it said on standard error is left in ``err``."""
+    command = [*before, sys.executable, "-m", "dnip", "serve", "--port", str(port)]
+    command += ["--upstream", upstream, "--coefficients", "topic=c.json"]
+    command += options
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.port = int(process.stdout.readline().split()[0].rpartition(":")[2])
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.err = process.stderr.read()
+
+
+def decision(body):
+    """An answer that depends on the request, so that none can take another's place."""
+    a = (body["state"] * 37 % 101 + 1) / 103
+    probabilities = {"a": a, "b": 1 - a}
+    choice = max(probabilities, key=probabilities.get)
+    answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
+    return {"answers": {"topic": answer}}

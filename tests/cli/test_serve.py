@@ -5,16 +5,14 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from dnip import Coefficients
 from failing_server import FailingServer
+from sidecars import decision, sidecar
 
 for library in ("uvicorn", "starlette", "aiohttp"):
     pytest.importorskip(library)
@@ -34,6 +32,9 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
         ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
         ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
         ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
+        ((*UP, "--coefficients", "q=c.json", "--record", "c.json"), ["c.json/q", "--record"]),
+        ((*UP, "--coefficients", "../q=c.json", "--record", "r"), ["'../q'", "name of a folder"]),
+        ((*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9kB"), ["10000"]),
     ],
 )
 def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
@@ -55,32 +56,6 @@ def test_a_port_in_use_is_refused(dnip, folder):
 def test_coefficients_are_pairs(dnip, pairs, told):
     options = [word for pair in pairs for word in ("--coefficients", pair)]
     dnip(*UP, *options).assert_wrong_usage(told)
-
-
-@contextmanager
-def sidecar(upstream, port=0, *options):
-    """A process that serves, and its port; what it said on standard error is left in ``err``."""
-    command = [sys.executable, "-m", "dnip", "serve", "--port", str(port)]
-    command += ["--upstream", upstream, "--coefficients", "topic=c.json"]
-    command += options
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        process.port = int(process.stdout.readline().split()[0].rpartition(":")[2])
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.err = process.stderr.read()
-
-
-def decision(body):
-    """An answer that depends on the request, so that none can take another's place."""
-    a = (body["state"] * 37 % 101 + 1) / 103
-    probabilities = {"a": a, "b": 1 - a}
-    choice = max(probabilities, key=probabilities.get)
-    answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
-    return {"answers": {"topic": answer}}
 
 
 def ask_until(stopped, port, answers):

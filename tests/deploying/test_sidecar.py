@@ -5,12 +5,17 @@ import http.client
 import json
 import re
 import threading
+import time
 
 import pytest
 
-from dnip import Coefficients, DNIPWarning
+from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
+from dnip.deploying.decisions.marks import marked
+from dnip.deploying.sidecar import recording
+from dnip.deploying.sidecar.recording import Recorder
+from dnip.prompting.answers import read_answers
 from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, reply
 
 pytest.importorskip("uvicorn")
@@ -166,9 +171,20 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
     assert numbers['dnip_changed_total{question="topic"}'] == "2"
     assert numbers["dnip_uncorrected_total{}"] == "2"
     assert numbers['dnip_failures_total{status="502"}'] == "1"
-    mean = 'dnip_mean_probability{question="topic",class="a",stage="%s"}'
-    assert float(numbers[mean % "before"]) == pytest.approx(0.4)
-    assert float(numbers[mean % "after"]) == pytest.approx(0.8 / 1.4)
+    a = '{question="topic",class="a",stage="%s"}'
+    assert float(numbers["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
+    assert float(numbers["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
+    assert numbers["dnip_probability_count" + a % "after"] == "2"
+    assert numbers["dnip_chosen_total" + a % "after"] == "2"
+    assert "dnip_chosen_total" + a % "before" not in numbers
+    for name in ("request", "upstream"):
+        counts = [int(n) for key, n in numbers.items() if key.startswith(f"dnip_{name}_seconds_b")]
+        assert counts == sorted(counts)
+        assert counts[-1] == int(numbers[f"dnip_{name}_seconds_count{{}}"]) == 3
+    whole, part = (
+        float(numbers[f"dnip_{name}_seconds_sum{{}}"]) for name in ("request", "upstream")
+    )
+    assert 0 < part < whole < 10
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):
@@ -217,3 +233,68 @@ def test_a_bad_bias_is_refused(start, tmp_path, content):
     (tmp_path / "bias.json").write_text(content)
     with pytest.raises(InvalidInputError, match=r"bias\.json holds no bias"):
         start(logit_bias=tmp_path / "bias.json")
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer", "headers", "found"),
+    [
+        ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
+        ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
+        ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
+        ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
+        ({}, {}, [], r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    ],
+)
+def test_the_request_id_is_recorded_and_sent_back(
+    start, upstream, tmp_path, sent, answer, headers, found
+):
+    upstream.answer = reply({**SYSTEM_ONE, "model": "m\ud800", **answer}, "200 OK", *headers)
+    port = start(record=tmp_path / "r", record_texts=True)
+    name = ask(port, body=b'{"state": {"x": [1]}}', headers=sent)[2].get_all("X-Request-Id")
+    assert len(name) == 1
+    assert re.fullmatch(found, name[0])
+    deadline = time.monotonic() + 20
+    while not (rows := list((tmp_path / "r" / "topic").glob("*.jsonl"))):
+        assert time.monotonic() < deadline
+    while not (text := rows[0].read_text()):
+        assert time.monotonic() < deadline
+    row = json.loads(text)
+    assert row.pop("time")[:2] == "20"
+    known = {"model": "m\\ud800", "input": '{"x":[1]}', "a": 0.4, "b": 0.6}
+    assert row == {"id": name[0], **known}
+    upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
+    assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
+    assert 'dnip_recorded_total{question="topic"} 1' in ask(port, "/metrics", "GET")[1].decode()
+
+
+@pytest.mark.parametrize("classes", [("1", "2"), ("id", "time"), ("model", "x"), ("0", "1")])
+def test_classes_of_odd_names_are_recorded(tmp_path, classes):
+    fitted = Coefficients(classes, [2, 1], 2)
+    p = {classes[1]: 0.25, classes[0]: 0.75}
+    body = {"answers": {"q": {"type": "choice", "choice": classes[0], "probabilities": p}}}
+    _, corrections = correct(body, {"q": fitted})
+    with Recorder(tmp_path, ["q"]) as recorder:
+        for name in ("r0", "r1"):
+            recorder.add(name, body, corrections, {"q": fitted}, b"")
+    for known in (None, classes):
+        table = ProbabilityTable.read(tmp_path / "q", known)
+        assert (table.classes, table.probabilities.tolist()) == (classes, [[0.75, 0.25]] * 2)
+    (tmp_path / "labels.csv").write_text(f"id,label\nr1,{classes[1]}\n")
+    table, _ = read_answers([tmp_path / "q"], None, gold=tmp_path / "labels.csv")
+    assert (table.classes, table.labels.tolist()) == (classes, [-1, 1])
+    assert table.probabilities.tolist() == [[0.75, 0.25]] * 2
+
+
+def test_what_the_disk_is_too_slow_for_or_a_file_too_small_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "_WAITING", 1000)
+    _, corrections = correct(SYSTEM_ONE, {"topic": FITTED})
+    recorder = Recorder(tmp_path, ["topic"], size=10_000, texts=True)
+    for number in range(100):
+        text = b'{"input": "%s"}' % (b"x" * 2000 * (number == 0))
+        recorder.add(f"r{number}", SYSTEM_ONE, corrections, {"topic": FITTED}, text)
+    with recorder:
+        pass
+    written = recorder.written["topic"]
+    assert 5 < written < 20
+    assert recorder.lost == {"size": 1, "queue": 99 - written, "disk": 0}
+    assert len(ProbabilityTable.read(tmp_path / "topic")) == written

@@ -36,12 +36,15 @@ class Option(NamedTuple):
         What stands for the value; its type if this is None.
     parser : callable or None
         Makes the value of its text; by default its type does.
+    also : str or None
+        A second name of the option.
     """
 
     help: str
     group: str | None = None
     metavar: str | None = None
     parser: Callable[[str], Any] | None = None
+    also: str | None = None
 
 
 def option(

@@ -205,7 +205,7 @@ def _parameter(name: str, kind: Any, shown: Option, default: object) -> click.Pa
     if isinstance(kind, type) and issubclass(kind, Enum):
         words = tuple(kind)
     return click.Option(
-        [name, f"--{flag}"],
+        [name, f"--{flag}", *([f"--{shown.also}"] if shown.also else [])],
         type=shown.parser or (_Choice(words) if words else kind),
         metavar=shown.metavar or "|".join(words) or _WORDS.get(kind),
         multiple=several,

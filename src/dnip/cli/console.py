@@ -50,11 +50,15 @@ class Verbosity:
     quiet = False
     #: What wipes the line of progress off a terminal; empty where there is none.
     line = ""
+    #: What takes messages instead of standard error.
+    log: Callable[[str], None] | None = None
 
 
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error: an error, a warning, a note or progress."""
-    if not (Verbosity.quiet and kind in ("note", "progress")):
+    if Verbosity.log is not None:
+        Verbosity.log(message if kind == "warning" else f"{kind}: {message}")
+    elif not (Verbosity.quiet and kind in ("note", "progress")):
         click.echo(Verbosity.line + printable(f"{kind}: {message}"), err=True)
 
 

@@ -81,6 +81,8 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
             yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
     if summary.n_other:
         yield f"answers without the question, which are not in the table: {summary.n_other:,}"
+    if summary.n_unknown:
+        yield f"labels of ids that no row has: {summary.n_unknown:,}"
     if 0 < summary.n_labelled < summary.n:
         yield f"rows without a label: {summary.n - summary.n_labelled:,}"
     if summary.n_open:

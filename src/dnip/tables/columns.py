@@ -23,11 +23,16 @@ CORRECTED = "dnip_corrected_by"
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
 
-#: Key of the Parquet metadata under which class names travel, as a JSON list.
-CLASSES_METADATA = b"dnip.classes"
+#: Column under which class names travel, as a JSON list, and key of the metadata of Parquet.
+CLASSES = "dnip.classes"
+CLASSES_METADATA = CLASSES.encode()
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK, CORRECTED})
+RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES})
+
+#: What a sidecar records beside the id and the probabilities.
+TIME, MODEL, INPUT = "time", "model", "input"
+RECORDED = frozenset({TIME, MODEL, INPUT})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -216,7 +221,7 @@ def resolve_columns(
         )
     from_header = False
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
-    if classes is not None and set(classes) <= set(names):
+    if classes is not None and set(classes) <= set(names) and not (own and numbered):
         columns = _named_columns(classes, numbered, source)
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
@@ -252,7 +257,8 @@ def resolve_columns(
 
 def _header_classes(names: Sequence[str]) -> list[str]:
     """Return the columns that have no other meaning; none where that leaves a doubt."""
-    found = [name for name in names if name not in RESERVED]
+    known = RESERVED | (RECORDED if {ID, TIME, MODEL} <= set(names) else set())
+    found = [name for name in names if name not in known]
     doubt = _is_row(names) or "" in found or len(found) < 2
     return [] if doubt else found
 

@@ -17,8 +17,8 @@ from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.cells import MOST_IDS, IdsSeen, LabelRule, check_ids, check_scalars, numbers_of
-from dnip.tables.columns import CORRECTED, ID, LABEL, MASS, CellLocation, Layout
-from dnip.tables.formats import FORMATS, Format, format_of
+from dnip.tables.columns import CORRECTED, ID, LABEL, MASS, RECORDED, CellLocation, Layout
+from dnip.tables.formats import Format, format_of
 from dnip.tables.formats.text import cannot_read
 from dnip.tables.rows import WHOLE, Block, Rows, Share, as_list
 
@@ -119,9 +119,15 @@ def classes_of(
     InvalidInputError
         For a path that cannot be read, and for columns that are no classes.
     """
+    layout = layout_of(path, classes)
+    return None if layout is None else layout.classes
+
+
+def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> Layout | None:
+    """Return what the columns of a table hold, as `classes_of`."""
     names = None if classes is None else check_classes(classes)
     blocks = check_readable(path).read_share(WHOLE, Path(path), names, 1)
-    return next((block.layout.classes for block in blocks), None)
+    return next((block.layout for block in blocks), None)
 
 
 def count_pieces(path: str | os.PathLike[str], workers: int) -> int:
@@ -193,9 +199,7 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     """
     path = Path(file)
     try:
-        if path.is_dir():
-            return FORMATS[".parquet"]
-        if not path.is_fifo():  # which can be opened once only
+        if not (path.is_dir() or path.is_fifo()):  # which can be opened once only
             open_input(path).close()
     except FileNotFoundError as error:
         raise InvalidInputError(
@@ -282,9 +286,10 @@ def check_blocks(
     sums.tell(source)
     if ids_seen.too_many:
         _warn(f"{source}: ids were compared in the first {MOST_IDS:,} rows only")
-    if layout.others and not others:
-        names = listed([name or "'' (without a name)" for name in layout.others])
-        _warn(f"{source}: column{'s' if len(layout.others) > 1 else ''} {names} not used")
+    unused = [name for name in layout.others if name not in RECORDED]
+    if unused and not others:
+        names = listed([name or "'' (without a name)" for name in unused])
+        _warn(f"{source}: column{'s' if len(unused) > 1 else ''} {names} not used")
     captured = masses.summary
     if captured is not None and captured.worth_telling:
         _warn(f"{source}: {captured.sentence}")

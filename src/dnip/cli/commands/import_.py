@@ -16,10 +16,19 @@ from dnip.prompting.engines.base import Fill
 
 def import_(
     files: Annotated[
-        list[Path], Argument("Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz.")
+        list[Path],
+        Argument(
+            "Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz; or a folder that "
+            "`dnip serve --record` wrote."
+        ),
     ],
-    classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
+    classes: Annotated[
+        str | None,
+        Option(
+            "Class names in order, comma-separated; a recorded folder knows them.", metavar="A,B,C"
+        ),
+    ] = None,
     from_: Annotated[
         str | None,
         Option(
@@ -40,7 +49,12 @@ def import_(
         ),
     ] = None,
     gold: Annotated[
-        Path | None, Option("File with the gold labels: .csv, .jsonl, .parquet.", metavar="FILE")
+        Path | None,
+        Option(
+            "File with the gold labels, which may have come later: .csv, .jsonl, .parquet.",
+            metavar="FILE",
+            also="labels",
+        ),
     ] = None,
     on: Annotated[
         str | None,
@@ -74,8 +88,8 @@ def import_(
 
     Examples
     --------
-    dnip import answers.jsonl --classes ham,spam --out opt.csv
     dnip import answers.json --classes ham,spam --gold gold.csv --out opt.csv
+    dnip import recorded/topic --labels labels.csv --out opt.csv
     """
     from dnip.base.files import check_files
     from dnip.presenting.prompting import describe_import, notes_on_import
@@ -88,7 +102,7 @@ def import_(
     with live_progress("importing"):
         imported = read_answers(
             files,
-            options.split_classes(classes) or (),
+            options.split_classes(classes),
             source=from_,
             question=question,
             names=dict(map(_pair, map_ or ())),

@@ -9,10 +9,11 @@ import click
 
 from dnip.base.option import Option
 from dnip.cli import options
-from dnip.cli.console import complain, say
+from dnip.cli.console import Verbosity, complain, say
 
 # Text, for the parser of the option reads defaults, too.
 _MAX_BODY: Any = "16MB"
+_RECORD_SIZE: Any = "1GB"
 
 
 def serve(
@@ -56,18 +57,38 @@ def serve(
     logit_bias_model: Annotated[
         str | None, Option("Add the bias to requests for this model only.", metavar="MODEL")
     ] = None,
+    record: Annotated[
+        Path | None,
+        Option(
+            "Append the raw probabilities of each decision to tables in this folder, one for each "
+            "question with coefficients.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    record_size: Annotated[
+        int,
+        Option(
+            "The size of the folder; beyond it the oldest rows go.",
+            metavar="SIZE",
+            parser=options.parse_memory,
+        ),
+    ] = _RECORD_SIZE,
+    record_texts: Annotated[bool, Option("Record the inputs of requests, too.")] = False,
+    log: Annotated[
+        Literal["text", "json"], Option("How to write the log, on standard error.")
+    ] = "text",
 ) -> None:
     """Correct the answers of a decision server on their way.
 
     Answers of /v1/systemone and /v1/decisions are corrected, and marked as such; everything else
     passes unchanged. Point your application to this address instead of the server's. Keys are
     passed on and not kept. A file of coefficients may be replaced while the sidecar runs. /healthz
-    tells whether it and the upstream run, /metrics what it has done.
+    tells that it runs, /readyz whether the upstream does, /metrics what it has done.
 
     Examples
     --------
     dnip serve --upstream http://127.0.0.1:8000 --coefficients topic=topic.json
-    dnip serve --upstream URL --coefficients a=a.json --coefficients b=b.json
+    dnip serve --upstream URL --coefficients topic=topic.json --record recorded
     """
     import socket
 
@@ -78,8 +99,10 @@ def serve(
     for library in ("uvicorn", "httptools", "starlette", "aiohttp"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.server import log_to_standard_error, make_server
+    from dnip.deploying.sidecar.server import LOG, log_to_standard_error, make_server
 
+    log_to_standard_error(as_json=log == "json")
+    Verbosity.log = LOG.warning if log == "json" else None
     app = make_app(
         upstream,
         _files(coefficients),
@@ -88,6 +111,9 @@ def serve(
         logit_bias=logit_bias,
         logit_bias_model=logit_bias_model,
         on_mismatch=on_mismatch,
+        record=record,
+        record_size=record_size,
+        record_texts=record_texts,
     )
     seconds = check_number("grace", timeout if grace is None else grace, at_least=0)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -102,7 +128,6 @@ def serve(
             complain("warning", "everybody who reaches this address can use it; it asks for no key")
         place = f"[{host}]" if family == socket.AF_INET6 else host
         say(f"http://{place}:{listening.getsockname()[1]} passes requests on to {upstream}")
-        log_to_standard_error()
         make_server(app, timeout=timeout, grace=seconds).run(sockets=[listening])
 
 

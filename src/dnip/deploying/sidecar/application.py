@@ -9,8 +9,9 @@ import os
 import posixpath
 import warnings
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -23,11 +24,12 @@ from starlette.types import Receive, Scope, Send
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, DNIPWarning, InvalidInputError
 from dnip.base.validation import check_choice, check_integer
-from dnip.deploying.decisions import correct
+from dnip.deploying.decisions import Correction, correct
 from dnip.deploying.decisions.marks import header_of, marked
 from dnip.deploying.decisions.requests import check_asked
 from dnip.deploying.sidecar.bias import add_bias, read_bias
 from dnip.deploying.sidecar.metrics import Metrics
+from dnip.deploying.sidecar.recording import MOST, Recorder, request_id
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import digest
@@ -47,6 +49,9 @@ _REASONS = ((CorrectedError, "corrected"), (CoefficientsFormatError, "options"))
 
 _LOG = logging.getLogger("dnip.sidecar")
 
+#: The header of the request id.
+_ID = "x-request-id"
+
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
@@ -59,6 +64,9 @@ def make_app(
     logit_bias: str | os.PathLike[str] | None = None,
     logit_bias_model: str | None = None,
     on_mismatch: str = ON_MISMATCH[0],
+    record: str | os.PathLike[str] | None = None,
+    record_size: int = MOST,
+    record_texts: bool = False,
 ) -> Starlette:
     """Return the sidecar, which any ASGI server can run.
 
@@ -80,31 +88,45 @@ def make_app(
     on_mismatch : {"refuse", "pass"}, default="refuse"
         What to do about a question that does not fit its coefficients: refuse the request before
         it is sent on, or pass its answer on as it is.
+    record : path-like, optional
+        A folder for the raw probabilities of each question with coefficients.
+    record_size : int, default=1_000_000_000
+        Bytes of this folder at most.
+    record_texts : bool, default=False
+        Whether the inputs of requests are recorded, too.
 
     Raises
     ------
     InvalidInputError
-        For a bad URL, setting or bias.
+        For a bad URL, setting or bias, and a question that cannot name a folder.
+    OutputError
+        If the folder cannot be written.
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
+    recorder = None
+    if record is not None:
+        recorder = Recorder(record, coefficients, size=record_size, texts=record_texts)
     sidecar = _Sidecar(
         Upstream(upstream, timeout),
         WatchedCoefficients(coefficients),
-        Metrics(coefficients),
+        Metrics(coefficients, recorder),
         check_integer("max_body", max_body, at_least=1),
         {} if logit_bias is None else read_bias(logit_bias),
         logit_bias_model,
         check_choice("on_mismatch", on_mismatch, ON_MISMATCH) == "pass",
+        recorder,
     )
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with sidecar.upstream.connected():
-            yield
+        with recorder or nullcontext():
+            async with sidecar.upstream.connected():
+                yield
 
     routes = [
         Route("/healthz", sidecar.health),
+        Route("/readyz", sidecar.ready),
         Route("/metrics", sidecar.show_metrics),
         Route("/{path:path}", sidecar.handle, methods=_METHODS),
     ]
@@ -121,31 +143,39 @@ class _Sidecar:
     bias: dict[str, float]
     bias_model: str | None
     passes: bool
+    recorder: Recorder | None
 
     async def health(self, _: Request) -> Response:
-        await self.upstream.check()
         return JSONResponse({"status": "ok"})
+
+    async def ready(self, _: Request) -> Response:
+        if await self.upstream.is_there():
+            return JSONResponse({"status": "ok"})
+        return _error(503, "the upstream cannot be reached; is it running?")
 
     async def show_metrics(self, _: Request) -> Response:
         return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def handle(self, request: Request) -> Response:
         """Pass a request on; correct the answer if it is a decision."""
+        began = perf_counter()
         try:
             return await self._answer(request)
         except ClientDisconnect:
             raise FailedError(499, "the client left, or was too slow to send") from None
         except asyncio.CancelledError:  # the server stops, and its time of grace is over
             raise FailedError(503, "the sidecar was stopped before the answer came") from None
+        finally:
+            self.metrics.whole.add(perf_counter() - began)
 
     async def failed(self, request: Request, failure: Exception) -> Response:
         """Answer a request that failed, and write a line to the log."""
         assert isinstance(failure, FailedError)
         self.metrics.add_failure(failure.status)
-        _LOG.warning("%s %.200r: %s", request.method, request.url.path, failure)
+        status = {"status": failure.status}
+        _LOG.warning("%s %.200r: %s", request.method, request.url.path, failure, extra=status)
         headers = {"connection": "close"} if failure.status == 413 else {}  # more would come
-        content = {"error": {"message": failure.message, "type": "sidecar"}}
-        return JSONResponse(content, failure.status, headers)
+        return _error(failure.status, failure.message, headers)
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
@@ -165,15 +195,30 @@ class _Sidecar:
             for name, value in passed_on(request.headers.raw)
             if not (decides and name == b"accept-encoding")
         ]
-        response = await self.upstream.send(request.method, url, headers, body, decode=decides)
-        if not decides:
-            return _Passed(response)
-        content = await read_whole(response, self.max_body, self.upstream.timeout)
+        began = perf_counter()
+        try:
+            response = await self.upstream.send(request.method, url, headers, body, decode=decides)
+            if not decides:
+                return _Passed(response)
+            content = await read_whole(response, self.max_body, self.upstream.timeout)
+        finally:
+            self.metrics.upstream.add(perf_counter() - began)
         answer_headers = passed_on(response.raw_headers)
-        if response.status < 300 and content:
-            change = self._corrected if end.endswith(DECISIONS) else self._marked
-            content, by = change(content, coefficients)
-            answer_headers += [header_of(by)] if by else []
+        if response.status < 300 and content and end.endswith(DECISIONS):
+            answer, changed, corrections = self._corrected(content, coefficients)
+            if corrections:
+                content = _written(changed)
+                names = [one.before.question for one in corrections]
+                answer_headers.append(header_of({n: coefficients[n].digest for n in names}))
+            if corrections and self.recorder is not None:
+                given = request.headers.get(_ID), response.headers.get(_ID)
+                name = request_id(given[0], answer, given[1])
+                self.recorder.add(name, answer, corrections, coefficients, body)
+                answer_headers = [pair for pair in answer_headers if pair[0] != _ID.encode()]
+                answer_headers.append((_ID.encode(), name.encode()))
+        elif response.status < 300 and content:
+            content, by = self._marked(content)
+            answer_headers.append(header_of(by))
         whole = Response(content, response.status)
         whole.raw_headers += [pair for pair in answer_headers if pair[0] != b"content-encoding"]
         return whole
@@ -208,30 +253,32 @@ class _Sidecar:
         """Count a question that cannot be corrected, and refuse it unless it may pass."""
         reason = next((name for kind, name in _REASONS if isinstance(error, kind)), "damaged")
         is_first = self.metrics.add_missed(question, reason) == 1
+        extra = {"question": question, "reason": reason}
         if not (self.passes or reason == "corrected"):
             # a status after which clients do not ask again
             raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
         if is_first:  # all others are counted
-            _LOG.warning("passed on as it is: %s", error.message)
+            _LOG.warning("passed on as it is: %s", error.message, extra=extra)
 
     def _corrected(
         self, content: bytes, coefficients: Mapping[str, Coefficients]
-    ) -> tuple[bytes, dict[str, str]]:
-        """Return the content of a decision, corrected, and by what."""
+    ) -> tuple[dict[str, Any], dict[str, Any], list[Correction]]:
+        """Return a decision as it was and as it is corrected, and what was."""
         body = _read_json(content)
         try:
-            body, corrections = correct(body, coefficients, self._missed)
+            changed, corrections = correct(body, coefficients, self._missed)
         except InvalidInputError as error:
             raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
         self.metrics.add(corrections, len(body["answers"]) - len(corrections))
         for one in corrections:
             name = one.before.question
             if not one.explained and self.metrics.add_missed(name, "confidence") == 1:
-                _LOG.warning("question %r: no known definition gives the confidence", name)
-        by = {one.before.question: coefficients[one.before.question].digest for one in corrections}
-        return (_written(body), by) if by else (content, {})
+                extra = {"question": name, "reason": "confidence"}
+                text = "question %r: no known definition gives the confidence"
+                _LOG.warning(text, name, extra=extra)
+        return body, changed, corrections
 
-    def _marked(self, content: bytes, _: object) -> tuple[bytes, dict[str, str]]:
+    def _marked(self, content: bytes) -> tuple[bytes, dict[str, str]]:
         """Return the answer to a chat with the bias, marked, and the mark."""
         by = {"logit_bias": digest((), [float(value) for value in self.bias.values()])}
         try:
@@ -239,6 +286,10 @@ class _Sidecar:
         except FailedError:
             return content, by  # a stream
         return (_written(marked(body, by)) if isinstance(body, dict) else content), by
+
+
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": {"message": message, "type": "sidecar"}}, status, headers)
 
 
 def _read_json(content: bytes) -> Any:  # noqa: ANN401 - JSON

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
+from datetime import UTC, datetime
 
 import uvicorn
 from starlette.applications import Starlette
@@ -13,7 +15,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 # What a client is waited for.
 _SEND, _READ = "send a request", "read its answer"
 
-_LOG = logging.getLogger("dnip.sidecar")
+# What an event may have beside its message.
+_FIELDS = ("question", "reason", "status")
+
+LOG = logging.getLogger("dnip.sidecar")
 
 
 def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Server:
@@ -88,10 +93,24 @@ class _Protocol(HttpToolsProtocol):
             self._timer = self.loop.call_at(end, self._look)
             return
         if self._what == _READ or self.cycle is None or self.cycle.response_complete:
-            _LOG.warning("a client took more than %g s to %s", self.seconds, self._what)
+            LOG.warning("a client took more than %g s to %s", self.seconds, self._what)
         self.transport.abort()  # where the head has come, the application tells
 
 
-def log_to_standard_error() -> None:
+def log_to_standard_error(*, as_json: bool = False) -> None:
     """Write a line for each warning of the sidecar, and for each error of its libraries."""
     logging.basicConfig(format="%(asctime)s %(levelname)s: %(message)s", level=logging.WARNING)
+    if as_json:
+        logging.getLogger().handlers[0].setFormatter(_AsJson())
+
+
+class _AsJson(logging.Formatter):
+    """An event as one line: time, level, message, and what else is known of it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        event = {"time": time, "level": record.levelname.lower(), "message": record.getMessage()}
+        event |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        if record.exc_info:
+            event["exception"] = self.formatException(record.exc_info)
+        return json.dumps(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -24,6 +25,9 @@ _NOT_ADDED = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 # Shorter than servers keep idle connections (uvicorn: 5 s), so that none is used as it closes.
 _IDLE_SECONDS = 2.0
+
+# How long a check of the upstream may take, and holds.
+_CHECK_SECONDS = 1.0
 
 
 class FailedError(Exception):
@@ -88,6 +92,8 @@ class Upstream:
         self.timeout = check_number("timeout", timeout, above=0)
         self._origin, self._path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
+        self._is_there, self._checked = False, -math.inf
+        self._checking = asyncio.Lock()
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -102,21 +108,20 @@ class Upstream:
         ) as self._session:
             yield
 
-    async def check(self) -> None:
-        """Connect to the upstream, and send nothing.
-
-        Raises
-        ------
-        FailedError
-            503 if it cannot be reached within a second.
-        """
-        url = URL(self._origin)
-        try:
-            async with asyncio.timeout(1):
-                _, writer = await asyncio.open_connection(url.host, url.port)
-        except OSError:
-            raise FailedError(503, "the upstream cannot be reached; is it running?") from None
-        writer.close()
+    async def is_there(self) -> bool:
+        """Tell whether the upstream takes a connection; nothing is sent, once a second at most."""
+        url, now = URL(self._origin), asyncio.get_running_loop().time
+        async with self._checking:
+            if now() - self._checked >= _CHECK_SECONDS:
+                try:
+                    async with asyncio.timeout(_CHECK_SECONDS):
+                        _, writer = await asyncio.open_connection(url.host, url.port)
+                    writer.close()
+                    self._is_there = True
+                except OSError:
+                    self._is_there = False
+                self._checked = now()
+            return self._is_there
 
     def address(self, path: str, query: str) -> URL:
         """Return where a request goes: the path follows the upstream's, which is not repeated."""

@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Labels
 from dnip.prompting.files import Places, read_values
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars
 from dnip.tables.columns import ID, LABEL
 
 #: What to join by instead of an id, to join rows in their order.
@@ -40,7 +40,7 @@ def read_gold(
     Raises
     ------
     InvalidInputError
-        For a missing column, an id that appears twice, and a label that is no class.
+        For a missing column, an id with two labels, and a label that is no class.
     """
     on, label = on or ID, label or LABEL
     ids: list[object] = []
@@ -59,8 +59,21 @@ def read_gold(
         cells.append(row[label])
         places.append(where)
     location = Places(str(path), (), places=places)
-    names = check_ids(ids, n_examples=len(ids), location=location).tolist()
-    return dict(zip(names, LabelRule(classes).read(cells, location).tolist(), strict=True))
+    check_scalars(ids, on, location)
+    labels = LabelRule(classes).read(cells, location).tolist()
+    known: dict[object, tuple[int, str]] = {}
+    for row_id, index, where in zip(ids, labels, places, strict=True):
+        before, place = known.get(row_id, (UNLABELLED, where))
+        if UNLABELLED not in (before, index) and before != index:
+            raise InvalidInputError(
+                f"{where}: the id {row_id!r} has the label {classes[index]}, but {classes[before]} "
+                f"at {place}",
+                hint="Leave out the one that is wrong",
+            )
+        known[row_id] = max(before, index), place
+    location = Places(str(path), (), places=[place for _, place in known.values()])
+    names = check_ids(list(known), n_examples=len(known), location=location).tolist()
+    return dict(zip(names, (index for index, _ in known.values()), strict=True))
 
 
 def join_by_row(

@@ -29,7 +29,9 @@ from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
 from dnip.tables.columns import MASS
+from dnip.tables.formats.folder import rows_of_folder
 from dnip.tables.provenance import metadata_path
+from dnip.tables.reading import layout_of
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
@@ -64,6 +66,8 @@ class ImportSummary:
         the table: a row of it says something of every class.
     n_other : int
         Answers without the question, which are not in the table either.
+    n_unknown : int
+        Labels in the gold file of ids that no row has.
     decimals : int or None
         To how many decimals the probabilities are rounded; None where they are not.
     n_normalised : int
@@ -87,6 +91,7 @@ class ImportSummary:
     refused: tuple[str, ...]
     failed: tuple[str, ...]
     n_other: int
+    n_unknown: int
     decimals: int | None
     n_normalised: int
     n_tied: int
@@ -106,7 +111,7 @@ class Import(NamedTuple):
 
 def read_answers(
     answers: Sequence[Answers],
-    classes: Sequence[str],
+    classes: Sequence[str] | None,
     *,
     source: str | None = None,
     question: str | None = None,
@@ -121,9 +126,10 @@ def read_answers(
     Parameters
     ----------
     answers : sequence of path-like, dict or list
-        Files of answers (JSON, JSON lines, CSV, Parquet), or answers as parsed from JSON.
-    classes : sequence of str
-        Class names, in the order of the table.
+        Files of answers (JSON, JSON lines, CSV, Parquet), folders that a sidecar recorded, or
+        answers as parsed from JSON.
+    classes : sequence of str or None
+        Class names, in the order of the table; None for those of a recorded folder.
     source : str, optional
         A name in `dnip.prompting.answers.registry.SOURCES`; recognised by content by default.
     question : str, optional
@@ -157,10 +163,15 @@ def read_answers(
     >>> table.probabilities, summary.source, summary.question
     (array([[0.25, 0.75]]), 'decisions', 'topic')
     """
-    classes = check_classes(classes)
+    classes, columns = _columns(answers, classes)
     if on == BY_ROW and gold is None:
         raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
-    wanted = Wanted(classes, _names(classes, names), question or "", own_labels=gold is None)
+    wanted = Wanted(
+        classes,
+        _names(classes, {**columns, **(names or {})}),
+        question or "",
+        own_labels=gold is None,
+    )
     truth = None if gold is None else read_gold(Path(gold), classes, on, label)
     if source is not None and source not in SOURCES:
         raise InvalidInputError(
@@ -181,7 +192,7 @@ def read_answers(
     where, numbers, rows = zip(*collector.kept, strict=True)
     location = Places(origin, (*wanted.names, MASS), places=where)
     p, counts = fill_rows(*_scores(rows, location), location, fill)
-    ids = _ids(rows, location)
+    ids, n_unknown = _ids(rows, location), 0
     if truth is None:
         cells = [row.label for row in rows]
         known = any(cell is not None for cell in cells)
@@ -190,6 +201,8 @@ def read_answers(
         labels = join_by_row(truth, numbers, collector.n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
+        labelled = {name for name, index in truth.items() if index != UNLABELLED}
+        n_unknown = len(labelled.difference([] if ids is None else ids))
     table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
     assert collector.source is not None  # it has read rows
     summary = ImportSummary(
@@ -205,6 +218,7 @@ def read_answers(
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
         n_other=collector.n_other,
+        n_unknown=n_unknown,
         **counts,
     )
     return Import(table, summary)
@@ -229,10 +243,30 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
 
 def _values(answers: Sequence[Answers]) -> Iterator[Found]:
     for number, one in enumerate(answers, 1):
-        if isinstance(one, str | os.PathLike):
+        if isinstance(one, str | os.PathLike) and Path(one).is_dir():
+            for row in rows_of_folder(Path(one)):
+                yield Found(f"{row.part}: row {row.number}", row.cells)
+        elif isinstance(one, str | os.PathLike):
             yield from read_values(Path(one))
         else:
             yield Found(f"answer {number}", one)
+
+
+def _columns(
+    answers: Sequence[Answers], classes: Sequence[str] | None
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the classes, and the columns that hold them in a recorded folder."""
+    paths = [Path(one) for one in answers if isinstance(one, str | os.PathLike)]
+    folders = [path for path in paths if path.is_dir()]
+    layout = layout_of(folders[0], classes) if folders else None
+    if layout is not None:
+        return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
+    if classes is None:
+        raise InvalidInputError(
+            "the answers do not tell the order of the classes",
+            hint="Name the classes with --classes A,B,C",
+        )
+    return check_classes(classes), {}
 
 
 def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[str, ...]:

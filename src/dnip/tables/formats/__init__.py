@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dnip.base.errors import InvalidInputError
+from dnip.tables.formats.folder import holds_lines, read_folder
 from dnip.tables.formats.npz import NpzWriter, read_npz
 from dnip.tables.formats.parquet import ParquetWriter, count_groups, read_parquet
 from dnip.tables.formats.text import CsvWriter, JsonlWriter, read_csv, read_jsonl
@@ -69,7 +70,7 @@ FORMATS = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file, by its suffix.
+    """Return the format of a file, by its suffix, or of a folder, by its files.
 
     Raises
     ------
@@ -82,6 +83,8 @@ def format_of(path: Path) -> Format:
     >>> format_of(Path("opt.CSV")) is FORMATS[".csv"]
     True
     """
+    if path.is_dir():
+        return Format(read_folder, JsonlWriter) if holds_lines(path) else FORMATS[".parquet"]
     for suffix, found in FORMATS.items():
         if path.name.lower().endswith(suffix):
             return found

@@ -79,8 +79,8 @@ def _parts(path: Path) -> list[Path]:
     )
     if not parts:
         raise InvalidInputError(
-            f"{path}: the folder holds no .parquet files",
-            hint="Give a table file, or a folder of Parquet part files",
+            f"{path}: the folder holds no .parquet or .jsonl files",
+            hint="Give a table file, or a folder of part files",
         )
     return parts
 

@@ -6,16 +6,17 @@ import csv
 import gzip
 import json
 import re
+import warnings
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from dnip.base.errors import InvalidInputError, shown
+from dnip.base.errors import DNIPWarning, InvalidInputError, shown
 from dnip.base.files import as_text
-from dnip.tables.columns import CellLocation, resolve_columns
+from dnip.tables.columns import CLASSES, CellLocation, resolve_columns
 from dnip.tables.rows import Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
@@ -78,39 +79,59 @@ def read_jsonl(
     path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
 ) -> Iterator[Block]:
     """Stream the rows of a JSON lines file; blank lines are skipped."""
-    source = str(path)
-    with open_text(path) as file:
-        rows = _json_rows(file, source)
-        first = next(rows, None)
-        if first is None:
-            raise empty_file(path)
-        layout = resolve_columns(list(first), classes=classes, source=source)
-        wanted = layout.wanted(others=others)
-        first_row = 0
-        n_rows = rows_per_block(block_rows, len(first))
-        rows = chain([first], rows)
-        while run := list(islice(rows, n_rows)):
-            _check_keys(run, first, layout.location(first_row))
-            yield Block(layout, {name: [row[name] for row in run] for name in wanted}, first_row)
-            first_row += len(run)
+    rows = json_rows(path)
+    first = next(rows, None)
+    if first is None:
+        raise empty_file(path)
+    yield from json_blocks(chain([first], rows), str(path), classes, block_rows, others=others)
 
 
-def _json_rows(file: IO[str], source: str) -> Iterator[_Row]:
+def json_blocks(
+    rows: Iterator[_Row],
+    source: str,
+    classes: tuple[str, ...] | None,
+    block_rows: int,
+    *,
+    others: bool,
+) -> Iterator[Block]:
+    """Stream rows, one at least, as blocks; all have the keys of the first."""
+    first = next(rows)
+    own = first.get(CLASSES)
+    with suppress(ValueError):
+        own = json.loads(own) if isinstance(own, str) else own
+    layout = resolve_columns(list(first), classes=classes, source=source, own=own)
+    wanted = layout.wanted(others=others)
+    first_row = 0
+    n_rows = rows_per_block(block_rows, len(first))
+    rows = chain([first], rows)
+    while run := list(islice(rows, n_rows)):
+        _check_keys(run, first, layout.location(first_row))
+        yield Block(layout, {name: [row[name] for row in run] for name in wanted}, first_row)
+        first_row += len(run)
+
+
+def json_rows(path: Path, *, may_grow: bool = False) -> Iterator[_Row]:
+    """Yield the rows of a JSON lines file; where it may grow, a line without an end is left out."""
     row = 0
-    for line in file:
-        if line.isspace():
-            continue
-        row += 1
-        try:
-            cells = json.loads(line, object_pairs_hook=_object)
-            if not isinstance(cells, dict):
-                raise ValueError(f"it is of type {type(cells).__name__}, and no object")
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(
-                f"{source}: row {row} is not valid JSON: {error}",
-                hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
-            ) from error
-        yield cells
+    with open_text(path) as file:
+        for line in file:
+            if line.isspace():
+                continue
+            row += 1
+            try:
+                cells = json.loads(line, object_pairs_hook=_object)
+                if not isinstance(cells, dict):
+                    raise ValueError(f"it is of type {type(cells).__name__}, and no object")
+            except (ValueError, RecursionError) as error:
+                if may_grow and not line.endswith("\n"):
+                    text = f"{path}: row {row}, the last one, is cut off, and left out"
+                    warnings.warn(text, DNIPWarning, stacklevel=2)
+                    return
+                raise InvalidInputError(
+                    f"{path}: row {row} is not valid JSON: {error}",
+                    hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
+                ) from error
+            yield cells
 
 
 def _object(pairs: list[tuple[str, object]]) -> _Row:
