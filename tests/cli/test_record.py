@@ -95,7 +95,7 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
 @pytest.mark.parametrize(
     ("labels", "told"),
     [
-        ("r1,a\nr2,a\nr1,b\n", ["line 4: the id 'r1' has the label b, but a at", "line 2"]),
+        ("r1,a\nr2,a\nr1,b\n", ["line 4: the id 'r1' is already at labels.csv: line 2"]),
         ("r1,a\nr2,c\n", ["line 3", "'c' is neither a class name"]),
         ("x,a\n", ["no answer's id is in the gold file"]),
     ],
@@ -132,15 +132,6 @@ def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch
     assert_raw(ProbabilityTable.read("recorded/topic"), range(found["topic"]))
     [line, _] = process.err.splitlines()  # the last one says that it was told to stop
     assert "what cannot be recorded is left out and counted: File too large" in line
-
-
-def test_the_folder_keeps_its_size_and_the_newest_rows(folder, upstream):
-    with sidecar(upstream, 0, *RECORD, "--record-size", "20kB") as process:
-        ask_for(process.port, range(400))
-    assert 10_000 < sum(path.stat().st_size for path in Path("recorded/topic").iterdir()) <= 20_000
-    n_rows = len(table := ProbabilityTable.read("recorded/topic"))
-    assert_raw(table, range(400 - n_rows, 400))
-    assert process.err.count("the oldest rows go") == 1
 
 
 def test_the_log_may_be_lines_of_json(folder):

@@ -32,9 +32,15 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
         ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
         ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
         ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
-        ((*UP, "--coefficients", "q=c.json", "--record", "c.json"), ["c.json/q", "--record"]),
+        (
+            (*UP, "--coefficients", "q=c.json", "--record", "c.json"),
+            ["c.json/q", "cannot make the folder"],
+        ),
         ((*UP, "--coefficients", "../q=c.json", "--record", "r"), ["'../q'", "name of a folder"]),
-        ((*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9kB"), ["10000"]),
+        (
+            (*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9MB"),
+            ["10000000"],
+        ),
     ],
 )
 def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):

@@ -242,14 +242,14 @@ def test_a_bad_bias_is_refused(start, tmp_path, content):
         ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
         ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
         ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
-        ({}, {}, [], r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+        ({}, {}, [], "[0-9a-f]{32}"),
     ],
 )
 def test_the_request_id_is_recorded_and_sent_back(
     start, upstream, tmp_path, sent, answer, headers, found
 ):
     upstream.answer = reply({**SYSTEM_ONE, "model": "m\ud800", **answer}, "200 OK", *headers)
-    port = start(record=tmp_path / "r", record_texts=True)
+    port = start(recorder=Recorder(tmp_path / "r", ["topic"], texts=True))
     name = ask(port, body=b'{"state": {"x": [1]}}', headers=sent)[2].get_all("X-Request-Id")
     assert len(name) == 1
     assert re.fullmatch(found, name[0])
@@ -260,14 +260,16 @@ def test_the_request_id_is_recorded_and_sent_back(
         assert time.monotonic() < deadline
     row = json.loads(text)
     assert row.pop("time")[:2] == "20"
-    known = {"model": "m\\ud800", "input": '{"x":[1]}', "a": 0.4, "b": 0.6}
+    known = {"model": "m\\ud800", "input": '{"x": [1]}', "a": 0.4, "b": 0.6}
     assert row == {"id": name[0], **known}
     upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
     assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
     assert 'dnip_recorded_total{question="topic"} 1' in ask(port, "/metrics", "GET")[1].decode()
 
 
-@pytest.mark.parametrize("classes", [("1", "2"), ("id", "time"), ("model", "x"), ("0", "1")])
+@pytest.mark.parametrize(
+    "classes", [("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\"")]
+)
 def test_classes_of_odd_names_are_recorded(tmp_path, classes):
     fitted = Coefficients(classes, [2, 1], 2)
     p = {classes[1]: 0.25, classes[0]: 0.75}
@@ -285,16 +287,28 @@ def test_classes_of_odd_names_are_recorded(tmp_path, classes):
     assert table.probabilities.tolist() == [[0.75, 0.25]] * 2
 
 
-def test_what_the_disk_is_too_slow_for_or_a_file_too_small_is_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "_WAITING", 1000)
+def test_a_folder_keeps_its_size_and_a_queue_too(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(recording, "LEAST", 0)
+    recorder = Recorder(tmp_path, ["topic"], size=1_000_000, texts=True)
     _, corrections = correct(SYSTEM_ONE, {"topic": FITTED})
-    recorder = Recorder(tmp_path, ["topic"], size=10_000, texts=True)
-    for number in range(100):
-        text = b'{"input": "%s"}' % (b"x" * 2000 * (number == 0))
+
+    def add(number, text=b"{}"):
         recorder.add(f"r{number}", SYSTEM_ONE, corrections, {"topic": FITTED}, text)
-    with recorder:
-        pass
-    written = recorder.written["topic"]
-    assert 5 < written < 20
-    assert recorder.lost == {"size": 1, "queue": 99 - written, "disk": 0}
-    assert len(ProbabilityTable.read(tmp_path / "topic")) == written
+
+    for number in range(12_000):
+        add(number)
+        if number % 40 == 39:
+            recorder._write_waiting()
+            assert sum(path.stat().st_size for path in (tmp_path / "topic").iterdir()) <= 1_000_000
+    table = ProbabilityTable.read(tmp_path / "topic")
+    assert 7000 < len(table) < 11_000
+    assert table.ids.tolist() == [f"r{number}" for number in range(12_000 - len(table), 12_000)]
+    [line] = caplog.messages
+    assert "the oldest rows go" in line
+    add("long", b'{"input": "%s"}' % (b"x" * 100_000))
+    for number in range(12_000, 12_100):
+        add(number)
+    recorder._write_waiting()
+    assert recorder.written["topic"] + recorder.lost["queue"] == 12_101
+    assert 30 < recorder.lost["queue"] < 60
+    assert ProbabilityTable.read(tmp_path / "topic").ids[-1] < "r12070"

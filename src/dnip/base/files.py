@@ -151,7 +151,7 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"{folder}: cannot make the folder: {error.strerror}", hint="Give another --out"
+            f"{folder}: cannot make the folder: {error.strerror}", hint="Give another folder"
         ) from error
     return folder
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes, is_number
@@ -157,6 +158,21 @@ def class_columns(classes: Sequence[str]) -> tuple[str, ...]:
     if any(_is_odd(name) for name in classes):
         return probability_columns(len(classes))
     return tuple(classes)
+
+
+@lru_cache
+def recorded_columns(classes: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, list[str]]]:
+    """Return the class columns of a sidecar's rows, and what tells the classes if they do not.
+
+    Examples
+    --------
+    >>> recorded_columns(("bad", "good")), recorded_columns(("time", "money"))
+    ((('bad', 'good'), {}), (('p0', 'p1'), {'dnip.classes': ['time', 'money']}))
+    """
+    odd = not RECORDED.isdisjoint(classes)
+    columns = probability_columns(len(classes)) if odd else class_columns(classes)
+    told = classes in (columns, default_classes(len(classes)))
+    return columns, {} if told else {CLASSES: list(classes)}
 
 
 def _is_odd(name: str) -> bool:

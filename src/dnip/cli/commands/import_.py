@@ -17,17 +17,11 @@ from dnip.prompting.engines.base import Fill
 def import_(
     files: Annotated[
         list[Path],
-        Argument(
-            "Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz; or a folder that "
-            "`dnip serve --record` wrote."
-        ),
+        Argument("Answers of one model: .json, .jsonl, .csv, .parquet, also .gz; or a folder."),
     ],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
     classes: Annotated[
-        str | None,
-        Option(
-            "Class names in order, comma-separated; a recorded folder knows them.", metavar="A,B,C"
-        ),
+        str | None, Option("Class names in order, which a folder knows.", metavar="A,B,C")
     ] = None,
     from_: Annotated[
         str | None,
@@ -50,11 +44,7 @@ def import_(
     ] = None,
     gold: Annotated[
         Path | None,
-        Option(
-            "File with the gold labels, which may have come later: .csv, .jsonl, .parquet.",
-            metavar="FILE",
-            also="labels",
-        ),
+        Option("File with labels: .csv, .jsonl, .parquet.", metavar="FILE", also="labels"),
     ] = None,
     on: Annotated[
         str | None,

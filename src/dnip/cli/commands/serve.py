@@ -59,24 +59,14 @@ def serve(
     ] = None,
     record: Annotated[
         Path | None,
-        Option(
-            "Append the raw probabilities of each decision to tables in this folder, one for each "
-            "question with coefficients.",
-            metavar="FOLDER",
-        ),
+        Option("Append raw probabilities to a table for each question, here.", metavar="FOLDER"),
     ] = None,
     record_size: Annotated[
         int,
-        Option(
-            "The size of the folder; beyond it the oldest rows go.",
-            metavar="SIZE",
-            parser=options.parse_memory,
-        ),
+        Option("The most that it holds; the oldest rows go.", None, "SIZE", options.parse_memory),
     ] = _RECORD_SIZE,
     record_texts: Annotated[bool, Option("Record the inputs of requests, too.")] = False,
-    log: Annotated[
-        Literal["text", "json"], Option("How to write the log, on standard error.")
-    ] = "text",
+    log: Annotated[Literal["text", "json"], Option("How the log is written.")] = "text",
 ) -> None:
     """Correct the answers of a decision server on their way.
 
@@ -99,21 +89,22 @@ def serve(
     for library in ("uvicorn", "httptools", "starlette", "aiohttp"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.deploying.sidecar.application import make_app
+    from dnip.deploying.sidecar.recording import Recorder
     from dnip.deploying.sidecar.server import LOG, log_to_standard_error, make_server
 
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = LOG.warning if log == "json" else None
+    files = _files(coefficients)
+    recorder = Recorder(record, files, size=record_size, texts=record_texts) if record else None
     app = make_app(
         upstream,
-        _files(coefficients),
+        files,
         max_body=max_body,
         timeout=timeout,
         logit_bias=logit_bias,
         logit_bias_model=logit_bias_model,
         on_mismatch=on_mismatch,
-        record=record,
-        record_size=record_size,
-        record_texts=record_texts,
+        recorder=recorder,
     )
     seconds = check_number("grace", timeout if grace is None else grace, at_least=0)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -29,7 +29,7 @@ from dnip.deploying.decisions.marks import header_of, marked
 from dnip.deploying.decisions.requests import check_asked
 from dnip.deploying.sidecar.bias import add_bias, read_bias
 from dnip.deploying.sidecar.metrics import Metrics
-from dnip.deploying.sidecar.recording import MOST, Recorder, request_id
+from dnip.deploying.sidecar.recording import ID_HEADER, Recorder, request_id
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import digest
@@ -49,9 +49,6 @@ _REASONS = ((CorrectedError, "corrected"), (CoefficientsFormatError, "options"))
 
 _LOG = logging.getLogger("dnip.sidecar")
 
-#: The header of the request id.
-_ID = "x-request-id"
-
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
@@ -64,9 +61,7 @@ def make_app(
     logit_bias: str | os.PathLike[str] | None = None,
     logit_bias_model: str | None = None,
     on_mismatch: str = ON_MISMATCH[0],
-    record: str | os.PathLike[str] | None = None,
-    record_size: int = MOST,
-    record_texts: bool = False,
+    recorder: Recorder | None = None,
 ) -> Starlette:
     """Return the sidecar, which any ASGI server can run.
 
@@ -88,25 +83,16 @@ def make_app(
     on_mismatch : {"refuse", "pass"}, default="refuse"
         What to do about a question that does not fit its coefficients: refuse the request before
         it is sent on, or pass its answer on as it is.
-    record : path-like, optional
-        A folder for the raw probabilities of each question with coefficients.
-    record_size : int, default=1_000_000_000
-        Bytes of this folder at most.
-    record_texts : bool, default=False
-        Whether the inputs of requests are recorded, too.
+    recorder : Recorder, optional
+        It keeps the raw probabilities of questions with coefficients.
 
     Raises
     ------
     InvalidInputError
-        For a bad URL, setting or bias, and a question that cannot name a folder.
-    OutputError
-        If the folder cannot be written.
+        For a bad URL, setting or bias.
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
-    recorder = None
-    if record is not None:
-        recorder = Recorder(record, coefficients, size=record_size, texts=record_texts)
     sidecar = _Sidecar(
         Upstream(upstream, timeout),
         WatchedCoefficients(coefficients),
@@ -172,8 +158,8 @@ class _Sidecar:
         """Answer a request that failed, and write a line to the log."""
         assert isinstance(failure, FailedError)
         self.metrics.add_failure(failure.status)
-        status = {"status": failure.status}
-        _LOG.warning("%s %.200r: %s", request.method, request.url.path, failure, extra=status)
+        what = "%s %.200r: %s", request.method, request.url.path, failure
+        _LOG.warning(*what, extra={"status": failure.status})
         headers = {"connection": "close"} if failure.status == 413 else {}  # more would come
         return _error(failure.status, failure.message, headers)
 
@@ -211,11 +197,12 @@ class _Sidecar:
                 names = [one.before.question for one in corrections]
                 answer_headers.append(header_of({n: coefficients[n].digest for n in names}))
             if corrections and self.recorder is not None:
-                given = request.headers.get(_ID), response.headers.get(_ID)
-                name = request_id(given[0], answer, given[1])
+                name = request_id(
+                    request.headers.get(ID_HEADER), answer, response.headers.get(ID_HEADER)
+                )
                 self.recorder.add(name, answer, corrections, coefficients, body)
-                answer_headers = [pair for pair in answer_headers if pair[0] != _ID.encode()]
-                answer_headers.append((_ID.encode(), name.encode()))
+                answer_headers = [pair for pair in answer_headers if pair[0] != ID_HEADER.encode()]
+                answer_headers.append((ID_HEADER.encode(), name.encode()))
         elif response.status < 300 and content:
             content, by = self._marked(content)
             answer_headers.append(header_of(by))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -15,8 +15,8 @@ from dnip.deploying.sidecar.recording import Recorder
 #: Seconds up to which durations are counted together; they never change.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, math.inf)
 
-# Labels and a value.
-_Sample: TypeAlias = tuple[dict[str, str], float]
+# Labels and values.
+_Samples: TypeAlias = Sequence[tuple[dict[str, str], float]]
 
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -28,9 +28,8 @@ class Histogram:
     --------
     >>> histogram = Histogram()
     >>> histogram.add(0.003)
-    >>> histogram.lines("request_seconds", "Until an answer begins.")[2:5]
-    ['dnip_request_seconds_bucket{le="0.001"} 0', 'dnip_request_seconds_bucket{le="0.0025"} 0', \
-'dnip_request_seconds_bucket{le="0.005"} 1']
+    >>> histogram.samples()["_bucket"][1:4]
+    [({'le': '0.0025'}, 0), ({'le': '0.005'}, 1), ({'le': '0.01'}, 1)]
     """
 
     def __init__(self) -> None:
@@ -42,17 +41,15 @@ class Histogram:
         self._counts[bisect_left(BUCKETS, seconds)] += 1
         self._sum += seconds
 
-    def lines(self, name: str, text: str) -> list[str]:
-        """Return the counts up to each bound, the sum and the count."""
+    def samples(self) -> dict[str, _Samples]:
+        """Return the counts up to each bound, the sum and the count, by how their names end."""
         counts = list(accumulate(self._counts))
-        bounds = ["+Inf" if math.isinf(bound) else f"{bound:g}" for bound in BUCKETS]
-        buckets = [({"le": le}, n) for le, n in zip(bounds, counts, strict=True)]
-        return [
-            *_head(name, text, "histogram"),
-            *_samples(f"{name}_bucket", buckets),
-            *_samples(f"{name}_sum", [({}, self._sum)]),
-            *_samples(f"{name}_count", [({}, counts[-1])]),
-        ]
+        buckets = zip(BUCKETS, counts, strict=True)
+        return {
+            "_bucket": [({"le": f"{most:g}".replace("inf", "+Inf")}, n) for most, n in buckets],
+            "_sum": [({}, self._sum)],
+            "_count": [({}, counts[-1])],
+        }
 
 
 class Metrics:
@@ -111,50 +108,47 @@ class Metrics:
 
     def text(self) -> str:
         """Return all counts."""
-        stages = ("question", "class", "stage")
-        sums, choices = (
-            [(dict(zip(stages, key, strict=True)), n) for key, n in counts.items()]
-            for counts in (self._sums, self._choices)
-        )
-        counts = [(labels, self._decisions[labels["question"]]) for labels, _ in sums]
-        without: list[_Sample] = [({}, self._uncorrected)]
+        sums, choices = _staged(self._sums), _staged(self._choices)
+        means = {
+            "_sum": sums,
+            "_count": [(one, self._decisions[one["question"]]) for one, _ in sums],
+        }
         failures = [({"status": str(status)}, n) for status, n in self._failures.items()]
         missed = [({"question": q, "reason": why}, n) for (q, why), n in self._missed.items()]
+        whole, upstream = self.whole.samples(), self.upstream.samples()
         lines = [
             *_lines("decisions_total", "Decisions with coefficients.", _by(self._decisions)),
             *_lines("changed_total", "Decisions that they changed.", _by(self._changes)),
-            *_lines("uncorrected_total", "Decisions without coefficients.", without),
-            *_lines(
-                "missed_total", "Questions not corrected as they should be, by reason.", missed
-            ),
+            *_lines("uncorrected_total", "Decisions without them.", [({}, self._uncorrected)]),
+            *_lines("missed_total", "Questions not corrected as they should be.", missed),
             *_lines("failures_total", "Requests that the sidecar answered by an error.", failures),
             *_lines("chosen_total", "Decisions for a class, before and after.", choices),
-            *_head("probability", "Of a class, before and after the correction.", "summary"),
-            *_samples("probability_sum", sums),
-            *_samples("probability_count", counts),
-            *self.whole.lines("request_seconds", "Until an answer, or a stream, begins."),
-            *self.upstream.lines("upstream_seconds", "Of these, waiting for the upstream."),
+            *_lines("probability", "Of a class, before and after.", means, "summary"),
+            *_lines("request_seconds", "Until an answer begins.", whole, "histogram"),
+            *_lines("upstream_seconds", "Waiting for the upstream.", upstream, "histogram"),
         ]
         if self._recorder is not None:
-            lost = [({"reason": why}, n) for why, n in self._recorder.lost.items()]
+            lost = _by(self._recorder.lost, "reason")
             lines += _lines("recorded_total", "Rows recorded.", _by(self._recorder.written))
             lines += _lines("unrecorded_total", "Rows that could not be recorded.", lost)
         return "\n".join(lines) + "\n"
 
 
-def _by(counts: Counter[str]) -> list[_Sample]:
-    return [({"question": question}, n) for question, n in counts.items()]
+def _by(counts: Counter[str], label: str = "question") -> _Samples:
+    return [({label: word}, n) for word, n in counts.items()]
 
 
-def _lines(name: str, text: str, samples: Iterable[_Sample]) -> list[str]:
-    return [*_head(name, text, "counter"), *_samples(name, samples)]
+def _staged(counts: Mapping[tuple[str, str, str], float]) -> _Samples:
+    names = ("question", "class", "stage")
+    return [(dict(zip(names, key, strict=True)), n) for key, n in counts.items()]
 
 
-def _head(name: str, text: str, kind: str) -> list[str]:
-    return [f"# HELP dnip_{name} {text}", f"# TYPE dnip_{name} {kind}"]
-
-
-def _samples(name: str, samples: Iterable[_Sample]) -> Iterator[str]:
-    for labels, value in samples:
-        pairs = ",".join(f'{key}="{word.translate(_ESCAPED)}"' for key, word in labels.items())
-        yield f"dnip_{name}{{{pairs}}} {value}"
+def _lines(
+    name: str, text: str, samples: _Samples | dict[str, _Samples], kind: str = "counter"
+) -> Iterator[str]:
+    yield f"# HELP dnip_{name} {text}"
+    yield f"# TYPE dnip_{name} {kind}"
+    for end, some in (samples if isinstance(samples, dict) else {"": samples}).items():
+        for labels, value in some:
+            pairs = ",".join(f'{key}="{word.translate(_ESCAPED)}"' for key, word in labels.items())
+            yield f"dnip_{name}{end}{{{pairs}}} {value}"

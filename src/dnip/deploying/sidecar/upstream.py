@@ -93,7 +93,6 @@ class Upstream:
         self._origin, self._path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
         self._is_there, self._checked = False, -math.inf
-        self._checking = asyncio.Lock()
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -110,18 +109,17 @@ class Upstream:
 
     async def is_there(self) -> bool:
         """Tell whether the upstream takes a connection; nothing is sent, once a second at most."""
-        url, now = URL(self._origin), asyncio.get_running_loop().time
-        async with self._checking:
-            if now() - self._checked >= _CHECK_SECONDS:
-                try:
-                    async with asyncio.timeout(_CHECK_SECONDS):
-                        _, writer = await asyncio.open_connection(url.host, url.port)
-                    writer.close()
-                    self._is_there = True
-                except OSError:
-                    self._is_there = False
-                self._checked = now()
-            return self._is_there
+        url, now = URL(self._origin), asyncio.get_running_loop().time()
+        if now - self._checked >= _CHECK_SECONDS:
+            self._checked = now
+            try:
+                async with asyncio.timeout(_CHECK_SECONDS):
+                    _, writer = await asyncio.open_connection(url.host, url.port)
+                writer.close()
+                self._is_there = True
+            except OSError:
+                self._is_there = False
+        return self._is_there
 
     def address(self, path: str, query: str) -> URL:
         """Return where a request goes: the path follows the upstream's, which is not repeated."""

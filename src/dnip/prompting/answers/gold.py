@@ -60,20 +60,13 @@ def read_gold(
         places.append(where)
     location = Places(str(path), (), places=places)
     check_scalars(ids, on, location)
-    labels = LabelRule(classes).read(cells, location).tolist()
-    known: dict[object, tuple[int, str]] = {}
-    for row_id, index, where in zip(ids, labels, places, strict=True):
-        before, place = known.get(row_id, (UNLABELLED, where))
-        if UNLABELLED not in (before, index) and before != index:
-            raise InvalidInputError(
-                f"{where}: the id {row_id!r} has the label {classes[index]}, but {classes[before]} "
-                f"at {place}",
-                hint="Leave out the one that is wrong",
-            )
-        known[row_id] = max(before, index), place
-    location = Places(str(path), (), places=[place for _, place in known.values()])
-    names = check_ids(list(known), n_examples=len(known), location=location).tolist()
-    return dict(zip(names, (index for index, _ in known.values()), strict=True))
+    indices = LabelRule(classes).read(cells, location).tolist()
+    first: dict[tuple[object, int], str] = {}  # the same label may be told twice
+    for pair, place in zip(zip(ids, indices, strict=True), places, strict=True):
+        first.setdefault(pair, place)
+    location = Places(str(path), (), places=list(first.values()))
+    names = check_ids([name for name, _ in first], n_examples=len(first), location=location)
+    return dict(zip(names.tolist(), (index for _, index in first), strict=True))
 
 
 def join_by_row(

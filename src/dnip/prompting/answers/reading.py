@@ -28,8 +28,8 @@ from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
-from dnip.tables.columns import MASS
-from dnip.tables.formats.folder import rows_of_folder
+from dnip.tables.columns import CLASSES, MASS
+from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of
 
@@ -244,8 +244,11 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
 def _values(answers: Sequence[Answers]) -> Iterator[Found]:
     for number, one in enumerate(answers, 1):
         if isinstance(one, str | os.PathLike) and Path(one).is_dir():
-            for row in rows_of_folder(Path(one)):
-                yield Found(f"{row.part}: row {row.number}", row.cells)
+            seen: set[str] = set()
+            for part in parts_of(Path(one)):
+                for count, row in enumerate(json_rows(part, seen), 1):
+                    row.pop(CLASSES, None)
+                    yield Found(f"{part}: row {count}", row)
         elif isinstance(one, str | os.PathLike):
             yield from read_values(Path(one))
         else:
@@ -256,16 +259,13 @@ def _columns(
     answers: Sequence[Answers], classes: Sequence[str] | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the classes, and the columns that hold them in a recorded folder."""
-    paths = [Path(one) for one in answers if isinstance(one, str | os.PathLike)]
-    folders = [path for path in paths if path.is_dir()]
+    folders = [one for one in answers if isinstance(one, str | os.PathLike) and Path(one).is_dir()]
     layout = layout_of(folders[0], classes) if folders else None
     if layout is not None:
         return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
     if classes is None:
-        raise InvalidInputError(
-            "the answers do not tell the order of the classes",
-            hint="Name the classes with --classes A,B,C",
-        )
+        hint = "Name the classes with --classes A,B,C"
+        raise InvalidInputError("the answers do not tell the order of the classes", hint=hint)
     return check_classes(classes), {}
 
 

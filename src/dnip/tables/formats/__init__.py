@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables.formats.folder import holds_lines, read_folder
 from dnip.tables.formats.npz import NpzWriter, read_npz
 from dnip.tables.formats.parquet import ParquetWriter, count_groups, read_parquet
-from dnip.tables.formats.text import CsvWriter, JsonlWriter, read_csv, read_jsonl
+from dnip.tables.formats.text import CsvWriter, JsonlWriter, read_csv, read_folder, read_jsonl
 from dnip.tables.rows import Block, Share
 
 
@@ -84,7 +83,8 @@ def format_of(path: Path) -> Format:
     True
     """
     if path.is_dir():
-        return Format(read_folder, JsonlWriter) if holds_lines(path) else FORMATS[".parquet"]
+        lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
+        return Format(read_folder, JsonlWriter) if lines else FORMATS[".parquet"]
     for suffix, found in FORMATS.items():
         if path.name.lower().endswith(suffix):
             return found

@@ -9,17 +9,23 @@ import re
 import warnings
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from dnip.base.errors import DNIPWarning, InvalidInputError, shown
+from dnip.base.errors import DNIPWarning, InvalidInputError, counted, shown
 from dnip.base.files import as_text
-from dnip.tables.columns import CLASSES, CellLocation, resolve_columns
+from dnip.tables.cells import MOST_IDS
+from dnip.tables.columns import CLASSES, ID, CellLocation, resolve_columns
 from dnip.tables.rows import Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
+_Classes: TypeAlias = tuple[str, ...] | None
+
+# The ids of a folder's rows so far; None for a file that stands alone.
+_Seen: TypeAlias = set[str] | None
 
 # zlib's window bits that ask for a gzip header, which it writes without time and name.
 _GZIP = 16 + zlib.MAX_WBITS
@@ -28,7 +34,7 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
 
 
 def read_csv(
-    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+    path: Path, classes: _Classes, block_rows: int, *, others: bool = False
 ) -> Iterator[Block]:
     """Stream the rows of a CSV file; blank lines are skipped."""
     source = str(path)
@@ -76,30 +82,16 @@ def _check_widths(run: list[list[str]], header: list[str], location: CellLocatio
 
 
 def read_jsonl(
-    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+    path: Path, classes: _Classes, block_rows: int, *, others: bool = False, seen: _Seen = None
 ) -> Iterator[Block]:
     """Stream the rows of a JSON lines file; blank lines are skipped."""
-    rows = json_rows(path)
+    source, rows = str(path), json_rows(path, seen)
     first = next(rows, None)
     if first is None:
-        raise empty_file(path)
-    yield from json_blocks(chain([first], rows), str(path), classes, block_rows, others=others)
-
-
-def json_blocks(
-    rows: Iterator[_Row],
-    source: str,
-    classes: tuple[str, ...] | None,
-    block_rows: int,
-    *,
-    others: bool,
-) -> Iterator[Block]:
-    """Stream rows, one at least, as blocks; all have the keys of the first."""
-    first = next(rows)
-    own = first.get(CLASSES)
-    with suppress(ValueError):
-        own = json.loads(own) if isinstance(own, str) else own
-    layout = resolve_columns(list(first), classes=classes, source=source, own=own)
+        if seen is None:
+            raise empty_file(path)
+        return
+    layout = resolve_columns(list(first), classes=classes, source=source, own=first.get(CLASSES))
     wanted = layout.wanted(others=others)
     first_row = 0
     n_rows = rows_per_block(block_rows, len(first))
@@ -110,9 +102,13 @@ def json_blocks(
         first_row += len(run)
 
 
-def json_rows(path: Path, *, may_grow: bool = False) -> Iterator[_Row]:
-    """Yield the rows of a JSON lines file; where it may grow, a line without an end is left out."""
-    row = 0
+def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
+    """Yield the rows of a JSON lines file.
+
+    With the ids seen before, it is a part of a folder that may still grow: a line that is cut off
+    is left out, and so are requests that were sent again. Warnings say so.
+    """
+    row = n_again = 0
     with open_text(path) as file:
         for line in file:
             if line.isspace():
@@ -123,15 +119,44 @@ def json_rows(path: Path, *, may_grow: bool = False) -> Iterator[_Row]:
                 if not isinstance(cells, dict):
                     raise ValueError(f"it is of type {type(cells).__name__}, and no object")
             except (ValueError, RecursionError) as error:
-                if may_grow and not line.endswith("\n"):
-                    text = f"{path}: row {row}, the last one, is cut off, and left out"
-                    warnings.warn(text, DNIPWarning, stacklevel=2)
-                    return
+                if seen is not None and not line.endswith("\n"):
+                    _warn(f"{path}: row {row}, the last one, is cut off, and left out")
+                    break
                 raise InvalidInputError(
                     f"{path}: row {row} is not valid JSON: {error}",
                     hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
                 ) from error
+            if seen is not None and isinstance(name := cells.get(ID), str):
+                if name in seen:
+                    n_again += 1
+                    continue
+                if len(seen) < MOST_IDS:
+                    seen.add(name)
             yield cells
+    if n_again:
+        _warn(f"{path}: {counted(n_again, 'row')} left out, with the id of an earlier row")
+
+
+def parts_of(path: Path) -> Iterator[Path]:
+    """Yield the files of a folder of JSON lines by name, but those that are removed meanwhile."""
+    return (part for part in sorted(path.glob("*.jsonl")) if part.exists())
+
+
+def read_folder(
+    path: Path, classes: _Classes, block_rows: int, *, others: bool = False
+) -> Iterator[Block]:
+    """Stream the rows of a folder of JSON lines, to which programs may still append."""
+    seen: set[str] = set()
+    before = n_rows = 0
+    for part in parts_of(path):
+        before, n_rows = before + n_rows, 0
+        for block in read_jsonl(part, classes, block_rows, others=others, seen=seen):
+            yield replace(block, rows_before=before)
+            n_rows = block.first_row + len(next(iter(block.columns.values())))
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, DNIPWarning, stacklevel=3)
 
 
 def _object(pairs: list[tuple[str, object]]) -> _Row:
