@@ -11,7 +11,7 @@ KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.py src/dnip/solvers/ke
 export PIP_COMPILE := 0
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch fuzz kills floors sanitize integration lint types examples bench reproduce docs printed pictures clean
+.PHONY: demo demo-llm test torch fuzz kills floors sanitize integration lint types examples day bench reproduce docs printed pictures clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -55,6 +55,9 @@ types: $(VENV)/.dev          ## the type checker
 
 examples: $(VENV)/.dev       ## every file of examples/, run
 	@set -e; for example in examples/*.py; do echo "$$example"; $(BIN)/python "$$example" >/dev/null; done
+
+day: $(VENV)/.day            ## serve, record, check, fit again: examples/a_day.py on a real `transformers serve`
+	$(BIN)/python examples/a_day.py
 
 bench: $(VENV)/.dev          ## speed and quality, side by side in one run
 	$(BIN)/python -m benchmarks
@@ -107,6 +110,10 @@ $(VENV)/sanitized: $(KERNELS) | $(VENV)/.dev
 
 $(VENV)/.llm: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[transformers]'
+	@touch $@
+
+$(VENV)/.day: pyproject.toml $(KERNELS) | $(VENV)/bin/python
+	$(PIP) --editable '.[day]'
 	@touch $@
 
 $(VENV)/.integration: pyproject.toml $(KERNELS) | $(VENV)/bin/python

@@ -31,6 +31,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "ignore_pattern": r"a_day\.py$",  # `make day` runs it: it takes a minute and two servers
     "nested_sections": False,
     "min_reported_time": 1e9,
     "show_memory": False,

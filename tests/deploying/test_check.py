@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import replace
+from math import ceil, comb, floor, sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,8 +11,11 @@ import pytest
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.check import ClassScores, Score, check
+from dnip.deploying.check import check
+from dnip.deploying.class_scores import ClassScores, Score
+from dnip.deploying.looks import Look
 from dnip.fitting.fit import fit_table
+from dnip.metrics.two_samples import smirnov_p_value
 from dnip.presenting.checking import describe_check, verdict
 
 
@@ -120,6 +125,33 @@ def test_another_model_or_prompt_is_told(fitted, new):
         "the prompt (its hash) differs: f0 at the fit, f1 now",
     )
     assert check([new], known).origin == check([new], fitted, origin=now).origin == ()
+
+
+def test_the_levels_of_all_looks_add_up_to_alpha():
+    looks = [Look(number, 0.05) for number in range(1, 2_001)]
+    spent = np.cumsum([look.level for look in looks])
+    np.testing.assert_allclose(spent + [look.left for look in looks], 0.05)
+    assert all(look.left > 0 for look in looks)
+
+
+def test_the_means_of_few_rows_are_not_tested_in_a_series_of_looks(fitted, new):
+    few, look = new.take(np.arange(150)), Look(1, 0.05)
+    alone, one = (check([few], fitted, alpha=look.level, look=of).comparison for of in (None, look))
+    farthest = smirnov_p_value(alone.distances.max(), len(bundled_table("opt")), 150)
+    assert one.p_value == pytest.approx(4 * farthest)
+    assert alone.p_value != one.p_value
+
+
+@pytest.mark.parametrize("tail", [1e-3, 1e-5, 1e-7])
+def test_intervals_reach_beyond_the_draws(tail):
+    # one class, of which nearly all is known: the accuracy of new rows is a binomial variable
+    fitted = ClassScores(np.array([10**9]), np.array([8 * 10**8]))
+    chances = [comb(200, n) * 0.8**n * 0.2 ** (200 - n) for n in range(201)]
+    accuracy, _ = fitted.compare(ClassScores(np.array([200]), np.array([160])), 1 - 2 * tail)
+    assert sum(chances[: ceil(200 * accuracy.low)]) <= tail
+    assert sum(chances[floor(200 * accuracy.high) + 1 :]) <= tail
+    exact = NormalDist(0.8, sqrt(0.8 * 0.2 / 200)).inv_cdf(1 - tail) - 0.8
+    assert accuracy.high - accuracy.low < 1.4 * 2 * exact
 
 
 LEVEL = 0.95

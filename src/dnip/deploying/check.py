@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.base.typing import Floats, Integers
-from dnip.base.validation import check_level, check_number
+from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats
+from dnip.base.validation import check_level
+from dnip.deploying.class_scores import ClassScores, Score
+from dnip.deploying.looks import Look
 from dnip.method.coefficients import Coefficients
-from dnip.method.coefficients_file import REFIT
 from dnip.method.prediction import decide
-from dnip.metrics.cobias import cobias_of
-from dnip.metrics.gaps import draw_accuracies
 from dnip.priors import PriorEstimate
 from dnip.tables import Rows
 from dnip.tables.cells import UNLABELLED
@@ -27,135 +26,12 @@ from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 # From these distances on, a difference is called moderate or large.
 _MODERATE, _LARGE = 0.1, 0.25
 
-# With labels, these share alpha: the distribution, accuracy and COBias.
-_QUESTIONS = 3
+#: With labels, these share alpha: the distribution, accuracy and COBias.
+QUESTIONS = 3
 
-# Draws of new rows, the same at every call.
-_DRAWS, _SEED = 10_000, 0
-
-
-class Score(NamedTuple):
-    """A metric of new rows, and where it should be if nothing has changed.
-
-    Attributes
-    ----------
-    at_fit, now : float
-    low, high : float
-        The interval in which it is expected now.
-    """
-
-    at_fit: float
-    now: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, eq=False)
-class ClassScores:
-    """Rows of each class, and how many of them are right.
-
-    Attributes
-    ----------
-    rows, right : ndarray of shape (N,)
-        Labelled rows, and those that the coefficients get right.
-    followed : float, default=1.0
-        How far the coefficients follow the chance of these rows, 0..1.
-    expected : float, optional
-        The COBias that the fit expected on other rows.
-
-    Examples
-    --------
-    >>> at_fit = ClassScores(np.array([50, 50]), np.array([40, 38]))
-    >>> accuracy, cobias = at_fit.compare(ClassScores(np.array([50, 50]), np.array([41, 15])), 0.95)
-    >>> accuracy.now < accuracy.low, cobias.now > cobias.high
-    (True, True)
-    """
-
-    rows: Integers
-    right: Integers
-    followed: float = 1.0
-    expected: float | None = None
-
-    def compare(self, now: ClassScores, level: float) -> tuple[Score, Score | None]:
-        """Compare accuracy and COBias of new rows with those of the fit.
-
-        Class accuracies are drawn as the rows of the fit allow, and new rows from them. COBias of
-        few rows is too large, because chance sets classes apart; that of drawn rows is as much so.
-        And weights that made the classes of the fit equal leave gaps between those of new rows.
-
-        Parameters
-        ----------
-        now : ClassScores
-            Of the new rows.
-        level : float
-            Of the intervals.
-
-        Returns
-        -------
-        accuracy : Score
-            Expected for the class mix of the new rows.
-        cobias : Score or None
-            None if fewer than two classes have rows on both sides.
-        """
-        both = (self.rows > 0) & (now.rows > 0)
-        fitted = ClassScores(self.rows[both], self.right[both])
-        new = ClassScores(now.rows[both], now.right[both])
-        rng = np.random.default_rng(_SEED)
-        hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
-        rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=self.followed)
-        drawn = rng.binomial(new.rows, rates)
-        ends = [(1 - level) / 2, (1 + level) / 2]
-
-        def score(at_fit: float, found: float, expected: Floats) -> Score:
-            low, high = np.quantile(expected, ends).tolist()
-            return Score(at_fit, found, low, high)
-
-        accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
-        if both.sum() < 2:
-            return accuracy, None
-        at_fit = self.expected
-        if at_fit is None or not both.all():
-            at_fit = float(cobias_of(rates).mean())
-        return accuracy, score(at_fit, new.cobias, cobias_of(drawn / new.rows))
-
-    @property
-    def accuracy(self) -> float:
-        """The share of all rows that are right."""
-        return float(self.right.sum() / self.rows.sum())
-
-    @property
-    def cobias(self) -> float:
-        """COBias, if all classes have rows."""
-        return float(cobias_of(self.right / self.rows))
-
-    @classmethod
-    def from_fit(cls, fit: Mapping[str, Any], n_classes: int) -> Self | None:
-        """Return the scores that the record of a fit holds; None if it holds none.
-
-        Raises
-        ------
-        CoefficientsFormatError
-            If they are damaged.
-        """
-        if "scores" not in fit:
-            return None
-        try:
-            content = fit["scores"]
-            rows, right = (np.asarray(content[name], np.int64) for name in ("rows", "right"))
-            if rows.shape != (n_classes,) or right.shape != (n_classes,):
-                raise ValueError(f"not one number for each of {n_classes} classes")
-            if (right < 0).any() or (right > rows).any() or not rows.any():
-                raise ValueError("more rows are right than there are")
-            rates = {
-                name: check_number(name, content[name], at_least=0, at_most=1)
-                for name in ("followed", "expected")
-                if name in content
-            }
-            return cls(rows, right, **rates)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise CoefficientsFormatError(
-                f"coefficients: fit.scores is damaged: {error}", hint=REFIT
-            ) from error
+#: In a series of looks, the test of the means needs so many rows: its smallest p values are too
+#: small with fewer.
+ROWS_OF_A_LOOK = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +66,8 @@ class Check:
         The hash of the coefficients that corrected the new rows; None for raw ones.
     handed_on : tuple of two floats, or None
         The share of the rows that the coefficients hand on, and the one that was asked for.
+    look : Look or None
+        Which of a series of checks this is; `alpha` is its own.
     """
 
     classes: tuple[str, ...]
@@ -209,11 +87,12 @@ class Check:
     origin: tuple[str, ...] = ()
     corrected_by: str | None = None
     handed_on: tuple[float, float] | None = None
+    look: Look | None = None
 
     @property
     def level(self) -> float:
         """Level of the intervals: each question that is asked gets its part of `alpha`."""
-        return 1 - self.alpha / (1 if self.accuracy is None else _QUESTIONS)
+        return 1 - self.alpha / (1 if self.accuracy is None else QUESTIONS)
 
     @property
     def same_distribution(self) -> bool:
@@ -253,6 +132,8 @@ class Check:
         return {
             "holds": self.holds,
             "alpha": self.alpha,
+            "look": self.look
+            and {**self.look._asdict(), "level": self.alpha, "left": self.look.left},
             "rows": self.n_rows,
             "rows_at_fit": self.rows_at_fit,
             "distribution": {
@@ -286,6 +167,7 @@ def check(
     coefficients: Coefficients,
     *,
     alpha: float = 0.05,
+    look: Look | None = None,
     origin: Mapping[str, str | None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Check:
@@ -299,6 +181,9 @@ def check(
         Fitted for the table's classes.
     alpha : float, default=0.05
         The probability of a false alarm that is accepted.
+    look : Look, optional
+        Which of a series of checks this is; its level is used instead of `alpha`. See
+        `dnip.deploying.looks.next_look`.
     origin : mapping, optional
         Where the new rows come from; see `dnip.tables.provenance.origin_of`.
     progress : callable, optional
@@ -324,7 +209,7 @@ def check(
     >>> found.holds, found.effect
     (True, 'small')
     """
-    check_level("alpha", alpha)
+    alpha = check_level("alpha", alpha) if look is None else look.level
     seen = add_up(_SeenRows(coefficients), chunks, progress)
     sample, rows = seen.sample, seen.rows
     tell_corrected("new rows", seen.corrected_by)
@@ -342,16 +227,17 @@ def check(
         now = rows / n_labelled
         mix = PriorEstimate(now, now, now, n_labelled)
     if before is not None and (rows[before.rows > 0]).any():
-        level = 1 - alpha / _QUESTIONS
+        level = 1 - alpha / QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
     mass, p, hand_on = sample.mass, sample.probabilities, coefficients.hand_on
+    least = 0 if look is None else ROWS_OF_A_LOOK
     return Check(
         classes,
         alpha,
         len(sample),
         n_labelled,
         sketch.rows,
-        sketch.compare(p, mass),
+        sketch.compare(p, mass, least_rows=least),
         None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
         sketch.changed,
@@ -363,6 +249,7 @@ def check(
         changes_of_origin(fit.get("data"), origin),
         seen.corrected_by,
         None if hand_on is None else (coefficients.handed_on(p).mean().item(), hand_on.share),
+        look,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Column, Estimate, Table
@@ -56,10 +57,15 @@ def findings(check: Check) -> list[tuple[str, str]]:
                 why = "another class mix" if title == "accuracy" else "weights suit their own rows"
                 found.append(("", f"(that of the fit is outside: {why})"))
     if check.accuracy is not None:
-        rows = f"on {check.n_labelled:,} labelled rows; {100 * check.level:.3g} % intervals"
+        digits = max(3, ceil(1 - log10(1 - check.level)))
+        rows = f"on {check.n_labelled:,} labelled rows; {100 * check.level:.{digits}g} % intervals"
         found.append(("", rows))
     elif check.n_labelled:
         found.append(("accuracy", "not compared: the coefficients keep none of the fit"))
+    if check.look is not None:
+        number, alpha = check.look
+        spent = f"number {number:,}, at level {check.alpha:.2g}"
+        found.append(("look", f"{spent}; {check.look.left:.2g} of {alpha:g} left for later ones"))
     return found
 
 

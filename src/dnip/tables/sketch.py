@@ -181,7 +181,9 @@ class Sketch:
             None if changed is None else _short(changed),
         )
 
-    def compare(self, probabilities: Floats, mass: Floats | None = None) -> Comparison:
+    def compare(
+        self, probabilities: Floats, mass: Floats | None = None, *, least_rows: int = 0
+    ) -> Comparison:
         """Compare new rows with those of the fit.
 
         Two tests, with half of the level each: Hotelling's of the means of all differences of
@@ -193,6 +195,8 @@ class Sketch:
         ----------
         probabilities : ndarray of shape (M, N)
         mass : ndarray of shape (M,), optional
+        least_rows : int, default=0
+            With fewer rows, Hotelling's test is left out, too.
         """
         n = len(probabilities)
         columns = centred(log_probabilities(probabilities))
@@ -203,7 +207,7 @@ class Sketch:
             mass_distance = self.mass.distance(mass)
         tested = [*distances.tolist(), *([] if mass_distance is None else [mass_distance])]
         p_value = len(tested) * smirnov_p_value(max(tested), self.rows, n)
-        if min(n, self.rows) >= _ROWS_PER_CLASS * len(distances):
+        if min(n, self.rows) >= max(_ROWS_PER_CLASS * len(distances), least_rows):
             means = np.array([column.mean for column in self.classes])
             p_value = 2 * min(p_value, hotelling_p_value(means, self.rows, columns))
         return Comparison(distances, mass_distance, min(p_value, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,10 @@ def check(
     alpha: Annotated[
         float, Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL")
     ] = 0.05,
+    looks: Annotated[
+        Path | None,
+        Option("Keep LEVEL over all looks together, which FILE counts.", metavar="FILE"),
+    ] = None,
     json: options.AsJson = False,
 ) -> None:
     """Tell whether coefficients still fit new rows.
@@ -34,8 +39,11 @@ def check(
     --------
     dnip check new.csv --coefficients coefficients.json
     dnip check new.csv --coefficients coefficients.json --json
+    dnip check today.csv --coefficients coefficients.json --looks looks.json
     """
+    from dnip.base.files import check_files
     from dnip.deploying.check import check as check_rows
+    from dnip.deploying.looks import next_look
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan
@@ -44,8 +52,10 @@ def check(
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)
     scan = Scan(table, fitted.classes)
-    with cluster.reading("checking", scan, fitted.classes) as (rows, progress):
-        found = check_rows(rows, fitted, alpha=alpha, origin=origin, progress=progress)
+    check_files({"TABLE": table, "--coefficients": coefficients}, {"--looks": looks})
+    one = nullcontext() if looks is None else next_look(looks, table, fitted, alpha)
+    with one as look, cluster.reading("checking", scan, fitted.classes) as (rows, progress):
+        found = check_rows(rows, fitted, alpha=alpha, look=look, origin=origin, progress=progress)
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:
         sys.exit(DOES_NOT_HOLD)
