@@ -83,7 +83,6 @@ def import_(
     Examples
     --------
     dnip import answers.json --classes ham,spam --gold gold.csv --out opt.csv
-    dnip import sampled.jsonl --classes ham,spam --votes --on row_id --out opt.csv
     dnip import recorded/topic --labels labels.csv --out opt.csv
     """
     from dnip.base.files import check_files
