@@ -13,8 +13,7 @@ from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
-from dnip.fitting.evidence import NEEDED, FitEvidence
-from dnip.fitting.hand_on import Point
+from dnip.fitting.evidence import NEEDED, FitEvidence, Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem

@@ -246,8 +246,7 @@ class Coefficients:
         p = check_columns(probabilities, self.classes)
         if self.hand_on is None:
             return np.zeros(len(p), np.bool_)
-        chosen = decide(p, self.multipliers)
-        return self.hand_on.handed_on(reweight(p, self.multipliers), chosen)
+        return self.hand_on.handed_on(reweight(p, self.multipliers), decide(p, self.multipliers))
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.
@@ -375,7 +374,8 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        return file.from_text(text, source, cls)
+        made: Coefficients = file.from_text(text, source, cls)
+        return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the coefficients to a JSON file, whole or not at all.

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from dnip.base.validation import check_scale
 from dnip.method.hand_on import HandOn
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors import Calibration
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.
@@ -78,7 +75,7 @@ def read(path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coefficients:
+def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa: ANN401
     """Read JSON text.
 
     Parameters
@@ -87,7 +84,7 @@ def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coef
     source : str
         Where the text came from, for messages.
     make : callable
-        ``Coefficients``.
+        ``Coefficients``; what it makes is returned.
 
     Raises
     ------
