@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Booleans, Floats, Integers
+from dnip.base.typing import Booleans, Floats, Integers
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
