@@ -5,7 +5,7 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable, fit, solve
 from dnip.base.escaping import printable
-from dnip.presenting.drawing import save_figure
+from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.tables.evaluation import evaluate
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
-from dnip.deploying.exports import JavaScript, JsonBias, Onnx, PythonFile, Sql
-from dnip.deploying.exports.sql import DIALECTS
+from dnip.deploying.exports.formats import JsonBias, Onnx
+from dnip.deploying.exports.scripts import JavaScript, PythonFile
+from dnip.deploying.exports.sql import DIALECTS, Sql
 from dnip.deploying.transformers import ReweightedLabels
 from dnip.method.hand_on import HandOn
 from dnip.prompting.label_bias import LogitBias, SequenceBias

@@ -32,17 +32,9 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
-from dnip.priors import (
-    Calibration,
-    PriorLike,
-    TargetPrior,
-    check_prior,
-    effective_rows,
-    estimate_prior,
-    is_estimate,
-    most_rows,
-    read_prior,
-)
+from dnip.priors.calibration import Calibration, effective_rows
+from dnip.priors.estimate import estimate_prior, most_rows
+from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Coordinate, Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.given import TableLike, as_table

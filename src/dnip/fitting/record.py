@@ -19,7 +19,8 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
-from dnip.priors import Calibration, TargetPrior
+from dnip.priors.calibration import Calibration
+from dnip.priors.target import TargetPrior
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.evaluation import Evaluation

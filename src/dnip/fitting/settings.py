@@ -10,7 +10,7 @@ from dnip.base.validation import check_choice
 from dnip.method.hand_on import HandOn
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.priors import PriorLike
+from dnip.priors.target import PriorLike
 from dnip.solvers import Anneal, SearchKeywords, SearchSettings, Solver
 
 #: When to fit robustly: where it is quick, always, or never.

@@ -17,7 +17,7 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
 from dnip.method.hand_on import HandOn
 from dnip.method.scales import Spacing, WeightScale
-from dnip.priors import Calibration
+from dnip.priors.calibration import Calibration
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.

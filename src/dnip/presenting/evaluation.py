@@ -12,7 +12,8 @@ from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, odd_classes
 from dnip.presenting.artefacts import Column, Estimate, Figure, Spread, Table, Value
-from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
+from dnip.presenting.drawing.bars import Bars, bar_figure
+from dnip.presenting.drawing.flows import FlowSide, flow_figure
 from dnip.presenting.drawing.style import FIXED
 from dnip.presenting.formats import percent, show
 from dnip.presenting.terminal import to_text, wrapped

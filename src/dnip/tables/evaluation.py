@@ -20,7 +20,7 @@ from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_int
 from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
-from dnip.priors import effective_rows
+from dnip.priors.calibration import effective_rows
 from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.given import TableLike, as_table
