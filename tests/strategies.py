@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dnip.presenting import artefacts

@@ -4,8 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dnip import Coefficients
 from dnip.base.errors import InvalidInputError

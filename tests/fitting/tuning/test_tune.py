@@ -8,8 +8,7 @@ from threading import Timer
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dnip.fitting.tuning.trials as trials_module
 import oracles
