@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.record import note_on_free
+from dnip.fitting.record import Fit, note_on_free
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dnip.fitting.evidence import FitEvidence
-    from dnip.fitting.record import Fit
     from dnip.fitting.tuning import Tuning
     from dnip.method.solution import Solution
 
