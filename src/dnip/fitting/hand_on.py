@@ -305,14 +305,13 @@ def hand_on(
     handed = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
     if abs(handed - share) > _FAR:
         notes.append(f"Few rows, or many equal ones: {handed:.1%} are handed on, not {share:.1%}.")
+    coefficients = fitted.coefficients.with_hand_on(thresholds)
     points: tuple[Point, ...] = ()
     folds = [(left_out, Decided.by(by, problem, rows.weight)) for left_out, by in refits]
     if folds and fitted.evidence is not None:
         followed = fitted.evidence.reweighted.followed
         helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
         points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
-    coefficients = fitted.coefficients.with_hand_on(thresholds)
-    if points:
         front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
         coefficients = coefficients.with_fit({**coefficients.fit, "handing_on": front})
     return replace(fitted, coefficients=coefficients, handing_on=points, notes=tuple(notes))

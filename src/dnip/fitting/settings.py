@@ -74,8 +74,7 @@ class FitSettings(SearchSettings):
         **search: Unpack[SearchKeywords],
     ) -> None:
         super().__init__(objective, **search)
-        object.__setattr__(self, "robust", check_choice("robust", robust, ROBUST))
-        object.__setattr__(self, "target_prior", target_prior)
+        vars(self).update(robust=check_choice("robust", robust, ROBUST), target_prior=target_prior)
         if hand_on is not None:
             HandOn((), hand_on, helper_accuracy)  # refuses what is out of range
         vars(self).update(hand_on=hand_on, helper_accuracy=helper_accuracy)

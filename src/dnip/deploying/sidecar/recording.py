@@ -43,7 +43,7 @@ ID_HEADER = "x-request-id"
 _NAME = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
 _FOLDER = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
 
-_LOG = logging.getLogger("dnip.sidecar")
+LOG = logging.getLogger("dnip.sidecar")
 
 
 def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | None) -> str:
@@ -216,7 +216,7 @@ class Recorder:
     def _tell(self, reason: str, text: str) -> None:
         if reason not in self._told:
             self._told.add(reason)
-            _LOG.warning("%s: %s", self._folder, text, extra={"reason": reason})
+            LOG.warning("%s: %s", self._folder, text, extra={"reason": reason})
 
 
 class _Row(NamedTuple):
