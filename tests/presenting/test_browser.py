@@ -102,10 +102,8 @@ def test_a_dark_screen_prints_dark_on_white(page):
     assert not page.locator("#copy").is_visible()
     # two lines of eight shares, and the share that was asked for
     dots = page.locator("#handing-on circle")
-    assert (dots.count(), page.locator("#handing-on circle[fill='var(--after)']").count()) == (
-        16,
-        1,
-    )
+    filled = page.locator("#handing-on circle[fill='var(--after)']")
+    assert (dots.count(), filled.count()) == (16, 1)
     assert dots.last.is_visible()
 
 
