@@ -109,6 +109,7 @@ def broken(**changes):
         (lambda: broken(alpha=0.1), "its alpha is 0.1, not 0.05"),
         (lambda: broken(looks=["a", "a"]), "its looks are not different hashes"),
         (lambda: broken(looks=[1]), "its looks are not different hashes"),
+        (lambda: broken(looks="ab"), "its looks are not different hashes"),
         (lambda: Path("looks.json").write_text("{}"), "'format' is missing"),
         (lambda: (Path("looks.json").unlink(), os.mkfifo("looks.json")), "it is a pipe"),
         (lambda: Path("c.json").write_text(Path("moved.json").read_text()), "its coefficients is"),

@@ -121,6 +121,16 @@ def test_two_sidecars_share_a_folder_and_a_request_sent_twice_is_one_row(folder,
     assert sorted(table.ids) == sorted(f"r{number}" for number in range(70))
 
 
+def test_a_record_that_is_moved_away_begins_anew(folder, upstream):
+    with sidecar(upstream, 0, *RECORD) as process:
+        ask_for(process.port, range(20))
+        wait_for(lambda: counts(process.port)["topic"] == 20)
+        Path("recorded").rename("moved")
+        ask_for(process.port, range(20, 40))
+    assert_raw(ProbabilityTable.read("moved/topic"), range(20))
+    assert_raw(ProbabilityTable.read("recorded/topic"), range(20, 40))
+
+
 def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     limit = ("sh", "-c", 'ulimit -f 16; exec "$@"', "sh")  # files of 8 or 16 KiB

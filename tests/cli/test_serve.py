@@ -27,6 +27,8 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
     [
         ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
         (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
+        (("serve", "--upstream", "http://a..b", "--coefficients", "q=c.json"), ["name a host"]),
+        ((*UP, "--coefficients", "\udcff=c.json"), ["'\\udcff' is no valid Unicode"]),
         ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
         ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
         ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),

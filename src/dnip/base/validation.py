@@ -125,8 +125,8 @@ def check_url(name: str, url: str) -> str:
         parts = urlsplit(url)
         plain = url.isprintable() and " " not in url
         known = plain and parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
+        _ = parts.port, (parts.hostname or "").encode("idna")
+    except ValueError:  # also for a host with a part that is empty or too long
         known = False
     if not known:
         shown = repr(url) if "@" not in url and "?" not in url else "another text"

@@ -108,7 +108,7 @@ def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa:
     continuous = spacing is Spacing.CONTINUOUS
     try:
         size = 0 if continuous else check_scale(content["scale"])
-        hand_on = HandOn(**content["hand_on"]) if version == HAND_ON_VERSION else None
+        hand_on = HandOn(**content["hand_on"]) if "hand_on" in content else None
         made = make(
             classes=content["classes"],
             weight_indices=[] if continuous else content["weight_indices"],

@@ -110,7 +110,7 @@ def describe_handing_on(fitted: Fit, confidence: float) -> str:
     level = Column(f"{100 * confidence:g} % interval", right=True)
     columns = [Column("thresholds"), *figures, level, Column("worst class", 3)]
     who = "; of those that remain" if helper is None else f" to a helper, right on {helper:.0%}"
-    title = f"Expected on other rows, {hand_on.share:.0%} of them handed on{who}:"
+    title = f"Expected on other rows, {100 * hand_on.share:.3g}% of them handed on{who}:"
     return f"{title}\n{to_text(Table('handing on', '', columns, rows))}"
 
 

@@ -65,7 +65,7 @@ def describe_import(summary: ImportSummary, out: Path) -> str:
     """Return what was imported, from where, and how many rows have labels."""
     text = f"{summary.n:,} rows written to {out}, {summary.n_labelled:,} of them with a label"
     text += f"\nsource {summary.source}"
-    if summary.model is not None:
+    if summary.model:
         text += f", model {summary.model}"
     if summary.question not in (None, "none"):  # the filter of lm-evaluation-harness
         text += f", question {summary.question}"

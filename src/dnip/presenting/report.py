@@ -157,10 +157,18 @@ def report_on(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
+            **_handing_on(coefficients),
         },
         facts,
         tuple(report_figures(evaluation, choices)),
     )
+
+
+def _handing_on(coefficients: Coefficients) -> dict[str, Any]:
+    """Return what the page draws of handing on: expected scores by share, and the share asked."""
+    if coefficients.hand_on is None:
+        return {}
+    return {"handing": coefficients.fit.get("handing_on", ()), "asked": coefficients.hand_on.share}
 
 
 def _has_labels(table: ProbabilityTable) -> bool:

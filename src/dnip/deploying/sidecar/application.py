@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, DNIPWarning, InvalidInputError
-from dnip.base.validation import check_choice, check_integer
+from dnip.base.validation import check_choice, check_integer, is_storable
 from dnip.deploying.decisions import Correction, correct
 from dnip.deploying.decisions.marks import header_of, marked
 from dnip.deploying.decisions.requests import check_asked
@@ -90,6 +90,11 @@ def make_app(
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
+    if odd := [question for question in coefficients if not is_storable(question)]:
+        raise InvalidInputError(
+            f"the question {odd[0]!r} is no valid Unicode text",
+            hint="Name it in UTF-8, as the requests do",
+        )
     sidecar = _Sidecar(
         Upstream(upstream, timeout),
         WatchedCoefficients(coefficients),
