@@ -51,11 +51,6 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     return f"{weights}\n\n{record}"
 
 
-def coefficients_to_dict(coefficients: Coefficients) -> dict[str, Any]:
-    """Return what a coefficients file holds."""
-    return dict(json.loads(coefficients.to_json()))
-
-
 @dataclass(frozen=True)
 class Differences:
     """What differs between two sets of coefficients.
