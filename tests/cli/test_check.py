@@ -133,4 +133,4 @@ def test_a_look_that_fails_is_not_counted(dnip):
     assert not Path("looks.json").exists()
     run = dnip("check", "new.csv", "--coefficients", "c.json", "--looks", "c.json")
     assert run.status == 1
-    assert "--coefficients and --looks are the same file" in run.err
+    assert "coefficients and looks are the same file" in run.err
