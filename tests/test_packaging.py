@@ -14,6 +14,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from cases import cases
+
 PROJECT = Path(__file__).resolve().parents[1]
 FIT = "import sys; sys.argv[1:] = ['fit', 'table.csv']; from dnip.cli import main; main()"
 REQUIRED = "import setup; print(setup.get_requires_for_build_wheel())"
@@ -30,10 +32,7 @@ def run(code, folder, *, without=(), **environment):
     )
 
 
-@pytest.mark.parametrize(
-    ("environment", "required"),
-    [({}, []), ({"PATH": ""}, ["ziglang"]), ({"PATH": "", "CC": "my-compiler"}, [])],
-)
+@cases(({}, []), ({"PATH": ""}, ["ziglang"]), ({"PATH": "", "CC": "my-compiler"}, []))
 def test_a_compiler_is_required_where_there_is_none(environment, required):
     done = run(REQUIRED, PROJECT, without=["CC"], **environment)
     assert done.stdout.strip() == str(required)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from cases import cases
 from dnip.base.arrays import (
     ROW_SUM_TOLERANCE,
     check_labels,
@@ -24,20 +25,17 @@ from dnip.base.validation import (
 
 
 class TestProbabilities:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            ([0.5, 0.5], "shape (2,)"),
-            ([[1.0]], "at least 2 classes"),
-            ([["a", "b"]], "not a matrix of numbers"),
-            ([[0.5], [0.5, 0.5]], "not a matrix of numbers"),
-            ([[1j, 1]], "complex"),
-            ([[0.5, 0.5], [math.nan, 1]], "probabilities[1, 0]: the probability is not a number"),
-            ([[math.inf, 1]], "probabilities[0, 0]: the probability is infinite"),
-            ([[1, -0.5]], "probabilities[0, 1]: the probability is negative (-0.5)"),
-            ([[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),
-            ([[1e308, 1e308]], "probabilities[0]: the sum of the class probabilities overflows"),
-        ],
+    @cases(
+        ([0.5, 0.5], "shape (2,)"),
+        ([[1.0]], "at least 2 classes"),
+        ([["a", "b"]], "not a matrix of numbers"),
+        ([[0.5], [0.5, 0.5]], "not a matrix of numbers"),
+        ([[1j, 1]], "complex"),
+        ([[0.5, 0.5], [math.nan, 1]], "probabilities[1, 0]: the probability is not a number"),
+        ([[math.inf, 1]], "probabilities[0, 0]: the probability is infinite"),
+        ([[1, -0.5]], "probabilities[0, 1]: the probability is negative (-0.5)"),
+        ([[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),
+        ([[1e308, 1e308]], "probabilities[0]: the sum of the class probabilities overflows"),
     )
     def test_what_is_no_probability_is_refused_with_its_place(self, bad, told):
         with pytest.raises(InvalidInputError) as caught:
@@ -64,18 +62,15 @@ class TestProbabilities:
 
 
 class TestLabels:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            ([0, 1], "shape (2,), but 3 examples"),
-            ([0, 1, 2], "labels[2]: label 2 is outside 0..1"),
-            ([0, -1, 1], "labels[1]: label -1 is outside"),
-            ([0, 0.5, 1], "not class indices"),
-            ([0, math.nan, 1], "not class indices"),
-            ([0, math.inf, 1], "labels[1]: label inf is outside"),
-            (["a", "b", "c"], "not class indices"),
-            ([0, 1, 2**63], "is outside 0..1"),
-        ],
+    @cases(
+        ([0, 1], "shape (2,), but 3 examples"),
+        ([0, 1, 2], "labels[2]: label 2 is outside 0..1"),
+        ([0, -1, 1], "labels[1]: label -1 is outside"),
+        ([0, 0.5, 1], "not class indices"),
+        ([0, math.nan, 1], "not class indices"),
+        ([0, math.inf, 1], "labels[1]: label inf is outside"),
+        (["a", "b", "c"], "not class indices"),
+        ([0, 1, 2**63], "is outside 0..1"),
     )
     def test_what_is_no_class_index_is_refused(self, bad, told):
         with pytest.raises(InvalidInputError) as caught:
@@ -96,15 +91,12 @@ class TestLabels:
 
 
 class TestClasses:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            ("ab", "a sequence of names"),
-            ([], "got 0: none"),
-            (["a", " "], "must not be empty"),
-            (["a", "b", "a"], "a appear twice"),
-            (["a", "\udc80"], "valid Unicode"),
-        ],
+    @cases(
+        ("ab", "a sequence of names"),
+        ([], "got 0: none"),
+        (["a", " "], "must not be empty"),
+        (["a", "b", "a"], "a appear twice"),
+        (["a", "\udc80"], "valid Unicode"),
     )
     def test_bad_names_are_refused(self, bad, told):
         with pytest.raises(InvalidInputError) as caught:
@@ -112,30 +104,27 @@ class TestClasses:
         assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda: check_number("beta", -1, at_least=0), "beta must be a finite number at least 0"),
-        (lambda: check_number("beta", 0, above=0), "above 0; got 0"),
-        (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
-        (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
-        (lambda: check_number("beta", 10**400), "beta must be a finite number"),
-        (lambda: check_number("beta", 1e308), "beta must be a finite number at most 1e+12"),
-        (lambda: check_number("beta", "1"), "got '1'"),
-        (lambda: check_number("beta", True), "got True"),
-        (lambda: check_number("beta", math.inf), "got inf"),
-        (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),
-        (lambda: check_integer("seed", -1, at_least=0), "got -1"),
-        (lambda: check_scale(0), "scale must be a whole number of at least 1"),
-        (lambda: check_scale(10**6), "at most 10000; got 1000000"),
-        (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
-        (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
-        (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
-        (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
-        (lambda: check_sample_weight([1], n_examples=2), "shape (1,), but 2 examples"),
-        (lambda: check_sample_weight([0, 0], n_examples=2), "not all zero"),
-        (lambda: check_sample_weight([1, math.nan], n_examples=2), "finite"),
-    ],
+@cases(
+    (lambda: check_number("beta", -1, at_least=0), "beta must be a finite number at least 0"),
+    (lambda: check_number("beta", 0, above=0), "above 0; got 0"),
+    (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
+    (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
+    (lambda: check_number("beta", 10**400), "beta must be a finite number"),
+    (lambda: check_number("beta", 1e308), "beta must be a finite number at most 1e+12"),
+    (lambda: check_number("beta", "1"), "got '1'"),
+    (lambda: check_number("beta", True), "got True"),
+    (lambda: check_number("beta", math.inf), "got inf"),
+    (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),
+    (lambda: check_integer("seed", -1, at_least=0), "got -1"),
+    (lambda: check_scale(0), "scale must be a whole number of at least 1"),
+    (lambda: check_scale(10**6), "at most 10000; got 1000000"),
+    (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
+    (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
+    (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
+    (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
+    (lambda: check_sample_weight([1], n_examples=2), "shape (1,), but 2 examples"),
+    (lambda: check_sample_weight([0, 0], n_examples=2), "not all zero"),
+    (lambda: check_sample_weight([1, math.nan], n_examples=2), "finite"),
 )
 def test_a_setting_out_of_range_is_told_with_name_range_and_value(call, told):
     with pytest.raises(InvalidInputError) as caught:

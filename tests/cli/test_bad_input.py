@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 
 pytestmark = pytest.mark.usefixtures("old_outputs")
@@ -17,17 +18,14 @@ HEAD = "id,label,p0,p1\n"
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE, APPLY], ids=lambda c: " ".join(c[:2]))
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("bad.csv", HEAD, "there are no rows"),
-        ("bad.csv", HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"),
-        ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the probability is not a number"),
-        ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
-        ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
-        ("bad.parquet", "junk", "not a sound Parquet file"),
-        ("bad-missing.csv", None, "there is no such file"),
-    ],
+@cases(
+    ("bad.csv", HEAD, "there are no rows"),
+    ("bad.csv", HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"),
+    ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the probability is not a number"),
+    ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
+    ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
+    ("bad.parquet", "junk", "not a sound Parquet file"),
+    ("bad-missing.csv", None, "there is no such file"),
 )
 def test_tables(dnip, files, command, name, content, told):
     if content is not None:
@@ -50,13 +48,10 @@ SOUND = json.loads(Coefficients(["0", "1"], [15, 30], 30).to_json())
 
 
 @pytest.mark.parametrize("command", [COMPARE, APPLY], ids=lambda c: c[0])
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (None, "cannot be read: No such file"),
-        (SOUND | {"weights": [1, 1]}, "weights do not equal those of weight_indices"),
-        (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),
-    ],
+@cases(
+    (None, "cannot be read: No such file"),
+    (SOUND | {"weights": [1, 1]}, "weights do not equal those of weight_indices"),
+    (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),
 )
 def test_coefficients(dnip, files, command, content, told):
     (files / "c.json").unlink()
@@ -83,20 +78,17 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     dnip(*words.split()).assert_refused("this is a device, not a file")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("fit t.csv --scale continuous", "no longer searched. Take log:1000"),
-        ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
-        ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
-        ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
-        ("apply t.csv --coefficients c.json --out .", "it is a folder"),
-        ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
-        ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
-        ("evaluate t.csv --confidence 1", "confidence must lie between 0 and 1"),
-        ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
-        ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),
-    ],
+@cases(
+    ("fit t.csv --scale continuous", "no longer searched. Take log:1000"),
+    ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
+    ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
+    ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
+    ("apply t.csv --coefficients c.json --out .", "it is a folder"),
+    ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
+    ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
+    ("evaluate t.csv --confidence 1", "confidence must lie between 0 and 1"),
+    ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
+    ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),
 )
 def test_options(dnip, files, words, told):
     dnip(*words.split()).assert_refused(told)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 
 SMALL_MODEL = Path(__file__).resolve().parents[2] / "models" / "small"
@@ -41,16 +42,13 @@ def test_a_missing_library_is_named_with_its_extra(dnip, topics, monkeypatch):
     assert not Path("m.onnx").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--to", "csv"], "'csv' is not one of logit-bias, transformers"),
-        (["--to", "sql", "--dialect", "oracle"], "oracle"),
-        (["--to", "sql", "--chat"], "--chat is for logit-bias and transformers, not for sql"),
-        (["--to", "onnx", "--dialect", "sqlite"], "--dialect is for sql, not for onnx"),
-        (["--to", "spark", "--dialect", "sqlite"], "--dialect is for sql, not for spark"),
-        ([], "--to"),
-    ],
+@cases(
+    (["--to", "csv"], "'csv' is not one of logit-bias, transformers"),
+    (["--to", "sql", "--dialect", "oracle"], "oracle"),
+    (["--to", "sql", "--chat"], "--chat is for logit-bias and transformers, not for sql"),
+    (["--to", "onnx", "--dialect", "sqlite"], "--dialect is for sql, not for onnx"),
+    (["--to", "spark", "--dialect", "sqlite"], "--dialect is for sql, not for spark"),
+    ([], "--to"),
 )
 def test_wrong_usage(dnip, topics, arguments, told):
     dnip("export", "c.json", *arguments).assert_wrong_usage(told)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
@@ -57,16 +58,13 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     assert fitted.fit["data"]["source"] == "opt.csv"
 
 
-@pytest.mark.parametrize(
-    ("options", "objective"),
-    [
-        ([], Objective()),
-        (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
-        (["--smoothing", "7"], Objective(tau=0.2, smoothing=7.0)),
-        (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
-        (["--cobias", "single"], Objective(gap="single")),
-        (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
-    ],
+@cases(
+    ([], Objective()),
+    (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
+    (["--smoothing", "7"], Objective(tau=0.2, smoothing=7.0)),
+    (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
+    (["--cobias", "single"], Objective(gap="single")),
+    (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
 )
 def test_options_reach_the_objective(dnip, opt, options, objective):
     run = dnip("fit", opt, "--json", "--robust", "off", *options)
@@ -259,16 +257,13 @@ def test_handing_on_is_told_and_saved(dnip, folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--hand-on", "0"], "hand_on must be a share of rows between 0 and 1, and neither; got 0"),
-        (["--hand-on", "1"], "between 0 and 1, and neither; got 1.0"),
-        (["--hand-on", "nan"], "hand_on must be a finite number"),
-        (["--hand-on", "0.3", "--helper-accuracy", "90%"], "is '90%'; it is a rate or none"),
-        (["--hand-on", "0.3", "--helper-accuracy", "90"], "at most 1; got 90.0"),
-        (["--helper-accuracy", "0.9"], "beside --hand-on SHARE"),
-    ],
+@cases(
+    (["--hand-on", "0"], "hand_on must be a share of rows between 0 and 1, and neither; got 0"),
+    (["--hand-on", "1"], "between 0 and 1, and neither; got 1.0"),
+    (["--hand-on", "nan"], "hand_on must be a finite number"),
+    (["--hand-on", "0.3", "--helper-accuracy", "90%"], "is '90%'; it is a rate or none"),
+    (["--hand-on", "0.3", "--helper-accuracy", "90"], "at most 1; got 90.0"),
+    (["--helper-accuracy", "0.9"], "beside --hand-on SHARE"),
 )
 def test_handing_on_that_cannot_be_is_refused(dnip, opt, unchanged, options, told):
     with unchanged():

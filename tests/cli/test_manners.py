@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 from dnip.cli.console import Verbosity, live_progress, search_progress
 from dnip.method.solution import TraceEntry
@@ -51,13 +52,10 @@ def test_a_project_has_defaults_which_options_override(dnip, table):
     assert Coefficients.load("coefficients.json").scale == 30
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("[tool.dnip.fit]\nbeto = 1\n", "no option beto"),
-        ("[tool.dnip.fitt]\nbeta = 1\n", "[tool.dnip.fitt]"),
-        ("[tool]\ndnip = 3\n", "tool.dnip is not a table"),
-    ],
+@cases(
+    ("[tool.dnip.fit]\nbeto = 1\n", "no option beto"),
+    ("[tool.dnip.fitt]\nbeta = 1\n", "[tool.dnip.fitt]"),
+    ("[tool]\ndnip = 3\n", "tool.dnip is not a table"),
 )
 def test_bad_defaults_are_refused(dnip, table, text, told):
     table.with_name("pyproject.toml").write_text(text)
@@ -88,13 +86,10 @@ LOW = (
 )
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("fit", ("--out", "fitted.json")),
-        ("evaluate", ("--coefficients", "c.json")),
-        ("apply", ("--coefficients", "c.json", "--out", "out.csv")),
-    ],
+@cases(
+    ("fit", ("--out", "fitted.json")),
+    ("evaluate", ("--coefficients", "c.json")),
+    ("apply", ("--coefficients", "c.json", "--out", "out.csv")),
 )
 def test_low_mass_is_told_and_changes_nothing_else(dnip, files, command, options):
     head, *rows = (files / "t.csv").read_text().splitlines()

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import ProbabilityTable
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
@@ -146,12 +147,9 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
     assert Path("here.parquet").read_bytes() == Path("there.parquet").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        ("bytes", "b.parquet: this is not a sound Parquet file"),
-        ("columns", "the columns found are id, label, red, green, blue"),
-    ],
+@cases(
+    ("bytes", "b.parquet: this is not a sound Parquet file"),
+    ("columns", "the columns found are id, label, red, green, blue"),
 )
 def test_a_damaged_part_and_a_single_output_file_are_refused(address, fitted, dnip, damage, told):
     Path("parts").mkdir()

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from problems import Known
 
@@ -77,16 +78,13 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
     assert run.json["points"][0]["test"]["class_accuracies"][2] is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["opt.csv", "--choose", "accuracy>=1"], "the nearest is point 1: accuracy"),
-        (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
-        (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
-        (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
-        (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
-        (["one.csv"], "only class 0 has labelled rows"),
-    ],
+@cases(
+    (["opt.csv", "--choose", "accuracy>=1"], "the nearest is point 1: accuracy"),
+    (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
+    (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
+    (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
+    (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
+    (["one.csv"], "only class 0 has labelled rows"),
 )
 def test_refusals_leave_nothing_behind(dnip, tables, arguments, told):
     Path("one.csv").write_text("label,p0,p1\n0,0.9,0.1\n0,0.2,0.8\n")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 
 DNIP = str(Path(sys.executable).with_name("dnip"))
@@ -30,18 +31,15 @@ def shell(command, **options):
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "out", "err"),
-    [
-        ("dnip evaluate t.csv", 0, "class  rows", ""),
-        ("dnip evaluate no.csv", 1, "", "error: no.csv: there is no such file"),
-        ("dnip evaluate", 2, "", "Usage: dnip evaluate"),
-        ("dnip evaluate t.csv >/dev/full", 1, "", "error: standard output cannot be written"),
-        ("dnip evaluate t.csv --json >&-", 0, "", ""),
-        ("dnip evaluate no.csv 2>&-", 1, "", ""),
-        ("dnip fit t.csv --json 2>&-", 0, "{", ""),
-        ("dnip fit t.csv --out /dev/stdout", 0, '{\n  "format": "dnip-coefficients"', ""),
-    ],
+@cases(
+    ("dnip evaluate t.csv", 0, "class  rows", ""),
+    ("dnip evaluate no.csv", 1, "", "error: no.csv: there is no such file"),
+    ("dnip evaluate", 2, "", "Usage: dnip evaluate"),
+    ("dnip evaluate t.csv >/dev/full", 1, "", "error: standard output cannot be written"),
+    ("dnip evaluate t.csv --json >&-", 0, "", ""),
+    ("dnip evaluate no.csv 2>&-", 1, "", ""),
+    ("dnip fit t.csv --json 2>&-", 0, "{", ""),
+    ("dnip fit t.csv --out /dev/stdout", 0, '{\n  "format": "dnip-coefficients"', ""),
 )
 def test_status_and_streams(files, command, status, out, err):
     run = shell(command)
@@ -76,10 +74,7 @@ LISTENING = (
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    ("number", "status", "kind"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-)
+@cases((signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"))
 def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, status, kind):
     if suffix == "csv":
         Path("rows.csv").write_text("p0,p1\n" + "0.25,0.75\n" * 2_000_000)
@@ -103,14 +98,11 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, s
     assert not list(Path().glob(".dnip-*"))
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "told"),
-    [
-        ("apply f.csv --coefficients c.json --out out.csv", 0, "4 rows"),
-        ("evaluate f.csv --coefficients c.json", 0, "class"),
-        ("fit f.csv --out d.json", 0, "coefficients written"),
-        ("evaluate f.csv --target-prior 0.5,0.5", 1, "f.csv is a pipe, which can be read once"),
-    ],
+@cases(
+    ("apply f.csv --coefficients c.json --out out.csv", 0, "4 rows"),
+    ("evaluate f.csv --coefficients c.json", 0, "class"),
+    ("fit f.csv --out d.json", 0, "coefficients written"),
+    ("evaluate f.csv --target-prior 0.5,0.5", 1, "f.csv is a pipe, which can be read once"),
 )
 def test_a_pipe_is_read_once(files, command, status, told):
     os.mkfifo("f.csv")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from failing_server import FailingServer
 from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, reply, sidecar
@@ -92,13 +93,10 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
     assert [line.split(",")[1] for line in applied[1:]] == list(fitted.predict(np.c_[a, 1 - a]))
 
 
-@pytest.mark.parametrize(
-    ("labels", "told"),
-    [
-        ("r1,a\nr2,a\nr1,b\n", ["line 4: the id 'r1' is already at labels.csv: line 2"]),
-        ("r1,a\nr2,c\n", ["line 3", "'c' is neither a class name"]),
-        ("x,a\n", ["no answer's id is in the gold file"]),
-    ],
+@cases(
+    ("r1,a\nr2,a\nr1,b\n", ["line 4: the id 'r1' is already at labels.csv: line 2"]),
+    ("r1,a\nr2,c\n", ["line 3", "'c' is neither a class name"]),
+    ("x,a\n", ["no answer's id is in the gold file"]),
 )
 def test_bad_labels_are_refused(dnip, folder, labels, told):
     Path("recorded/topic").mkdir(parents=True)

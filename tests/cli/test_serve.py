@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 from failing_server import FailingServer
 from sidecars import decision, sidecar
@@ -22,26 +23,20 @@ KEY = "sk-SECRET-0123456789"
 UP = ("serve", "--upstream", "http://127.0.0.1:9")
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
-        (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
-        ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
-        ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
-        ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
-        ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
-        ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
-        (
-            (*UP, "--coefficients", "q=c.json", "--record", "c.json"),
-            ["c.json/q", "cannot make the folder"],
-        ),
-        ((*UP, "--coefficients", "../q=c.json", "--record", "r"), ["'../q'", "name of a folder"]),
-        (
-            (*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9MB"),
-            ["10000000"],
-        ),
-    ],
+@cases(
+    ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
+    (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
+    ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
+    ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
+    ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
+    ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
+    ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
+    (
+        (*UP, "--coefficients", "q=c.json", "--record", "c.json"),
+        ["c.json/q", "cannot make the folder"],
+    ),
+    ((*UP, "--coefficients", "../q=c.json", "--record", "r"), ["'../q'", "name of a folder"]),
+    ((*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9MB"), ["10000000"]),
 )
 def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
     FITTED.save("c.json")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from selection_populations import skewed
 
 QUICK = ("--betas", "1,2.7", "--taus", "0.2", "--scales", "30")
@@ -57,30 +58,24 @@ def test_every_setting_can_be_tried(dnip, opt):
     assert {c["scale"] for c in run.json["candidates"]} == {10, 30, "log:10"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--betas", ""), "error: betas is empty"),
-        (("--scales", "30,wide"), "error: scale is 'wide'"),
-        (("--robust-modes", "maybe"), "error: robust must be one of auto, on, off; got 'maybe'"),
-        (("--folds", "40"), "class 0 has 20 labelled rows, too few for 40 folds"),
-        (("--dev", "opt.csv"), "hold the same rows"),
-        (("--robust-modes", "off", "--unlabelled", "opt.csv"), "unlabelled rows serve robust fits"),
-    ],
+@cases(
+    (("--betas", ""), "error: betas is empty"),
+    (("--scales", "30,wide"), "error: scale is 'wide'"),
+    (("--robust-modes", "maybe"), "error: robust must be one of auto, on, off; got 'maybe'"),
+    (("--folds", "40"), "class 0 has 20 labelled rows, too few for 40 folds"),
+    (("--dev", "opt.csv"), "hold the same rows"),
+    (("--robust-modes", "off", "--unlabelled", "opt.csv"), "unlabelled rows serve robust fits"),
 )
 def test_bad_input_is_status_1_and_leaves_no_file(dnip, opt, unchanged, arguments, told):
     with unchanged():
         dnip("tune", "opt.csv", *arguments).assert_refused(told)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--taus", "much"), "'much' are not numbers"),
-        (("--weights", "accuracy"), "write them like accuracy=1,cobias=2.7"),
-        (("--weights", "accuracy=x"), "'accuracy=x' are not weights"),
-        (("--criterion", "fair"), "'accuracy', 'cobias', 'weighted'"),
-    ],
+@cases(
+    (("--taus", "much"), "'much' are not numbers"),
+    (("--weights", "accuracy"), "write them like accuracy=1,cobias=2.7"),
+    (("--weights", "accuracy=x"), "'accuracy=x' are not weights"),
+    (("--criterion", "fair"), "'accuracy', 'cobias', 'weighted'"),
 )
 def test_wrong_usage_is_status_2(dnip, opt, arguments, told):
     dnip("tune", "opt.csv", *arguments).assert_wrong_usage(told)

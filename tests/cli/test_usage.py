@@ -7,6 +7,7 @@ from shlex import split
 
 import pytest
 
+from cases import cases
 from dnip.cli.app import COMMANDS, GROUPS, command_named
 
 
@@ -54,31 +55,28 @@ def test_no_summary_is_cut_or_broken_at_80_columns(dnip):
     assert dnip("--help").out.splitlines() == lines
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ([], "Usage: dnip"),
-        (["nonsense"], "No such command 'nonsense'"),
-        (["fit"], "Missing argument 'TABLE'"),
-        (["apply", "t.csv", "--out", "out.csv"], "Missing option '--coefficients'"),
-        (["fit", "t.csv", "--nonsense"], "No such option"),
-        (["fit", "t.csv", "--scale", "2.5"], "Invalid value for '--scale'"),
-        (["fit", "t.csv", "--scale", "log:"], "'log:' is not K or log:K"),
-        (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
-        (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
-        (["fit", "t.csv", "--preset", "mine"], "'paper'"),
-        (["fit", "-"], "- is no file"),
-        (["import", "a.csv", "-", "--classes", "a,b", "--out", "x.csv"], "- is no file"),
-        (["help", "nonsense"], "No such command 'nonsense'"),
-        (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
-        (["reproduce", "all"], "reproduce is gone: it stands beside the package"),
-        (
-            ["check", "c.json", "--alpha", "0.1", "a b.csv"],
-            "options: dnip check 'a b.csv' --coefficients c.json --alpha 0.1",
-        ),
-        (["compare", "t.csv", "u.csv"], "options: dnip compare t.csv --test u.csv"),
-        (["report", "t.csv", "u.csv", "v.csv"], "unexpected extra argument"),
-    ],
+@cases(
+    ([], "Usage: dnip"),
+    (["nonsense"], "No such command 'nonsense'"),
+    (["fit"], "Missing argument 'TABLE'"),
+    (["apply", "t.csv", "--out", "out.csv"], "Missing option '--coefficients'"),
+    (["fit", "t.csv", "--nonsense"], "No such option"),
+    (["fit", "t.csv", "--scale", "2.5"], "Invalid value for '--scale'"),
+    (["fit", "t.csv", "--scale", "log:"], "'log:' is not K or log:K"),
+    (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
+    (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
+    (["fit", "t.csv", "--preset", "mine"], "'paper'"),
+    (["fit", "-"], "- is no file"),
+    (["import", "a.csv", "-", "--classes", "a,b", "--out", "x.csv"], "- is no file"),
+    (["help", "nonsense"], "No such command 'nonsense'"),
+    (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
+    (["reproduce", "all"], "reproduce is gone: it stands beside the package"),
+    (
+        ["check", "c.json", "--alpha", "0.1", "a b.csv"],
+        "options: dnip check 'a b.csv' --coefficients c.json --alpha 0.1",
+    ),
+    (["compare", "t.csv", "u.csv"], "options: dnip compare t.csv --test u.csv"),
+    (["report", "t.csv", "u.csv", "v.csv"], "unexpected extra argument"),
 )
 def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
     with unchanged():

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.deploying.decisions import correct, read_decisions
@@ -188,37 +189,31 @@ def test_sglang_puts_the_mass_and_yes_no_answers_into_the_answer():
     assert new["answers"]["urgent"]["probabilities"]["yes"] == pytest.approx(0.8 / 1.4)
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ([], "'answers'"),
-        ({"choices": []}, "'answers'"),
-        ({"answers": {"q": "yes"}}, "'q': the answer is not an object"),
-        ({"answers": {"q": {"type": "box"}}}, "'q': the answer has the type 'box'"),
-        ({"answers": {"q": {"type": ["choice"]}}}, "'q': the answer has the type"),
-        ({"answers": {"q": {"type": "choice", "choice": "a"}}}, "'q': 'probabilities' is None"),
-        ({"answers": {"q": {"type": "noul", "noul": None}}}, "'q', noul: None is not a number"),
-        ({"answers": {"q": {"type": "noul", "noul": 1.5}}}, "'q', false.*negative"),
-        ({"answers": {"q": {"type": "noul", "noul": 10**400}}}, "'q', noul.*too large"),
-        ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
-        ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
-    ],
+@cases(
+    ([], "'answers'"),
+    ({"choices": []}, "'answers'"),
+    ({"answers": {"q": "yes"}}, "'q': the answer is not an object"),
+    ({"answers": {"q": {"type": "box"}}}, "'q': the answer has the type 'box'"),
+    ({"answers": {"q": {"type": ["choice"]}}}, "'q': the answer has the type"),
+    ({"answers": {"q": {"type": "choice", "choice": "a"}}}, "'q': 'probabilities' is None"),
+    ({"answers": {"q": {"type": "noul", "noul": None}}}, "'q', noul: None is not a number"),
+    ({"answers": {"q": {"type": "noul", "noul": 1.5}}}, "'q', false.*negative"),
+    ({"answers": {"q": {"type": "noul", "noul": 10**400}}}, "'q', noul.*too large"),
+    ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
+    ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
 )
 def test_damaged_answers_name_the_question(body, message):
     with pytest.raises(InvalidInputError, match=message):
         read_decisions(body)
 
 
-@pytest.mark.parametrize(
-    ("probabilities", "message"),
-    [
-        ({"a": 0.5, "b": None}, "'q', b: None"),
-        ({"a": 0.5, "b": float("nan")}, "'q', b: the probability is not a number"),
-        ({"a": 0, "b": 0}, "'q'.*all class probabilities are 0"),
-        ({"b": 0.5, "c": 0.5}, "'q': the choice 'a' is not among the options b, c"),
-        ([{"value": "a", "probability": 1}, {"value": "a", "probability": 0}], "same name"),
-        ([{"probability": 1}, {"value": "a", "probability": 0}], "named None"),
-    ],
+@cases(
+    ({"a": 0.5, "b": None}, "'q', b: None"),
+    ({"a": 0.5, "b": float("nan")}, "'q', b: the probability is not a number"),
+    ({"a": 0, "b": 0}, "'q'.*all class probabilities are 0"),
+    ({"b": 0.5, "c": 0.5}, "'q': the choice 'a' is not among the options b, c"),
+    ([{"value": "a", "probability": 1}, {"value": "a", "probability": 0}], "same name"),
+    ([{"probability": 1}, {"value": "a", "probability": 0}], "named None"),
 )
 def test_damaged_probabilities_name_the_option(probabilities, message):
     answer = {"type": "choice", "choice": "a", "probabilities": probabilities}

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
@@ -24,18 +25,15 @@ pytest.importorskip("starlette")
 pytest.importorskip("aiohttp")
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/systemone", SYSTEM_ONE),
-        ("/v1/decisions", OPENAI),
-        ("/api/alpha/decisions", OPENAI),
-        ("/v1/systemone/", SYSTEM_ONE),
-        ("/v1/SystemOne", SYSTEM_ONE),
-        ("/v1/system%6Fne", SYSTEM_ONE),
-        ("/v1/%73ystemone%2F", SYSTEM_ONE),
-        ("/v1//systemone/./", SYSTEM_ONE),
-    ],
+@cases(
+    ("/v1/systemone", SYSTEM_ONE),
+    ("/v1/decisions", OPENAI),
+    ("/api/alpha/decisions", OPENAI),
+    ("/v1/systemone/", SYSTEM_ONE),
+    ("/v1/SystemOne", SYSTEM_ONE),
+    ("/v1/system%6Fne", SYSTEM_ONE),
+    ("/v1/%73ystemone%2F", SYSTEM_ONE),
+    ("/v1//systemone/./", SYSTEM_ONE),
 )
 def test_decisions_are_corrected(start, upstream, path, body):
     upstream.answer = reply(body, "200 OK", "X-Request-Id: 7", "Content-Type: application/json")
@@ -88,27 +86,24 @@ def test_a_redirect_is_not_followed(start, upstream):
     assert not other.requests
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "told"),
-    [
-        (reply(b"<html>It works</html>"), 502, "no JSON"),
-        (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
-        (reply(b"[" * 100_000), 502, "no JSON"),
-        (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
-        (b"", 502, "connection to the upstream was lost"),
-        (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
-        (reply({"choices": []}), 422, "cannot be corrected: .*'answers'"),
-        (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
-        (
-            reply({"answers": {"topic": {"type": "noul", "noul": 0.5}}}),
-            422,
-            "options false, true, but the coefficients were fitted for a, b",
-        ),
-        (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
-        (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
-        (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
-        (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
-    ],
+@cases(
+    (reply(b"<html>It works</html>"), 502, "no JSON"),
+    (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
+    (reply(b"[" * 100_000), 502, "no JSON"),
+    (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
+    (b"", 502, "connection to the upstream was lost"),
+    (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
+    (reply({"choices": []}), 422, "cannot be corrected: .*'answers'"),
+    (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
+    (
+        reply({"answers": {"topic": {"type": "noul", "noul": 0.5}}}),
+        422,
+        "options false, true, but the coefficients were fitted for a, b",
+    ),
+    (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
+    (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
+    (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
+    (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
 )
 def test_an_answer_that_is_no_decision_is_an_error(start, upstream, answer, status, told):
     upstream.answer = iter([answer])
@@ -249,15 +244,12 @@ def test_a_bad_bias_is_refused(start, tmp_path, content):
         start(logit_bias=tmp_path / "bias.json")
 
 
-@pytest.mark.parametrize(
-    ("sent", "answer", "headers", "found"),
-    [
-        ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
-        ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
-        ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
-        ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
-        ({}, {}, [], "[0-9a-f]{32}"),
-    ],
+@cases(
+    ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
+    ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
+    ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
+    ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
+    ({}, {}, [], "[0-9a-f]{32}"),
 )
 def test_the_request_id_is_recorded_and_sent_back(
     start, upstream, tmp_path, sent, answer, headers, found

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Coefficients, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import InvalidInputError
 from dnip.comparing.demonstration import bundled_table
@@ -59,14 +60,11 @@ def test_a_source_that_is_no_unicode_can_be_stored(tmp_path, table):
     assert Coefficients.load(path).fit["data"]["source"] == r"\udcff.csv"
 
 
-@pytest.mark.parametrize(
-    ("labels", "told"),
-    [
-        (None, "opt.csv: no row has a label.*Add a column `label`"),
-        ([-1, -1], "opt.csv: no row has a label"),
-        ([1, 1], "okay"),
-        ([-1, 1], "okay"),
-    ],
+@cases(
+    (None, "opt.csv: no row has a label.*Add a column `label`"),
+    ([-1, -1], "opt.csv: no row has a label"),
+    ([1, 1], "okay"),
+    ([-1, 1], "okay"),
 )
 def test_tables_that_nothing_can_be_learned_from_are_refused(labels, told):
     labels = None if labels is None else np.array(labels)
@@ -137,15 +135,12 @@ def test_the_classifier_and_the_front_keep_a_sketch_too(opt, new):
         assert (found.changed_at_fit, found.accuracy, found.n_labelled) == (None, None, 400)
 
 
-@pytest.mark.parametrize(
-    ("even", "factors", "told"),
-    [
-        (True, [1, 1, 1], None),
-        (False, [1, 1, 0], "No weight can lift class c"),
-        (False, [1, 1, 1e-7], "Out of reach: class c"),
-        (True, [1, 1, 0.1], r"\ASilent before, awake now: c is right on 30 of 30 rows now\.\Z"),
-        (True, [1, 1, 0.0005], "end of the scale log:1000"),
-    ],
+@cases(
+    (True, [1, 1, 1], None),
+    (False, [1, 1, 0], "No weight can lift class c"),
+    (False, [1, 1, 1e-7], "Out of reach: class c"),
+    (True, [1, 1, 0.1], r"\ASilent before, awake now: c is right on 30 of 30 rows now\.\Z"),
+    (True, [1, 1, 0.0005], "end of the scale log:1000"),
 )
 def test_notes_name_classes_that_no_weight_helps_or_that_woke(even, factors, told):
     y = np.arange(90) % 3

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
@@ -196,30 +197,27 @@ class TestAdjusted:
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):
             old.adjusted("uniform")
 
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [
-            ("class_shares", [0.5, 0.5]),
-            ("class_shares", ["a", "b", "c"]),
-            ("class_shares", [0.5, 0.6, -0.1]),
-            ("class_shares", None),
-            ("calibration", "none"),
-            ("calibration", []),
-            *(
-                ("calibration", SOUND | change)
-                for change in (
-                    {"log_weights": [0.5, 0.5]},
-                    {"log_weights": [0.5, 0.5, None]},
-                    {"log_weights": ["a", "b", "c"]},
-                    {"labels": [1.0, 1.0, -1.0]},
-                    {"labels": 3},
-                    {"sharpness": 0},
-                    {"sharpness": "sharp"},
-                    {"sharpness": float("nan")},
-                )
-            ),
-            ("calibration", {name: SOUND[name] for name in ("log_weights", "sharpness")}),
-        ],
+    @cases(
+        ("class_shares", [0.5, 0.5]),
+        ("class_shares", ["a", "b", "c"]),
+        ("class_shares", [0.5, 0.6, -0.1]),
+        ("class_shares", None),
+        ("calibration", "none"),
+        ("calibration", []),
+        *(
+            ("calibration", SOUND | change)
+            for change in (
+                {"log_weights": [0.5, 0.5]},
+                {"log_weights": [0.5, 0.5, None]},
+                {"log_weights": ["a", "b", "c"]},
+                {"labels": [1.0, 1.0, -1.0]},
+                {"labels": 3},
+                {"sharpness": 0},
+                {"sharpness": "sharp"},
+                {"sharpness": float("nan")},
+            )
+        ),
+        ("calibration", {name: SOUND[name] for name in ("log_weights", "sharpness")}),
     )
     def test_a_damaged_file(self, fitted, name, value):
         fit = {**fitted.fit, name: value}

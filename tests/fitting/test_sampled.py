@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Constraints, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_file, fit_table
@@ -145,14 +146,11 @@ def test_tuning_and_the_front_take_the_same_sample(table, path, monkeypatch):
         trace_front(path, cross="on")
 
 
-@pytest.mark.parametrize(
-    ("labels", "rows", "message"),
-    [
-        (None, 100, "opt.csv: no row has a label"),
-        (np.zeros(300, int), 100, "only class 0 has labelled rows"),
-        (np.arange(300) % 3, 2, "a sample of 2 rows is too small for 3 classes"),
-        (np.arange(300) % 3, 0, "rows must be a whole number of at least 1"),
-    ],
+@cases(
+    (None, 100, "opt.csv: no row has a label"),
+    (np.zeros(300, int), 100, "only class 0 has labelled rows"),
+    (np.arange(300) % 3, 2, "a sample of 2 rows is too small for 3 classes"),
+    (np.arange(300) % 3, 0, "rows must be a whole number of at least 1"),
 )
 def test_what_cannot_be_sampled_is_refused(tmp_path, labels, rows, message):
     path = tmp_path / "opt.csv"

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from cases import cases
 from dnip import Coefficients, solve
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
 from dnip.method.hand_on import HandOn
@@ -87,16 +88,13 @@ def test_rows_below_the_threshold_of_their_decision_are_handed_on(kind):
     assert json.loads(without.to_json())["version"] == 1
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "share", "helper", "told"),
-    [
-        ([0.5, 0.5, 0.5], 0, 0.9, "hand_on must be a share .* between 0 and 1, and neither; got 0"),
-        ([0.5, 0.5, 0.5], 1.0, 0.9, "between 0 and 1, and neither; got 1.0"),
-        ([0.5, 0.5, 0.5], 0.3, 1.5, "helper_accuracy must be .* at least 0 and at most 1; got 1.5"),
-        ([0.5, 0.5, -0.1], 0.3, None, "one number from 0 to 1 for each class"),
-        ([0.5, 0.5, np.nan], 0.3, None, "one number from 0 to 1 for each class"),
-        ([0.5, 0.5], 0.3, None, "2 thresholds of handing on, but 3 classes"),
-    ],
+@cases(
+    ([0.5, 0.5, 0.5], 0, 0.9, "hand_on must be a share .* between 0 and 1, and neither; got 0"),
+    ([0.5, 0.5, 0.5], 1.0, 0.9, "between 0 and 1, and neither; got 1.0"),
+    ([0.5, 0.5, 0.5], 0.3, 1.5, "helper_accuracy must be .* at least 0 and at most 1; got 1.5"),
+    ([0.5, 0.5, -0.1], 0.3, None, "one number from 0 to 1 for each class"),
+    ([0.5, 0.5, np.nan], 0.3, None, "one number from 0 to 1 for each class"),
+    ([0.5, 0.5], 0.3, None, "2 thresholds of handing on, but 3 classes"),
 )
 def test_bad_thresholds_are_refused(thresholds, share, helper, told):
     with pytest.raises(InvalidInputError, match=told):
@@ -169,16 +167,13 @@ def frame_of(columns, frames=pd):
     return frames.DataFrame(dict(zip(columns, p.T, strict=True)))
 
 
-@pytest.mark.parametrize(
-    ("classes", "columns"),
-    [
-        (PETS, PETS),
-        (PETS, ("p0", "p1", "p2")),
-        (PETS, (0, 1, 2)),
-        (("0", "1", "2"), (0, 1, 2)),
-        (("0", "1", "2"), PETS),
-        (("p2", "p1", "p0"), ("p2", "p1", "p0")),
-    ],
+@cases(
+    (PETS, PETS),
+    (PETS, ("p0", "p1", "p2")),
+    (PETS, (0, 1, 2)),
+    (("0", "1", "2"), (0, 1, 2)),
+    (("0", "1", "2"), PETS),
+    (("p2", "p1", "p0"), ("p2", "p1", "p0")),
 )
 def test_columns_in_order_and_without_a_name_are_taken_by_position(classes, columns):
     fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns)
@@ -187,17 +182,14 @@ def test_columns_in_order_and_without_a_name_are_taken_by_position(classes, colu
 
 
 @pytest.mark.parametrize("frames", [pd, pl])
-@pytest.mark.parametrize(
-    ("classes", "columns"),
-    [
-        (PETS, ("owl", "dog", "cat")),
-        (PETS, ("cat", "dog", "bat")),
-        (PETS, ("red", "green", "blue")),
-        (PETS, ("p1", "p2", "p3")),
-        (PETS, ("label", *PETS)),
-        (("0", "1", "2"), ("1", "2", "3")),
-        (("0", "1", "2"), ("p1", "p0", "p2")),
-    ],
+@cases(
+    (PETS, ("owl", "dog", "cat")),
+    (PETS, ("cat", "dog", "bat")),
+    (PETS, ("red", "green", "blue")),
+    (PETS, ("p1", "p2", "p3")),
+    (PETS, ("label", *PETS)),
+    (("0", "1", "2"), ("1", "2", "3")),
+    (("0", "1", "2"), ("p1", "p0", "p2")),
 )
 def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, columns):
     fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns, frames)
@@ -224,27 +216,21 @@ def test_logit_bias_is_what_multiplies_a_probability_by_its_weight():
 
 
 @pytest.mark.parametrize("method", ["apply", "predict"])
-@pytest.mark.parametrize(
-    ("p", "told"),
-    [
-        ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
-        ([[0.5, -0.5]], r"probabilities\[0, 1\]: the probability is negative"),
-        ("x", "not a matrix of numbers"),
-    ],
+@cases(
+    ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
+    ([[0.5, -0.5]], r"probabilities\[0, 1\]: the probability is negative"),
+    ("x", "not a matrix of numbers"),
 )
 def test_bad_probabilities_are_refused(method, p, told):
     with pytest.raises(InvalidInputError, match=told):
         getattr(Coefficients(["a", "b"], [1, 2], 2), method)(p)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ((["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
-        ((["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
-        ((["a"], [1], 30), "at least 2 classes"),
-        ((["a", "b"], [1, 1], 0), "scale"),
-    ],
+@cases(
+    ((["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
+    ((["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
+    ((["a"], [1], 30), "at least 2 classes"),
+    ((["a", "b"], [1, 1], 0), "scale"),
 )
 def test_bad_coefficients_are_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):
@@ -255,53 +241,50 @@ def without(key):
     return {name: value for name, value in SOUND.items() if name != key}
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("", "not valid JSON"),
-        (json.dumps(SOUND)[:-9], "not valid JSON"),
-        ("[" * 100_000, "not valid JSON"),
-        ("1" * 5000, "not valid JSON"),
-        (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
-        ("null", '"format" is not "dnip-coefficients"'),
-        (without("format"), '"format" is not'),
-        (without("version"), "version None is unknown; this package reads versions 1 to 3"),
-        (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
-        (SOUND | {"version": 2}, "spacing missing"),
-        (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
-        (SPACED | {"version": 3}, "hand_on missing"),
-        (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
-        (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
-        (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
-        (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
-        (HAND_ON | {"hand_on": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
-        (HAND_ON | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
-        (HAND_ON | {"hand_on": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
-        (HAND_ON | {"hand_on": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
-        (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
-        (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
-        (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
-        (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
-        (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
-        (without("weight_indices"), "weight_indices missing"),
-        (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
-        (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
-        (SOUND | {"classes": ["a", "b", 3]}, '"classes" holds other things than names'),
-        (SOUND | {"classes": ["a", "b", "b"]}, "b appear twice"),
-        (SOUND | {"classes": ["a", "b", "\ud800"]}, "valid Unicode"),
-        (SOUND | {"weight_indices": [30, 30]}, "3 whole numbers"),
-        (SOUND | {"weight_indices": [0, 30, 30]}, "outside 1..30"),
-        (SOUND | {"weight_indices": [30, 30, 10**30]}, "whole numbers"),
-        (SOUND | {"weight_indices": [[30], [30], [3, 0]]}, "inhomogeneous"),
-        (SOUND | {"weight_indices": {"a": 30}}, "not a JSON array"),
-        (SOUND | {"scale": 15}, "outside 1..15"),
-        (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal those of weight_indices"),
-        (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
-        (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
-        (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
-        (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),
-        (SOUND | {"fit": None}, '"fit" is None, not a JSON object'),
-    ],
+@cases(
+    ("", "not valid JSON"),
+    (json.dumps(SOUND)[:-9], "not valid JSON"),
+    ("[" * 100_000, "not valid JSON"),
+    ("1" * 5000, "not valid JSON"),
+    (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
+    ("null", '"format" is not "dnip-coefficients"'),
+    (without("format"), '"format" is not'),
+    (without("version"), "version None is unknown; this package reads versions 1 to 3"),
+    (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
+    (SOUND | {"version": 2}, "spacing missing"),
+    (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
+    (SPACED | {"version": 3}, "hand_on missing"),
+    (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
+    (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
+    (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
+    (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
+    (HAND_ON | {"hand_on": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
+    (HAND_ON | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
+    (HAND_ON | {"hand_on": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
+    (HAND_ON | {"hand_on": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
+    (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
+    (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
+    (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
+    (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
+    (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
+    (without("weight_indices"), "weight_indices missing"),
+    (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
+    (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
+    (SOUND | {"classes": ["a", "b", 3]}, '"classes" holds other things than names'),
+    (SOUND | {"classes": ["a", "b", "b"]}, "b appear twice"),
+    (SOUND | {"classes": ["a", "b", "\ud800"]}, "valid Unicode"),
+    (SOUND | {"weight_indices": [30, 30]}, "3 whole numbers"),
+    (SOUND | {"weight_indices": [0, 30, 30]}, "outside 1..30"),
+    (SOUND | {"weight_indices": [30, 30, 10**30]}, "whole numbers"),
+    (SOUND | {"weight_indices": [[30], [30], [3, 0]]}, "inhomogeneous"),
+    (SOUND | {"weight_indices": {"a": 30}}, "not a JSON array"),
+    (SOUND | {"scale": 15}, "outside 1..15"),
+    (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal those of weight_indices"),
+    (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
+    (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
+    (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
+    (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),
+    (SOUND | {"fit": None}, '"fit" is None, not a JSON object'),
 )
 def test_damaged_content_is_refused(tmp_path, content, told):
     path = tmp_path / "coefficients.json"

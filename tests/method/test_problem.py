@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cases import cases
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.method.problem import Problem
 
@@ -29,16 +30,13 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
     assert problem.n_examples == pytest.approx(weight.sum(), rel=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("labels", "weight", "message"),
-    [
-        ([1, 1, 1, 1], None, "only class 1 has labelled rows, .* at least 2 classes"),
-        ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
-        ([0, 1, -1, 1], None, r"labels\[2\]: label -1 is outside 0..2"),
-        (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
-        (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
-        (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
-    ],
+@cases(
+    ([1, 1, 1, 1], None, "only class 1 has labelled rows, .* at least 2 classes"),
+    ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
+    ([0, 1, -1, 1], None, r"labels\[2\]: label -1 is outside 0..2"),
+    (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
+    (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
+    (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
 )
 def test_refuses_what_cannot_be_fitted(labels, weight, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -53,13 +51,10 @@ def test_a_frame_names_the_classes():
     assert Problem.of(frame.to_numpy(), [1, 0], classes=["ham", "spam"]).classes == problem.classes
 
 
-@pytest.mark.parametrize(
-    ("frame", "labels", "classes", "told"),
-    [
-        ({"ham": [0.9], "spam": [0.1]}, ["ham"], ["spam", "ham"], "the classes in order are"),
-        ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "has a column label"),
-        ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "or class names and classes="),
-    ],
+@cases(
+    ({"ham": [0.9], "spam": [0.1]}, ["ham"], ["spam", "ham"], "the classes in order are"),
+    ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "has a column label"),
+    ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "or class names and classes="),
 )
 def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import cases
 from dnip import Coefficients
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.label_bias import LogitBias
@@ -147,14 +148,11 @@ def test_no_other_token_can_win_where_only_labels_may(bias):
     assert held == {token: value + 100 for token, value in bias("Words").items()}
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "options", "told"),
-    [
-        ("Letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
-        ("Words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
-        ("Merging", {}, "they take in the end of 'Answer:'"),
-        (None, {}, "Give --tokenizer"),
-    ],
+@cases(
+    ("Letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
+    ("Words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
+    ("Merging", {}, "they take in the end of 'Answer:'"),
+    (None, {}, "Give --tokenizer"),
 )
 def test_what_a_bias_cannot_do_is_refused(bias, tokenizer, options, told):
     with pytest.raises(InvalidInputError, match=told):

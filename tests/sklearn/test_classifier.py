@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import sklearn
+from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, fit, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import class_accuracies
@@ -205,12 +206,9 @@ def test_a_coefficient_shifts_the_scores_of_a_decision_function(X, y, names):
     np.testing.assert_allclose(classifier.predict_proba(X), expected)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (LinearRegression(), "must have fit, and predict_proba or decision_function"),
-        (SVC(decision_function_shape="ovo"), "gives 6 scores for 4 classes"),
-    ],
+@cases(
+    (LinearRegression(), "must have fit, and predict_proba or decision_function"),
+    (SVC(decision_function_shape="ovo"), "gives 6 scores for 4 classes"),
 )
 def test_what_scores_no_classes_is_refused(matrix, estimator, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -228,15 +226,12 @@ def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(X, y, shy
 # X as the matrix
 
 
-@pytest.mark.parametrize(
-    ("settings", "objective", "solver"),
-    [
-        ({}, Objective(), "coordinate"),
-        ({"beta": 0.0, "tau": 1.0, "smoothing": 4.0}, Objective(0.0, 1.0, 4.0), "coordinate"),
-        ({"objective": Objective(gap="single"), "beta": 9}, Objective(gap="single"), "coordinate"),
-        ({"solver": "anneal"}, Objective(), "anneal"),
-        ({"solver": Coordinate(effort=0.1)}, Objective(), Coordinate(effort=0.1)),
-    ],
+@cases(
+    ({}, Objective(), "coordinate"),
+    ({"beta": 0.0, "tau": 1.0, "smoothing": 4.0}, Objective(0.0, 1.0, 4.0), "coordinate"),
+    ({"objective": Objective(gap="single"), "beta": 9}, Objective(gap="single"), "coordinate"),
+    ({"solver": "anneal"}, Objective(), "anneal"),
+    ({"solver": Coordinate(effort=0.1)}, Objective(), Coordinate(effort=0.1)),
 )
 def test_the_matrix_form_is_solve(matrix, settings, objective, solver):
     p, labels = matrix
@@ -273,22 +268,19 @@ def test_classes_may_hold_what_y_lacks(matrix):
     assert classifier.predict_proba(p).shape == p.shape
 
 
-@pytest.mark.parametrize(
-    ("settings", "X", "y", "message"),
-    [
-        ({}, [[0.5, 0.3, 0.2]] * 2, "ab", r"3 columns .* y holds 2 classes \(a, b\).*classes="),
-        ({"classes": ["a", "b", "c"]}, [[0.5, 0.5]] * 2, "ab", "2 columns .* classes holds 3"),
-        ({"classes": ["a", "b"]}, [[0.5, 0.5]] * 2, "ax", "label 'x'"),
-        ({"classes": ["a", "a"]}, [[0.5, 0.5]] * 2, "ab", "must differ"),
-        ({}, [[0.5, 0.5]] * 2, "aa", r"y holds 1 class \(a\)"),
-        ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),
-        ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
-        ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),
-        ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
-        ({"beta": -1}, [[0.5, 0.5]] * 2, "ab", "beta must be a finite number"),
-        ({"solver": "magic"}, [[0.5, 0.5]] * 2, "ab", "solver must be one of"),
-        ({"random_state": None}, [[0.5, 0.5]] * 2, "ab", "random_state must be a whole number"),
-    ],
+@cases(
+    ({}, [[0.5, 0.3, 0.2]] * 2, "ab", r"3 columns .* y holds 2 classes \(a, b\).*classes="),
+    ({"classes": ["a", "b", "c"]}, [[0.5, 0.5]] * 2, "ab", "2 columns .* classes holds 3"),
+    ({"classes": ["a", "b"]}, [[0.5, 0.5]] * 2, "ax", "label 'x'"),
+    ({"classes": ["a", "a"]}, [[0.5, 0.5]] * 2, "ab", "must differ"),
+    ({}, [[0.5, 0.5]] * 2, "aa", r"y holds 1 class \(a\)"),
+    ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),
+    ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
+    ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),
+    ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
+    ({"beta": -1}, [[0.5, 0.5]] * 2, "ab", "beta must be a finite number"),
+    ({"solver": "magic"}, [[0.5, 0.5]] * 2, "ab", "solver must be one of"),
+    ({"random_state": None}, [[0.5, 0.5]] * 2, "ab", "random_state must be a whole number"),
 )
 def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
     with pytest.raises(ValueError, match=message):
@@ -331,14 +323,11 @@ def test_metadata_reaches_the_estimator_and_the_splitter(X, y):
 # Frames in and out
 
 
-@pytest.mark.parametrize(
-    ("to_frame", "to_series"),
-    [
-        (lambda frame: frame, pd.Series),
-        (lambda frame: frame, lambda y: pd.Series(y, dtype="category")),
-        (pl.from_pandas, lambda y: pl.Series(y.tolist())),
-        (pl.from_pandas, lambda y: pl.Series(y.tolist(), dtype=pl.Categorical)),
-    ],
+@cases(
+    (lambda frame: frame, pd.Series),
+    (lambda frame: frame, lambda y: pd.Series(y, dtype="category")),
+    (pl.from_pandas, lambda y: pl.Series(y.tolist())),
+    (pl.from_pandas, lambda y: pl.Series(y.tolist(), dtype=pl.Categorical)),
 )
 def test_frames_in(frame, X, y, shy, to_frame, to_series):
     table = to_frame(frame)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
@@ -45,14 +46,11 @@ def test_an_answer_is_recognised_and_read(source, answer):
         assert (table.ids.tolist(), table.labels.tolist()) == (["7"], [1])
 
 
-@pytest.mark.parametrize(
-    ("path", "shape"),
-    [
-        ("openai.types.decision.Decision", "decisions: OpenAI"),
-        ("openai.types.completion.Completion", "logprobs: completions"),
-        ("openai.types.chat.chat_completion.ChatCompletion", "logprobs: chat"),
-        ("openai.types.responses.response.Response", "logprobs: Responses"),
-    ],
+@cases(
+    ("openai.types.decision.Decision", "decisions: OpenAI"),
+    ("openai.types.completion.Completion", "logprobs: completions"),
+    ("openai.types.chat.chat_completion.ChatCompletion", "logprobs: chat"),
+    ("openai.types.responses.response.Response", "logprobs: Responses"),
 )
 def test_what_the_openai_client_writes_of_its_own_types_is_read(path, shape):
     module, _, name = path.rpartition(".")
@@ -67,10 +65,7 @@ def test_every_source_has_a_shape():
     assert set(SOURCES) == {param.values[0] for param in ALL} | {"lm-eval-mutual-info"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "p_yes"),
-    [({"type": "noul", "noul": 0.9}, 0.9), ({"type": "predicate", "probability": 0.25}, 0.25)],
-)
+@cases(({"type": "noul", "noul": 0.9}, 0.9), ({"type": "predicate", "probability": 0.25}, 0.25))
 def test_a_question_of_yes_and_no_has_these_classes(answer, p_yes):
     for classes in (["no", "yes"], ["false", "true"]):
         table, _ = read_answers([choice(answer)], classes)
