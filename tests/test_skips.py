@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
+
 SKIPS = {
     "a test": "import pytest\ndef test(): pytest.skip('{}')",
     "a file": "import pytest\npytest.skip('{}', allow_module_level=True)",
@@ -15,9 +17,7 @@ SKIPS = {
 
 
 @pytest.mark.parametrize("kind", SKIPS)
-@pytest.mark.parametrize(
-    ("reason", "fails"), [("the datasets are not at /x", False), ("no time", True)]
-)
+@cases(("the datasets are not at /x", False), ("no time", True))
 def test_an_unexpected_skip_fails_where_this_is_asked_for(tmp_path, kind, reason, fails):
     shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
     (tmp_path / "test_it.py").write_text(SKIPS[kind].format(reason) + "\ndef test_other(): pass\n")

@@ -60,16 +60,13 @@ def test_coefficients(dnip, files, command, content, told):
     dnip(*command, "t.csv", "--classes", "0,1").assert_refused(told)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "evaluate bad.csv",
-        "evaluate t.csv --coefficients bad.csv",
-        "evaluate t.csv --target-prior bad.json",
-        "fit t.csv --costs bad.csv",
-        "import bad.json --classes 0,1 --out out.csv",
-        "import bad-a.json --classes 0,1 --out out.csv --gold bad.csv",
-    ],
+@cases(
+    "evaluate bad.csv",
+    "evaluate t.csv --coefficients bad.csv",
+    "evaluate t.csv --target-prior bad.json",
+    "fit t.csv --costs bad.csv",
+    "import bad.json --classes 0,1 --out out.csv",
+    "import bad-a.json --classes 0,1 --out out.csv --gold bad.csv",
 )
 def test_a_device_without_end_is_refused(dnip, files, words):
     (files / "bad-a.json").write_text('{"answers": {"q": {"type": "choice", "choice": "0"}}}')

@@ -33,10 +33,7 @@ def test_a_replaced_file_is_named_with_what_it_held(dnip, table):
     assert "it held something else than coefficients" in named.err
 
 
-@pytest.mark.parametrize(
-    ("held", "told"),
-    [("{}", "something else"), (Coefficients(["a", "b"], [1, 1], 1).to_json(), "of a, b")],
-)
+@cases(("{}", "something else"), (Coefficients(["a", "b"], [1, 1], 1).to_json(), "of a, b"))
 @pytest.mark.parametrize("command", [("fit",), ("tune",), ("pareto", "--choose", "knee")])
 def test_what_would_be_lost_is_replaced_only_by_name(dnip, table, unchanged, command, held, told):
     table.with_name("coefficients.json").write_text(held)

@@ -51,9 +51,7 @@ def test_a_port_in_use_is_refused(dnip, folder):
         dnip(*UP, "--coefficients", "q=c.json", "--port", port).assert_refused(f"port {port}")
 
 
-@pytest.mark.parametrize(
-    ("pairs", "told"), [(["c.json"], "QUESTION=FILE"), (["q=c.json", "q=d.json"], "'q' twice")]
-)
+@cases((["c.json"], "QUESTION=FILE"), (["q=c.json", "q=d.json"], "'q' twice"))
 def test_coefficients_are_pairs(dnip, pairs, told):
     options = [word for pair in pairs for word in ("--coefficients", pair)]
     dnip(*UP, *options).assert_wrong_usage(told)

@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError
 from dnip.comparing.demonstration import bundled_table
@@ -192,16 +193,13 @@ def test_only_classes_with_rows_on_both_sides_are_compared():
     assert cobias is None
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"rows": [5, 5]},
-        {"rows": [5, 5], "right": [5]},
-        {"rows": [5, 5], "right": [6, 0]},
-        {"rows": [0, 0], "right": [0, 0]},
-        {"rows": ["x", 5], "right": [5, 5]},
-        [],
-    ],
+@cases(
+    {"rows": [5, 5]},
+    {"rows": [5, 5], "right": [5]},
+    {"rows": [5, 5], "right": [6, 0]},
+    {"rows": [0, 0], "right": [0, 0]},
+    {"rows": ["x", 5], "right": [5, 5]},
+    [],
 )
 def test_damaged_scores_are_refused(content):
     with pytest.raises(CoefficientsFormatError, match=r"fit\.scores is damaged"):

@@ -235,9 +235,7 @@ def test_chats_for_one_token_get_the_bias(start, upstream, tmp_path):
     assert sent[3] == ["max_tokens"]
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", '{"7": 1}', '{"logit_bias": {"a": 1}}', '{"logit_bias": {"7": NaN}}']
-)
+@cases("", "[]", '{"7": 1}', '{"logit_bias": {"a": 1}}', '{"logit_bias": {"7": NaN}}')
 def test_a_bad_bias_is_refused(start, tmp_path, content):
     (tmp_path / "bias.json").write_text(content)
     with pytest.raises(InvalidInputError, match=r"bias\.json holds no bias"):

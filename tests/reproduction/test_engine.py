@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from cases import cases
 from dnip.base.errors import OutputError
 from fake_cells import FakeRequest, describe, die, draw, fail_without, fake, fill_disk, no_number
 from reproduction import cell as cell_room
@@ -163,13 +164,10 @@ def test_labels_are_no_part_of_the_work_and_all_else_is(monkeypatch):
     assert one.key != before
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda folder: (folder / "deep" / "b.py").write_text("y = 2"),
-        lambda folder: (folder / "a.py").rename(folder / "c.py"),
-        lambda folder: (folder / "deep" / "new.py").touch(),
-    ],
+@cases(
+    lambda folder: (folder / "deep" / "b.py").write_text("y = 2"),
+    lambda folder: (folder / "a.py").rename(folder / "c.py"),
+    lambda folder: (folder / "deep" / "new.py").touch(),
 )
 def test_the_hash_of_sources_is_that_of_names_and_contents_at_any_depth(tmp_path, edit):
     (tmp_path / "deep").mkdir()

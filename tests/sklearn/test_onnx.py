@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cases import cases
 from dnip import Coefficients, DNIPClassifier, InvalidInputError
 from dnip.sklearn.onnx import register_converter
 
@@ -38,15 +39,12 @@ def classifier(estimator=None, **options):
     return DNIPClassifier(estimator, robust="off", scale=30, cv=2, **options)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        make_pipeline(StandardScaler(), LogisticRegression(max_iter=20, tol=1)),
-        RandomForestClassifier(9, max_depth=4, random_state=0),  # few trees: many ties
-    ],
+@cases(
+    make_pipeline(StandardScaler(), LogisticRegression(max_iter=20, tol=1)),
+    RandomForestClassifier(9, max_depth=4, random_state=0),  # few trees: many ties
 )
 @pytest.mark.parametrize("names", [np.arange(10), NAMES], ids=["numbers", "texts"])
-def test_around_an_estimator(digits, estimator, names):
+def test_around_an_estimator(digits, names, estimator):
     X, y = digits
     model = classifier(estimator).fit(X[:300], names[y[:300]])
     labels, probabilities = converted(model, X)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+from cases import cases
 from dnip import Constraints, Objective, Status, solve
 from dnip.base.errors import InfeasibleError
 from dnip.solvers import SOLVERS, Anneal
@@ -167,9 +168,7 @@ def test_functions_of_ones_own_keep_to_constraints(solver):
         assert solution.value == pytest.approx(plain.value, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("solver", "known"), [("exact", "on this scale"), ("anneal", "were found")]
-)
+@cases(("exact", "on this scale"), ("anneal", "were found"))
 def test_constraints_that_cannot_be_kept_are_named_with_what_is_reached(solver, known):
     asked = Constraints(0.0, {0: 0.9, 1: 0.9}, allow_silence=True)
     with pytest.raises(InfeasibleError, match=f"no weights {known}.* satisfy all") as refused:

@@ -193,9 +193,7 @@ def path(tmp_path, request):
     return path
 
 
-@pytest.mark.parametrize(
-    ("block_rows", "place"), [(1, "in an earlier"), (4, "in an earlier"), (100, ".*: row 4")]
-)
+@cases((1, "in an earlier"), (4, "in an earlier"), (100, ".*: row 4"))
 def test_an_id_that_appears_twice_is_told_with_both_places(path, block_rows, place):
     with pytest.raises(InvalidInputError, match=f"row 10: the id 'row 3' is already {place}"):
         list(read_rows(path, block_rows=block_rows))

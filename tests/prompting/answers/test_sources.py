@@ -181,9 +181,7 @@ def test_refusals_are_counted_and_left_out(refusal):
     assert (table.ids.tolist(), summary.refused, summary.failed) == (["a"], ("b",), ())
 
 
-@pytest.mark.parametrize(
-    ("source", "answer", "told"),
-    [
+@cases(
         ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
         ("logprobs", {"choices": [{"text": "ham"}]}, "completion of OpenAI's API has no log-"),
         ("logprobs", {"content": [{"text": "ham"}]}, "message of Anthropic has no log-.*--votes"),
@@ -222,8 +220,7 @@ def test_refusals_are_counted_and_left_out(refusal):
             "decisions",
             choice({"type": "choice", "choice": "a", "probabilities": {"a": 1, "b": 0}}),
             "the options are a, b, but the classes are ham, spam",
-        ),
-    ],
+        )
 )  # fmt: skip
 def test_damaged_answers_are_refused(source, answer, told):
     assert SOURCES[source].recognises(answer)

@@ -160,10 +160,7 @@ def test_an_empty_answer_tells_nothing():
     assert row.details == {"fallback": 1, "cut": 0, "new_tokens": 0}
 
 
-@pytest.mark.parametrize(
-    "tail",
-    [[place("\n\n"), place(" bad", TORN)], [place("\n"), place("\n"), place(" bad", TORN)], []],
-)
+@cases([place("\n\n"), place(" bad", TORN)], [place("\n"), place("\n"), place(" bad", TORN)], [])
 def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
     """Some servers report the tokens of the stop text, though they cut it off the text."""
     row, request = asked(completion(place(" good", SURE), place(".\n\n"), *tail), stop="\n\n")
@@ -249,31 +246,28 @@ def report(*tokens):
     return Reported(tuple(Token(text, math.log(p), *rest) for text, p, *rest in tokens))
 
 
-@pytest.mark.parametrize(
-    ("chat", "tokens", "captured", "ceiling", "ambiguous"),
-    [
-        # one token each, space and case as written
-        (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
-        # the beginning of one label's answer is its first token
-        (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
-        # the longest is the answer's token; the others begin other words
-        (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
-        # the beginning of two answers is none's
-        (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
-        # a longer word is another word
-        (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
-        # distinct tokens that are written alike add up
-        (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
-        # a reply begins afresh: with the space and without it are two tokens
-        (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
-        (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
-        # a lone letter may be the first token, but hardly is: it only raises the ceiling
-        (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
-        (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
-        (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
-        # tokens without text are no one's
-        (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
-    ],
+@cases(
+    # one token each, space and case as written
+    (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
+    # the beginning of one label's answer is its first token
+    (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
+    # the longest is the answer's token; the others begin other words
+    (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
+    # the beginning of two answers is none's
+    (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
+    # a longer word is another word
+    (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
+    # distinct tokens that are written alike add up
+    (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
+    # a reply begins afresh: with the space and without it are two tokens
+    (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
+    (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
+    # a lone letter may be the first token, but hardly is: it only raises the ceiling
+    (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
+    (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
+    (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
+    # tokens without text are no one's
+    (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
 )
 def test_labels_are_found(chat, tokens, captured, ceiling, ambiguous):
     match = LabelMatcher.for_task(TASK, chat=bool(chat)).match(report(*tokens))
@@ -300,13 +294,10 @@ def test_built_in_tasks_can_be_told_apart(name, chat):
     LabelMatcher.for_task(load_task(name), chat=chat)
 
 
-@pytest.mark.parametrize(
-    ("words", "settings", "message"),
-    [
-        (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
-        (("good", "great", "bad"), {"token_ids": (1, 2)}, "3 different token ids"),
-        (("good", "great", "bad"), {"token_ids": (1, 2, 2)}, "3 different token ids"),
-    ],
+@cases(
+    (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
+    (("good", "great", "bad"), {"token_ids": (1, 2)}, "3 different token ids"),
+    (("good", "great", "bad"), {"token_ids": (1, 2, 2)}, "3 different token ids"),
 )
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):

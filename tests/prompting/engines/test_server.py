@@ -336,9 +336,7 @@ def test_a_key_that_is_none_is_refused_unseen(key, monkeypatch):
     assert "sk-" not in everything_said(caught.value)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://me:SECRET@host", "http://h?k=SECRET", "ftp://SECRET@h", "http://SECRET@h:port"]
-)
+@cases("http://me:SECRET@host", "http://h?k=SECRET", "ftp://SECRET@h", "http://SECRET@h:port")
 def test_a_url_with_secrets_is_refused_unseen(url):
     with pytest.raises(InvalidInputError, match="base_url") as caught:
         Server(url)

@@ -288,17 +288,14 @@ def test_equals_one_chat_at_a_time(copy, template):
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
-        "{{ messages.__class__.__mro__[1].__subclasses__() }}",
-        "{{ messages.append(1) }}",
-        "{% include 'config.json' %}",
-        "{{ 'x' * (messages | length * 100000001) }}",
-    ],
+@cases(
+    "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
+    "{{ messages.__class__.__mro__[1].__subclasses__() }}",
+    "{{ messages.append(1) }}",
+    "{% include 'config.json' %}",
+    "{{ 'x' * (messages | length * 100000001) }}",
 )
-def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, template, monkeypatch):
+def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, monkeypatch, template):
     add_chat_template(copy, template)
     before = sorted(copy.iterdir())
     monkeypatch.chdir(copy)  # where there is a file to read
