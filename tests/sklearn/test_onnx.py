@@ -23,12 +23,6 @@ def digits():
     return load_digits(return_X_y=True)
 
 
-def test_thresholds_are_refused():
-    p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]]), [0, 0, 1, 1]
-    with pytest.raises(InvalidInputError, match="ONNX cannot hold the thresholds"):
-        converted(classifier(hand_on=0.3).fit(p, y), p)
-
-
 def converted(model, X):
     register_converter()
     content = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
@@ -52,10 +46,13 @@ def test_around_an_estimator(digits, names, estimator):
     np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-6)
 
 
-def test_scores_alone_are_refused(digits):
+def test_thresholds_and_scores_alone_are_refused(digits):
     X, y = digits
     with pytest.raises(InvalidInputError, match="without predict_proba is not converted"):
         converted(classifier(RidgeClassifier()).fit(X, y), X)
+    p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]]), [0, 0, 1, 1]
+    with pytest.raises(InvalidInputError, match="ONNX cannot hold the thresholds"):
+        converted(classifier(hand_on=0.3).fit(p, y), p)
 
 
 def test_as_a_step_of_a_pipeline(digits):
