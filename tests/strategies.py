@@ -1,5 +1,6 @@
 """Seeded input for the tests: awkward tables for hypothesis, and plain random ones."""
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dnip import Objective
 from dnip.presenting import artefacts
 
 #: Every run tries the same examples, so that a failure is a failure for everyone.
@@ -86,6 +88,20 @@ def random_confusion(rng, n_classes, n_missing=0, size=50):
     confusion[rng.choice(n_classes, n_missing, replace=False)] = 0
     return confusion
 
+
+#: The terms that an objective may keep; and forms of it that bounds and proofs must hold for.
+ABLATIONS = [terms for size in (1, 2, 3) for terms in combinations(Objective.TERMS, size)]
+OBJECTIVES = [
+    Objective(),
+    Objective(tau=0.2),
+    Objective(tau=0.2, smoothing=1.0),
+    Objective(beta=10, tau=1, smoothing=0.01),
+    Objective(beta=1, tau=0),
+    Objective(beta=0, tau=0.2, smoothing=4000),
+    Objective(terms=("cobias",)),
+    Objective(tau=0.2, smoothing=1.0, terms=("pmi",)),
+    Objective(tau=0.2, gap="single"),
+]
 
 #: Any words, not empty.
 WILD = st.text(

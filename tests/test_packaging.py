@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -15,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from cases import cases
+from processes import ran
 
 PROJECT = Path(__file__).resolve().parents[1]
 FIT = "import sys; sys.argv[1:] = ['fit', 'table.csv']; from dnip.cli import main; main()"
@@ -26,10 +26,7 @@ SAFE = {"jinja2": "3.1.6", "starlette": "1.3.1", "uvicorn": "0.34", "aiohttp": "
 def run(code, folder, *, without=(), **environment):
     """Run Python code in a folder, in an environment that lacks some variables."""
     kept = {name: value for name, value in os.environ.items() if name not in without}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, cwd=folder, env=kept | environment, capture_output=True, text=True, check=False
-    )
+    return ran(sys.executable, "-c", code, cwd=folder, env=kept | environment)
 
 
 @cases(({}, []), ({"PATH": ""}, ["ziglang"]), ({"PATH": "", "CC": "my-compiler"}, []))

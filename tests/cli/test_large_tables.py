@@ -1,7 +1,6 @@
 """Large Parquet tables: bounded memory, full disks, broken parts."""
 
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
+from processes import ran
 from test_process import DNIP
 
 INDICES = [30, 12, 17]
@@ -62,15 +62,13 @@ def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
     # Rows of 0.25, 0.25, 0.25 are normalised; no dictionary makes them short on disk.
     pq.write_table(table, "t.parquet", row_group_size=n_rows, use_dictionary=False)
     code = (
-        "import resource, subprocess, sys;"
-        "print(subprocess.run(sys.argv[1:], check=True, capture_output=True).stderr.decode());"
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=2);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    options = ["t.parquet", "--coefficients", "c.json"]
     for command in (["evaluate"], ["apply", "--out", "out.parquet"]):
-        arguments = [sys.executable, "-c", code, DNIP, *command, *options]
-        run = subprocess.run(arguments, check=True, capture_output=True, text=True)
-        assert "3000000 of 3000000 rows did not sum to 1" in run.stdout
+        options = [*command, "t.parquet", "--coefficients", "c.json"]
+        run = ran(sys.executable, "-c", code, DNIP, *options)
+        assert "3000000 of 3000000 rows did not sum to 1" in run.stderr
         assert int(run.stdout.split()[-1]) * 1024 < 500e6
 
 
@@ -82,9 +80,7 @@ def test_a_disk_that_fills_leaves_the_old_output_and_nothing_beside_it(fitted):
         resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
 
     command = [DNIP, "apply", "t.parquet", "--coefficients", "c.json", "--out", "out.parquet"]
-    run = subprocess.run(
-        command, preexec_fn=limit, timeout=60, capture_output=True, text=True, check=False
-    )
+    run = ran(*command, preexec_fn=limit, timeout=60)
     told = "error: out.parquet cannot be written: File too large. Write elsewhere\n"
     assert (run.returncode, run.stdout, run.stderr) == (1, "", told)
     assert Path("out.parquet").read_bytes() == b"old"

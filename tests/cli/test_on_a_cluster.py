@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ import pytest
 
 from cases import cases
 from dnip import ProbabilityTable
+from processes import ran
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
 parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster need pyarrow")
@@ -169,14 +169,8 @@ def test_a_damaged_part_and_a_single_output_file_are_refused(address, fitted, dn
 
 def test_a_worker_that_runs_out_of_memory_again_and_again_ends_the_command(tables):
     threshold = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
-    run = subprocess.run(
-        [sys.executable, "-m", "dnip", "evaluate", "t.parquet", "--on", "ray", "--workers", "1"],
-        env={**os.environ, **threshold},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command = sys.executable, "-m", "dnip", "evaluate", "t.parquet", "--on", "ray", "--workers", "1"
+    run = ran(*command, env={**os.environ, **threshold}, timeout=300)
     assert (run.returncode, run.stdout) == (1, "")
     assert re.search("error: the cluster failed: .*memory", run.stderr), run.stderr
 

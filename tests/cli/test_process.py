@@ -15,6 +15,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients
+from processes import ran
 
 DNIP = str(Path(sys.executable).with_name("dnip"))
 
@@ -22,13 +23,8 @@ DNIP = str(Path(sys.executable).with_name("dnip"))
 def shell(command, **options):
     """Run a line of shell in which ``dnip`` is this package's command."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        env=os.environ | {"PATH": path} | options,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = os.environ | {"PATH": path} | options
+    return ran("bash", "-o", "pipefail", "-c", command, env=environment)
 
 
 @cases(
@@ -59,10 +55,8 @@ def test_a_reader_that_leaves_early_is_no_error_worth_a_word(files, command):
 def test_a_path_that_is_no_unicode(files):
     odd = os.fsdecode(b"\xff.csv")
     Path("t.csv").rename(odd)
-    run = subprocess.run(
-        [DNIP, "fit", odd, "--out", "new.json", "--json"], capture_output=True, check=False
-    )
-    assert (run.returncode, run.stderr) == (0, b"")
+    run = ran(DNIP, "fit", odd, "--out", "new.json", "--json")
+    assert (run.returncode, run.stderr) == (0, "")
     assert json.loads(Path("new.json").read_text())["fit"]["data"]["source"] == r"\udcff.csv"
 
 

@@ -30,12 +30,10 @@ VOTES = (*SERVER, "--votes", "3")
 
 
 @pytest.fixture
-def task(folder, monkeypatch):
-    """A task and data; no key, no proxy."""
+def task(folder):
+    """A task and data."""
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
     return "mood.toml"
 
 

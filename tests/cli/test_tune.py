@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cases import cases
-from selection_populations import skewed
+from populations import skewed
 
 QUICK = ("--betas", "1,2.7", "--taus", "0.2", "--scales", "30")
 

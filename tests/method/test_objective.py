@@ -14,8 +14,7 @@ from dnip import CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
 from dnip.method.objective import ObjectiveLike
 from dnip.metrics import macro_f1
-from objectives import ABLATIONS
-from strategies import random_confusion, seeded
+from strategies import ABLATIONS, random_confusion, seeded
 
 
 @pytest.mark.parametrize("n_missing", [0, 2])

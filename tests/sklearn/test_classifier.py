@@ -26,8 +26,7 @@ from dnip import Constraints, DNIPClassifier, Objective, fit, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import class_accuracies
 from dnip.solvers import Coordinate
-from populations import biased_rows
-from robustly import solve_robustly
+from populations import biased_rows, solve_robustly
 
 WINES = np.array(["red", "rosé", "white"])  # sorted, as scikit-learn sorts classes
 

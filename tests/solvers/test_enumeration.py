@@ -12,9 +12,8 @@ from dnip import Objective, solve
 from dnip.base.errors import InvalidInputError
 from dnip.method.scales import WeightScale
 from dnip.solvers import Coordinate, Exhaustive
-from objectives import ABLATIONS
 from problems import KNOWN
-from strategies import KINDS, random_probabilities, random_problem, seeded
+from strategies import ABLATIONS, KINDS, random_probabilities, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
 

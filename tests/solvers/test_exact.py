@@ -10,9 +10,8 @@ from dnip import Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.solvers import Exact, exact
 from layouts import weights_of
-from objectives import OBJECTIVES
 from problems import KNOWN
-from strategies import KINDS, random_problem, seeded
+from strategies import KINDS, OBJECTIVES, random_problem, seeded
 
 SIZES = {2: 30, 3: 12, 4: 6, 6: 3}
 #: On the geometric scale of three classes; 2 and 5: steps that tie with eighths.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Constraints, Objective, solve
 from dnip.solvers import SOLVERS
-from robustly import solve_robustly
+from populations import solve_robustly
 from strategies import KINDS, random_probabilities, seeded
 
 SIZES = {"exhaustive": 6, "exact": 8}  # weights on a scale where a solver tries them all

@@ -9,7 +9,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.comparing import baselines
 from dnip.comparing.baselines import OptSet, all_methods
 from dnip.solvers import Anneal
-from robustly import solve_robustly
+from populations import solve_robustly
 from strategies import random_probabilities
 
 

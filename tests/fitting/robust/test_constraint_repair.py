@@ -10,8 +10,7 @@ from dnip import Constraints
 from dnip.base.errors import InfeasibleError
 from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
-from populations import biased_rows, few
-from robustly import solve_robustly
+from populations import biased_rows, few, solve_robustly
 
 BIAS = [1.5, 0, 0, -1.5]
 

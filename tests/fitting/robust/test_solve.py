@@ -14,8 +14,7 @@ from dnip import DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.fit import fit_table
 from dnip.metrics import accuracy, cobias, confusion_matrix
-from populations import Rows, biased_rows, few
-from robustly import solve_robustly
+from populations import Rows, biased_rows, few, solve_robustly
 from strategies import seeded, tables
 
 BIAS = [1.5, 0, 0, -1.5]

@@ -20,8 +20,7 @@ from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Grid, Settings
 from dnip.fitting.tuning.trials import choose_dev_rows, cut, run_trials
-from robustly import solve_robustly
-from selection_populations import skewed
+from populations import skewed, solve_robustly
 from strategies import seeded
 
 SMALL = Grid((1.0, 2.7), (0.2,), (30,))

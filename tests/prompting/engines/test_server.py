@@ -27,7 +27,7 @@ from dnip.prompting.run import run_plan
 from dnip.tables import ProbabilityTable
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
-from real_servers import free_port
+from processes import free_port
 
 pytest.importorskip("openai")
 

@@ -1,4 +1,4 @@
-"""Real servers, started for a test and ended with it."""
+"""Real processes: commands that end, and servers that are started for a test and ended with it."""
 
 import socket
 import subprocess
@@ -6,6 +6,12 @@ import time
 from contextlib import contextmanager
 
 import pytest
+
+
+def ran(*command, **options):
+    """What a command came to, with all that it said as text."""
+    command = [str(word) for word in command]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 def free_port():
