@@ -75,11 +75,33 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     dnip(*words.split()).assert_refused("this is a device, not a file")
 
 
+LEAST = "--min-class-accuracy 1"
+
+
 @cases(
     ("fit t.csv --scale continuous", "no longer searched. Take log:1000"),
     ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
     ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
+    (
+        "fit t.csv --hand-on 0",
+        "hand_on must be a share of rows between 0 and 1, and neither; got 0",
+    ),
+    ("fit t.csv --hand-on 1", "between 0 and 1, and neither; got 1.0"),
+    ("fit t.csv --hand-on nan", "hand_on must be a finite number"),
+    ("fit t.csv --hand-on 0.3 --helper-accuracy 90%", "is '90%'; it is a rate or none"),
+    ("fit t.csv --hand-on 0.3 --helper-accuracy 90", "at most 1; got 90.0"),
+    ("fit t.csv --helper-accuracy 0.9", "beside --hand-on SHARE"),
+    ("fit t.csv --min-class-accuracy 0", "'0', not CLASS=RATE"),
+    ("fit t.csv --min-class-accuracy 0=1.5", "a rate from 0 to 1"),
+    (f"fit t.csv {LEAST}=0.5 {LEAST}=0.6", "asks class 1 for 0.5 and for 0.6"),
+    ("fit t.csv --freeze 0,1", "every class with labels is frozen"),
+    ("report t.csv --test no.csv", "no.csv: there is no such file"),
+    ("report t.csv --coefficients t.csv", "not valid JSON"),
+    ("report t.csv --test t.csv", "t.csv"),
+    ("report t.csv --seed -1", "seed must be a whole number of at least 0"),
+    ("prompt sst5 --data . --model m --out o.csv --shots ²", "shots must be a number"),
+    (f"prompt sst5 --data . --model m --out o.csv --shots {'9' * 5000}", "9 digits"),
     ("apply t.csv --coefficients c.json --out .", "it is a folder"),
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
     ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
@@ -89,9 +111,3 @@ def test_a_device_without_end_is_refused(dnip, files, words):
 )
 def test_options(dnip, files, words, told):
     dnip(*words.split()).assert_refused(told)
-
-
-@pytest.mark.parametrize("shots", ["9" * 5000, "²"])
-def test_shots_are_a_number_of_few_digits(dnip, files, shots):
-    run = dnip("prompt", "sst5", "--data", ".", "--model", "m", "--out", "o.csv", "--shots", shots)
-    run.assert_refused("shots must be a number", "9 digits")

@@ -68,17 +68,9 @@ def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
     for command, key in (("evaluate", "hand_on"), ("check", "handed_on")):
         found = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
         assert found.get(key) is None
-    apply = (
-        "apply",
-        "t.csv",
-        "--coefficients",
-        "h.json",
-        "--target-prior",
-        "0.9,0.1",
-        "--out",
-        "o.csv",
-    )
-    dnip(*apply).assert_refused("thresholds of handing on hold for the class mix of the fit")
+    apply = "apply t.csv --coefficients h.json --target-prior 0.9,0.1 --out o.csv"
+    refused = dnip(*apply.split())
+    refused.assert_refused("thresholds of handing on hold for the class mix of the fit")
 
 
 def test_alone_it_names_what_starves_and_the_line_to_type(dnip, folder):

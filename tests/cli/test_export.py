@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from cases import cases
 from dnip import Coefficients
 
 SMALL_MODEL = Path(__file__).resolve().parents[2] / "models" / "small"
@@ -40,18 +39,6 @@ def test_a_missing_library_is_named_with_its_extra(dnip, topics, monkeypatch):
     run = dnip("export", "c.json", "--to", "onnx", "--out", "m.onnx")
     run.assert_refused("onnx is needed to export", "pip install '.[onnx]'")
     assert not Path("m.onnx").exists()
-
-
-@cases(
-    (["--to", "csv"], "'csv' is not one of logit-bias, transformers"),
-    (["--to", "sql", "--dialect", "oracle"], "oracle"),
-    (["--to", "sql", "--chat"], "--chat is for logit-bias and transformers, not for sql"),
-    (["--to", "onnx", "--dialect", "sqlite"], "--dialect is for sql, not for onnx"),
-    (["--to", "spark", "--dialect", "sqlite"], "--dialect is for sql, not for spark"),
-    ([], "--to"),
-)
-def test_wrong_usage(dnip, topics, arguments, told):
-    dnip("export", "c.json", *arguments).assert_wrong_usage(told)
 
 
 def test_a_bias_needs_a_tokenizer(dnip, topics):

@@ -137,7 +137,6 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
     assert told in dnip("fit", opt, "--rows", "60").out
     for rows in ("all", "80"):
         assert not dnip("fit", opt, "--rows", rows, "--json").json["notes"]
-    dnip("fit", opt, "--rows", "1e3").assert_wrong_usage("rows")
 
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
@@ -252,21 +251,5 @@ def test_handing_on_is_told_and_saved(dnip, folder):
     run = dnip("fit", "t.csv", "--hand-on", "0.25", "--only-if-better", "--out", "raw.json")
     assert run.out.endswith("the raw argmax stays in force, and no row is handed on\n")
     assert Coefficients.load("raw.json").hand_on is None
-    assert (
-        dnip("fit", "t.csv", "--no-evidence", "--json", "--out", "c.json").json["hand_on"] is None
-    )
-
-
-@cases(
-    (["--hand-on", "0"], "hand_on must be a share of rows between 0 and 1, and neither; got 0"),
-    (["--hand-on", "1"], "between 0 and 1, and neither; got 1.0"),
-    (["--hand-on", "nan"], "hand_on must be a finite number"),
-    (["--hand-on", "0.3", "--helper-accuracy", "90%"], "is '90%'; it is a rate or none"),
-    (["--hand-on", "0.3", "--helper-accuracy", "90"], "at most 1; got 90.0"),
-    (["--helper-accuracy", "0.9"], "beside --hand-on SHARE"),
-)
-def test_handing_on_that_cannot_be_is_refused(dnip, opt, unchanged, options, told):
-    with unchanged():
-        run = dnip("fit", opt, *options)
-        assert run.status == 1
-        assert told in run.err
+    plain = dnip("fit", "t.csv", "--no-evidence", "--json", "--out", "c.json")
+    assert plain.json["hand_on"] is None

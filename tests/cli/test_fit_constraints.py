@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import oracles
-from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from problems import KNOWN
 
@@ -66,17 +65,8 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, op
     assert again["weight_indices"] == run["weight_indices"]
 
 
-@cases(
-    (["--min-class-accuracy", "Tech"], "'Tech', not CLASS=RATE"),
-    (["--min-class-accuracy", "Tech=1.5"], "a rate from 0 to 1"),
-    (
-        ["--min-class-accuracy", "Tech=0.5", "--min-class-accuracy", "Tech=0.6"],
-        "asks class Tech for 0.5 and for 0.6",
-    ),
-    (["--freeze", "World,Sports,Business,Tech"], "every class with labels is frozen"),
-    (["--costs", "other.csv"], "costs is of the classes A, B, C, D, but the classes are"),
-)
-def test_what_cannot_be_meant_is_refused(dnip, opt, folder, options, told):
+def test_costs_of_other_classes_are_refused(dnip, opt, folder):
     (folder / "other.csv").write_text(",A,B,C,D\nA,0,1,1,1\nB,1,0,1,1\nC,1,1,0,1\nD,1,1,1,0\n")
-    dnip("fit", opt, *options).assert_refused(told)
+    told = "costs is of the classes A, B, C, D, but the classes are"
+    dnip("fit", opt, "--costs", "other.csv").assert_refused(told)
     assert not (folder / "coefficients.json").exists()

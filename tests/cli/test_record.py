@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from failing_server import FailingServer
-from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, reply, sidecar
+from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar, wait_for
 
 for library in ("uvicorn", "starlette", "aiohttp"):
     pytest.importorskip(library)
@@ -35,16 +34,8 @@ def ask_for(port, numbers):
         assert (status, headers["X-Request-Id"]) == (200, f"r{number}")
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def counts(port):
-    lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
-    found = dict(line.rsplit(" ", 1) for line in lines if "recorded_total{" in line)
+    found = {key: n for key, n in numbers(port).items() if "recorded_total{" in key}
     return {re.search('"(.+)"', key)[1]: int(n) for key, n in found.items()}
 
 
@@ -82,10 +73,8 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
     truth = [number % 2 if number < 150 else -1 for number in range(n_rows - 1)]
     assert table.labels.tolist() == truth
 
-    fit = dnip(
-        "fit", "t.csv", "--unlabelled", "recorded/topic", "--robust", "on", "--out", "d.json"
-    )
-    assert fit.status == 0
+    robustly = ("--unlabelled", "recorded/topic", "--robust", "on", "--out", "d.json")
+    assert dnip("fit", "t.csv", *robustly).status == 0
     assert dnip("check", "recorded/topic", "--coefficients", "d.json").status == 0
     assert dnip("apply", "recorded/topic", "--coefficients", "d.json", "--out", "o.csv").status == 0
     fitted, applied = Coefficients.load("d.json"), Path("o.csv").read_text().splitlines()

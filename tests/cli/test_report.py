@@ -2,8 +2,6 @@
 
 import pytest
 
-from cases import cases
-
 OPT, TEST = "opt.csv", "test.csv"
 
 
@@ -29,14 +27,3 @@ def test_a_table_alone_will_do(dnip, folder):
     done = dnip("report", OPT)
     assert done.out.startswith("Fitted on one half of the rows, shown on the other. ")
     assert done.out.endswith("\nNext, learn from all rows: dnip fit opt.csv\n")
-
-
-@cases(
-    (["--test", "no.csv"], "no.csv: there is no such file"),
-    (["--coefficients", "test.csv"], "not valid JSON"),
-    (["--test", "opt.csv"], "opt.csv"),
-    (["--seed", "-1"], "seed must be a whole number of at least 0"),
-)
-def test_what_cannot_be_done_is_refused(dnip, folder, arguments, told):
-    dnip("report", OPT, *arguments).assert_refused(told)
-    assert not (folder / "report.html").exists()

@@ -51,12 +51,6 @@ def test_a_port_in_use_is_refused(dnip, folder):
         dnip(*UP, "--coefficients", "q=c.json", "--port", port).assert_refused(f"port {port}")
 
 
-@cases((["c.json"], "QUESTION=FILE"), (["q=c.json", "q=d.json"], "'q' twice"))
-def test_coefficients_are_pairs(dnip, pairs, told):
-    options = [word for pair in pairs for word in ("--coefficients", pair)]
-    dnip(*UP, *options).assert_wrong_usage(told)
-
-
 def ask_until(stopped, port, answers):
     """Ask one after the other; note each whole answer, and nothing of one that breaks off."""
     number = 0

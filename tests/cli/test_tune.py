@@ -69,13 +69,3 @@ def test_every_setting_can_be_tried(dnip, opt):
 def test_bad_input_is_status_1_and_leaves_no_file(dnip, opt, unchanged, arguments, told):
     with unchanged():
         dnip("tune", "opt.csv", *arguments).assert_refused(told)
-
-
-@cases(
-    (("--taus", "much"), "'much' are not numbers"),
-    (("--weights", "accuracy"), "write them like accuracy=1,cobias=2.7"),
-    (("--weights", "accuracy=x"), "'accuracy=x' are not weights"),
-    (("--criterion", "fair"), "'accuracy', 'cobias', 'weighted'"),
-)
-def test_wrong_usage_is_status_2(dnip, opt, arguments, told):
-    dnip("tune", "opt.csv", *arguments).assert_wrong_usage(told)

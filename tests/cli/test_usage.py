@@ -55,6 +55,11 @@ def test_no_summary_is_cut_or_broken_at_80_columns(dnip):
     assert dnip("--help").out.splitlines() == lines
 
 
+SQL, SQLITE = ("export", "c.json", "--to", "sql"), ("--dialect", "sqlite")
+SERVE = ("serve", "--upstream", "http://127.0.0.1:9", "--coefficients")
+CLASSES = ("--classes", "a,b", "--out", "x.csv")
+
+
 @cases(
     ([], "Usage: dnip"),
     (["nonsense"], "No such command 'nonsense'"),
@@ -67,13 +72,27 @@ def test_no_summary_is_cut_or_broken_at_80_columns(dnip):
     (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
     (["fit", "t.csv", "--preset", "mine"], "'paper'"),
     (["fit", "-"], "- is no file"),
-    (["import", "a.csv", "-", "--classes", "a,b", "--out", "x.csv"], "- is no file"),
+    (["fit", "t.csv", "--rows", "1e3"], "rows"),
+    (["tune", "t.csv", "--taus", "much"], "'much' are not numbers"),
+    (["tune", "t.csv", "--weights", "accuracy"], "write them like accuracy=1,cobias=2.7"),
+    (["tune", "t.csv", "--weights", "accuracy=x"], "'accuracy=x' are not weights"),
+    (["tune", "t.csv", "--criterion", "fair"], "'accuracy', 'cobias', 'weighted'"),
+    (["export", "c.json"], "--to"),
+    (["export", "c.json", "--to", "csv"], "'csv' is not one of logit-bias, transformers"),
+    ([*SQL, "--dialect", "oracle"], "oracle"),
+    ([*SQL, "--chat"], "--chat is for logit-bias and transformers, not for sql"),
+    (["export", "c.json", "--to", "onnx", *SQLITE], "--dialect is for sql, not for onnx"),
+    (["export", "c.json", "--to", "spark", *SQLITE], "--dialect is for sql, not for spark"),
+    ([*SERVE, "c.json"], "QUESTION=FILE"),
+    ([*SERVE, "q=c.json", "--coefficients", "q=d.json"], "'q' twice"),
+    (["import", "a.csv", *CLASSES, "--map", "ham"], "'ham' is not CLASS=NAME"),
+    (["import", "a.csv", "-", *CLASSES], "- is no file"),
     (["help", "nonsense"], "No such command 'nonsense'"),
     (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
     (["reproduce", "all"], "reproduce is gone: it stands beside the package"),
     (
-        ["check", "c.json", "--alpha", "0.1", "a b.csv"],
-        "options: dnip check 'a b.csv' --coefficients c.json --alpha 0.1",
+        ["check", "c.json", "--alpha", "0.1", "a.csv"],
+        "check a.csv --coefficients c.json --alpha 0.1",
     ),
     (["compare", "t.csv", "u.csv"], "options: dnip compare t.csv --test u.csv"),
     (["report", "t.csv", "u.csv", "v.csv"], "unexpected extra argument"),

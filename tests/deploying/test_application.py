@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.deploying.application import apply_stream
@@ -36,29 +37,18 @@ def test_a_file_can_be_applied_in_place(tmp_path, table):
     assert 0 < counts[1] < 50
 
 
-class TestRefusals:
-    """Whatever stood at the output still stands."""
-
-    @pytest.fixture
-    def old(self, tmp_path):
-        path = tmp_path / "out.csv"
-        path.write_bytes(b"old")
-        return path
-
-    @pytest.fixture(autouse=True)
-    def _untouched(self, old):
-        yield
-        assert old.read_bytes() == b"old"
-        assert {path.name for path in old.parent.iterdir()} <= {"out.csv", "t.csv"}
-
-    @pytest.mark.parametrize("classes", [NAMES[::-1], NAMES[:2], ("0", "1", "2")])
-    def test_other_classes(self, old, table, classes):
-        other = Coefficients(classes, [1] * len(classes), 1)
-        with pytest.raises((CoefficientsFormatError, InvalidInputError), match="classes"):
-            apply_stream([table], other, old)
-
-    def test_a_bad_row_after_good_chunks(self, old):
-        path = old.with_name("t.csv")
-        path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
-        with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
-            apply_stream(read_rows(path, NAMES, block_rows=2), FITTED, old)
+@cases(
+    (NAMES[::-1], "0.5,0.25,0.25\n", "classes"),
+    (NAMES[:2], "0.5,0.25,0.25\n", "classes"),
+    (("0", "1", "2"), "0.5,0.25,0.25\n", "classes"),
+    (NAMES, "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n", r"row 11, column p2.*negative"),
+)
+def test_what_is_refused_leaves_the_old_output(tmp_path, classes, rows, told):
+    path, old = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text("p0,p1,p2\n" + rows)
+    old.write_bytes(b"old")
+    fitted = Coefficients(classes, [1] * len(classes), 1)
+    with pytest.raises((CoefficientsFormatError, InvalidInputError), match=told):
+        apply_stream(read_rows(path, NAMES, block_rows=2), fitted, old)
+    assert old.read_bytes() == b"old"
+    assert set(tmp_path.iterdir()) == {path, old}

@@ -5,7 +5,6 @@ import http.client
 import json
 import re
 import threading
-import time
 
 import pytest
 
@@ -18,7 +17,18 @@ from dnip.deploying.sidecar import recording
 from dnip.deploying.sidecar.recording import Recorder
 from dnip.method.hand_on import HandOn
 from dnip.prompting.answers import read_answers
-from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, reply
+from sidecars import (
+    FITTED,
+    KEY,
+    OPENAI,
+    SYSTEM_ONE,
+    Upstream,
+    ask,
+    message,
+    numbers,
+    reply,
+    wait_for,
+)
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
@@ -158,30 +168,26 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
     upstream.answer = iter([reply(b"no")])
     ask(port)
     assert ask(port, "/healthz", "GET", None)[:2] == (200, b'{"status":"ok"}')
-    status, content, headers = ask(port, "/metrics", "GET", None)
+    status, _, headers = ask(port, "/metrics", "GET", None)
     assert (status, headers["Content-Type"].split(";")[0]) == (200, "text/plain")
-    numbers = dict(
-        line.rsplit(" ", 1) for line in content.decode().splitlines() if not line.startswith("#")
-    )
-    assert numbers['dnip_decisions_total{question="topic"}'] == "2"
-    assert numbers['dnip_changed_total{question="topic"}'] == "2"
-    assert numbers["dnip_uncorrected_total{}"] == "2"
-    assert numbers['dnip_failures_total{status="502"}'] == "1"
+    found = numbers(port)
+    assert found['dnip_decisions_total{question="topic"}'] == "2"
+    assert found['dnip_changed_total{question="topic"}'] == "2"
+    assert found["dnip_uncorrected_total{}"] == "2"
+    assert found['dnip_failures_total{status="502"}'] == "1"
     a = '{question="topic",class="a",stage="%s"}'
-    assert float(numbers["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
-    assert float(numbers["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
-    assert numbers["dnip_probability_count" + a % "after"] == "2"
-    assert numbers["dnip_chosen_total" + a % "after"] == "2"
-    assert "dnip_chosen_total" + a % "before" not in numbers
+    assert float(found["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
+    assert float(found["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
+    assert found["dnip_probability_count" + a % "after"] == "2"
+    assert found["dnip_chosen_total" + a % "after"] == "2"
+    assert "dnip_chosen_total" + a % "before" not in found
     for name in ("request", "upstream"):
-        counts = [int(n) for key, n in numbers.items() if key.startswith(f"dnip_{name}_seconds_b")]
+        counts = [int(n) for key, n in found.items() if key.startswith(f"dnip_{name}_seconds_b")]
         assert counts == sorted(counts)
-        assert counts[-1] == int(numbers[f"dnip_{name}_seconds_count{{}}"]) == 3
-    whole, part = (
-        float(numbers[f"dnip_{name}_seconds_sum{{}}"]) for name in ("request", "upstream")
-    )
-    assert 0 < part < whole < 10
-    assert numbers['dnip_handed_on_total{question="topic"}'] == "0"
+        assert counts[-1] == int(found[f"dnip_{name}_seconds_count{{}}"]) == 3
+    seconds = [float(found[f"dnip_{name}_seconds_sum{{}}"]) for name in ("upstream", "request")]
+    assert 0 < seconds[0] < seconds[1] < 10
+    assert found['dnip_handed_on_total{question="topic"}'] == "0"
 
 
 def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, coefficients):
@@ -192,8 +198,7 @@ def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, co
         upstream.answer = reply({"answers": {"topic": topic}})
         found = json.loads(ask(port)[1])["answers"]["topic"]
         assert (found["choice"], found["handed_on"]) == ("a", handed_on)
-    counted = 'dnip_handed_on_total{question="topic"} 2'
-    assert counted in ask(port, "/metrics", "GET", None)[1].decode().splitlines()
+    assert numbers(port)['dnip_handed_on_total{question="topic"}'] == "2"
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):
@@ -257,18 +262,14 @@ def test_the_request_id_is_recorded_and_sent_back(
     name = ask(port, body=b'{"state": {"x": [1]}}', headers=sent)[2].get_all("X-Request-Id")
     assert len(name) == 1
     assert re.fullmatch(found, name[0])
-    deadline = time.monotonic() + 20
-    while not (rows := list((tmp_path / "r" / "topic").glob("*.jsonl"))):
-        assert time.monotonic() < deadline
-    while not (text := rows[0].read_text()):
-        assert time.monotonic() < deadline
-    row = json.loads(text)
+    [path] = wait_for(lambda: list((tmp_path / "r" / "topic").glob("*.jsonl")))
+    row = json.loads(wait_for(path.read_text))
     assert row.pop("time")[:2] == "20"
     known = {"model": "m\\ud800", "input": '{"x": [1]}', "a": 0.4, "b": 0.6}
     assert row == {"id": name[0], **known}
     upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
     assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
-    assert 'dnip_recorded_total{question="topic"} 1' in ask(port, "/metrics", "GET")[1].decode()
+    assert numbers(port)['dnip_recorded_total{question="topic"}'] == "1"
 
 
 @pytest.mark.parametrize(

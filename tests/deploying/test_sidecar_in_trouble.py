@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from sidecars import OPENAI, SYSTEM_ONE, ask, message, reply
+from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply, wait_for
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
@@ -28,15 +28,8 @@ def fits(*options):
 
 def wait_for_lines(caplog, number):
     """Wait until the log has so many lines, and return them."""
-    deadline = time.monotonic() + 10
-    while len(caplog.messages) < number and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: len(caplog.messages) >= number)
     return caplog.messages
-
-
-def numbers(port):
-    lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
-    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
 
 # --- questions that do not fit ------------------------------------------------------------------
@@ -73,10 +66,9 @@ def test_a_refused_question_is_not_asked_again_and_leaves_one_line(start, upstre
     upstream.answer = reply(OPENAI)
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{start()}/v1", api_key="k", max_retries=3)
     question = {"type": "choice", "name": "topic", "choices": [{"value": "a"}, {"value": "c"}]}
+    asked = [{**question, "instructions": "Which?"}]
     with pytest.raises(openai.UnprocessableEntityError, match="options a, c"):
-        client.decisions.create(
-            model="m", input="x", questions=[{**question, "instructions": "Which?"}]
-        )
+        client.decisions.create(model="m", input="x", questions=asked)
     assert upstream.requests == []
     [line] = caplog.messages
     assert "question 'topic' has the options a, c" in line

@@ -35,6 +35,7 @@ names = st.text(
 
 
 SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
+LINEAR = json.loads(Coefficients(["a", "b", "c"], [7, 30, 12], 30).to_json())
 SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
 CONTINUOUS = json.loads(
     Coefficients(["a", "b", "c"], [], "continuous", weights=[1.0, 0.5, 0.25]).to_json()
@@ -88,30 +89,20 @@ def test_rows_below_the_threshold_of_their_decision_are_handed_on(kind):
     assert json.loads(without.to_json())["version"] == 1
 
 
-@cases(
-    ([0.5, 0.5, 0.5], 0, 0.9, "hand_on must be a share .* between 0 and 1, and neither; got 0"),
-    ([0.5, 0.5, 0.5], 1.0, 0.9, "between 0 and 1, and neither; got 1.0"),
-    ([0.5, 0.5, 0.5], 0.3, 1.5, "helper_accuracy must be .* at least 0 and at most 1; got 1.5"),
-    ([0.5, 0.5, -0.1], 0.3, None, "one number from 0 to 1 for each class"),
-    ([0.5, 0.5, np.nan], 0.3, None, "one number from 0 to 1 for each class"),
-    ([0.5, 0.5], 0.3, None, "2 thresholds of handing on, but 3 classes"),
-)
-def test_bad_thresholds_are_refused(thresholds, share, helper, told):
-    with pytest.raises(InvalidInputError, match=told):
-        Coefficients(["a", "b", "c"], [1, 1, 1], 1, hand_on=HandOn(thresholds, share, helper))
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("content", [SPACED, CONTINUOUS], ids=["log", "continuous"])
-def test_other_scales_predict_by_weights(kind, content):
+@pytest.mark.parametrize("content", [LINEAR, SPACED, CONTINUOUS], ids=["30", "log", "continuous"])
+def test_prediction_reweighting_and_biases_equal_numpy(kind, content):
     p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
     fitted = Coefficients.from_json(json.dumps(content))
-    expected = oracles.predict(p, content["weights"])
-    assert fitted.predict(p).tolist() == [fitted.classes[c] for c in expected]
+    predicted = oracles.predict(p, content["weight_indices" if content is LINEAR else "weights"])
+    assert fitted.predict(p).tolist() == [fitted.classes[c] for c in predicted]
     products = np.array(content["weights"]) * p
-    expected = products / products.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(fitted.apply(p), expected, rtol=1e-12, atol=1e-300)
-    assert list(fitted.logit_bias().values()) == [math.log(w) for w in content["weights"]]
+    expected, reweighted = products / products.sum(axis=1, keepdims=True), fitted.apply(p)
+    np.testing.assert_allclose(reweighted, expected, rtol=1e-12, atol=1e-300)
+    chosen = reweighted[np.arange(200), predicted]
+    np.testing.assert_array_equal(chosen, reweighted.max(axis=1))
+    biases = [math.log(weight) for weight in content["weights"]]
+    assert fitted.logit_bias() == dict(zip(fitted.classes, biases, strict=True))
 
 
 @seeded
@@ -142,21 +133,13 @@ def test_the_file_says_what_the_interface_promises():
     assert (content["fit"]["seed"], content["fit"]["solver"]) == (2, "coordinate")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_prediction_and_reweighting_equal_numpy(kind):
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_any_number_of_classes_is_predicted(n_classes):
     rng = np.random.default_rng(0)
-    for n_classes in (2, 3, 7):
-        p = random_probabilities(rng, 200, n_classes, kind)
-        indices = rng.integers(1, 31, n_classes)
-        fitted = Coefficients([f"c{c}" for c in range(n_classes)], indices, 30)
-        predicted = oracles.predict(p, indices)
-        assert fitted.predict(p).tolist() == [f"c{c}" for c in predicted]
-        reweighted = fitted.apply(p)
-        products = indices / 30 * p
-        expected = products / products.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(reweighted, expected, rtol=1e-12, atol=1e-300)
-        chosen = reweighted[np.arange(len(p)), predicted]
-        np.testing.assert_array_equal(chosen, reweighted.max(axis=1))
+    p = random_probabilities(rng, 200, n_classes, "mixed")
+    indices = rng.integers(1, 31, n_classes)
+    fitted = Coefficients([f"c{c}" for c in range(n_classes)], indices, 30)
+    assert fitted.predict(p).tolist() == [f"c{c}" for c in oracles.predict(p, indices)]
 
 
 PETS = ("cat", "dog", "owl")
@@ -204,17 +187,6 @@ def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, 
         assert str(caught.value) == told
 
 
-def test_logit_bias_is_what_multiplies_a_probability_by_its_weight():
-    fitted = Coefficients(["a", "b"], [30, 3], 30)
-    bias = fitted.logit_bias()
-    assert list(bias) == ["a", "b"]
-    assert bias["a"] == 0.0
-    assert math.exp(bias["b"]) == pytest.approx(0.1)
-    logits = np.log([0.3, 0.7])
-    softened = np.exp(logits + list(bias.values()))
-    np.testing.assert_allclose(softened / softened.sum(), fitted.apply([[0.3, 0.7]])[0])
-
-
 @pytest.mark.parametrize("method", ["apply", "predict"])
 @cases(
     ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
@@ -226,15 +198,25 @@ def test_bad_probabilities_are_refused(method, p, told):
         getattr(Coefficients(["a", "b"], [1, 2], 2), method)(p)
 
 
+def handing_on(thresholds, share=0.3, helper=0.9):
+    return ["a", "b", "c"], [1, 1, 1], 1, {}, {}, None, HandOn(thresholds, share, helper)
+
+
 @cases(
-    ((["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
-    ((["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
-    ((["a"], [1], 30), "at least 2 classes"),
-    ((["a", "b"], [1, 1], 0), "scale"),
+    (lambda: (["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
+    (lambda: (["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
+    (lambda: (["a"], [1], 30), "at least 2 classes"),
+    (lambda: (["a", "b"], [1, 1], 0), "scale"),
+    (lambda: handing_on([0.5] * 3, 0), "hand_on must be a share .* 0 and 1, and neither; got 0"),
+    (lambda: handing_on([0.5] * 3, 1.0), "between 0 and 1, and neither; got 1.0"),
+    (lambda: handing_on([0.5] * 3, 0.3, 1.5), "helper_accuracy must be .* at most 1; got 1.5"),
+    (lambda: handing_on([0.5, 0.5, -0.1]), "one number from 0 to 1 for each class"),
+    (lambda: handing_on([0.5, 0.5, np.nan]), "one number from 0 to 1 for each class"),
+    (lambda: handing_on([0.5, 0.5]), "2 thresholds of handing on, but 3 classes"),
 )
 def test_bad_coefficients_are_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):
-        Coefficients(*arguments)
+        Coefficients(*arguments())
 
 
 def without(key):
