@@ -38,7 +38,6 @@ def check(
     Examples
     --------
     dnip check new.csv --coefficients coefficients.json
-    dnip check new.csv --coefficients coefficients.json --json
     dnip check today.csv --coefficients coefficients.json --looks looks.json
     """
     from dnip.base.files import check_files
