@@ -4,8 +4,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dnip import Objective
@@ -120,12 +119,10 @@ VALUES = (
 def result_tables(draw):
     """Tables of results, as reports hold them."""
     width = draw(st.integers(2, 5))
-    columns = [
-        artefacts.Column(
-            draw(WILD), draw(st.integers(0, 3)), draw(st.booleans()), draw(st.sampled_from("ab"))
-        )
-        for _ in range(width)
-    ]
+    column = st.builds(
+        artefacts.Column, WILD, st.integers(0, 3), st.booleans(), st.sampled_from("ab")
+    )
+    columns = [draw(column) for _ in range(width)]
     line = st.tuples(WILD, *[VALUES] * (width - 1))
     rows = draw(st.lists(line | WILD, min_size=1, max_size=5))
     return artefacts.Table("t", draw(WILD), columns, rows)

@@ -91,16 +91,12 @@ def test_without_any_compiler_one_sentence_says_what_to_install(source, tmp_path
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (Path.unlink, "error: the compiled kernels do not load"),
-        (lambda unit: unit.write_bytes(b""), "error: the compiled kernels do not load"),
-        (lambda unit: os.utime(unit, (0, 0)), "error: the kernels have changed"),
-    ],
-    ids=["missing", "empty", "old"],
+@cases(
+    (Path.unlink, "error: the compiled kernels do not load"),
+    (lambda unit: unit.write_bytes(b""), "error: the compiled kernels do not load"),
+    (lambda unit: os.utime(unit, (0, 0)), "error: the kernels have changed"),
 )
-def test_damaged_kernels_are_told_in_one_line(damage, told, tmp_path):
+def test_damaged_kernels_are_told_in_one_line(tmp_path, damage, told):
     shutil.copytree(PROJECT / "src/dnip", tmp_path / "dnip")
     for unit in tmp_path.glob("dnip/solvers/kernels/compiled/**/unit.*[od]"):
         damage(unit)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, ProbabilityTable
 from dnip.comparing import Material
 from strategies import random_probabilities
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
-from dnip.base.errors import DNIPWarning
+from dnip import DNIPWarning, ProbabilityTable
 from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
 from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP
 from dnip.comparing.presentation import present_comparison

@@ -5,8 +5,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
 from dnip.deploying.application import apply_stream
 from dnip.tables.reading import read_rows
 from strategies import random_probabilities

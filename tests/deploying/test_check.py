@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients, InvalidInputError, ProbabilityTable
-from dnip.base.errors import CoefficientsFormatError
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
 from dnip.deploying.class_scores import ClassScores, Score

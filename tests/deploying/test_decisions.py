@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError
 from dnip.deploying.decisions import correct, read_decisions
 from dnip.method.hand_on import HandOn
 from strategies import random_probabilities

@@ -9,8 +9,7 @@ import threading
 import pytest
 
 from cases import cases
-from dnip import Coefficients, DNIPWarning, ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.marks import marked
 from dnip.deploying.sidecar import recording

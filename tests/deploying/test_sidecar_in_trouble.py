@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from cases import cases
 from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply, wait_for
 
 pytest.importorskip("uvicorn")
@@ -113,18 +114,11 @@ def is_closed(client, seconds=10):
     return True
 
 
-@pytest.mark.parametrize(
-    ("sent", "told"),
-    [
-        (b"", "send a request"),
-        (HEAD[:30], "send a request"),
-        (HEAD + b"{", "too slow to send"),
-        (
-            HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{",
-            "too slow",
-        ),
-    ],
-    ids=["nothing", "half a head", "half a body", "half a chunk"],
+@cases(
+    (b"", "send a request"),
+    (HEAD[:30], "send a request"),
+    (HEAD + b"{", "too slow to send"),
+    (HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{", "too slow"),
 )
 def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent, told):
     upstream.answer = reply(SYSTEM_ONE)

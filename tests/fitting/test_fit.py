@@ -8,8 +8,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, DNIPClassifier, Objective, ProbabilityTable, solve
-from dnip.base.errors import InvalidInputError
+from dnip import Coefficients, DNIPClassifier, InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
@@ -40,12 +39,8 @@ def test_the_fit_is_what_solve_finds(table):
 def test_the_artefact_remembers_data_and_settings(table):
     fit = fit_table(table, Objective(terms=("error", "cobias")), scale=9, seed=4)
     stored = json.loads(fit.coefficients.to_json())
-    assert stored["fit"]["data"] == {
-        "source": "opt.csv",
-        "sha256": table.data_hash,
-        "rows": 80,
-        "labelled_rows": 80,
-    }
+    counts = {"rows": 80, "labelled_rows": 80}
+    assert stored["fit"]["data"] == {"source": "opt.csv", "sha256": table.data_hash, **counts}
     assert stored["fit"]["seed"] == 4
     assert stored["fit"]["package_version"]
     assert stored["objective"]["terms"] == ["error", "cobias"]

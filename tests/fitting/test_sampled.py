@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Constraints, ProbabilityTable, tune
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import Constraints, DNIPWarning, InvalidInputError, ProbabilityTable, tune
 from dnip.fitting.fit import fit_file, fit_table
 from dnip.fitting.pareto import trace_front
 from dnip.fitting.sampled import read_sample
@@ -23,11 +22,8 @@ def table():
     """Classes of uneven sizes, and rows without a label."""
     rng = np.random.default_rng(1)
     labels = rng.permutation(np.repeat([*range(4), -1], [*SIZES, 700]))
-    p = (
-        rng.dirichlet(np.full(4, 0.6), len(labels))
-        + 0.5 * np.eye(4)[labels] * (labels >= 0)[:, None]
-    )
-    p = p * [1, 0.8, 0.6, 0.5]
+    p = rng.dirichlet(np.full(4, 0.6), len(labels))
+    p = (p + 0.5 * np.eye(4)[labels] * (labels >= 0)[:, None]) * [1, 0.8, 0.6, 0.5]
     mass = rng.uniform(0.5, 1, len(labels))
     p /= p.sum(axis=1, keepdims=True)
     ids = np.array([f"row {i}" for i in range(len(p))], object)
@@ -100,9 +96,8 @@ def test_a_sample_is_fitted_robustly_where_that_is_asked_for(table, path, tmp_pa
     assert fit_file(path, FitSettings(), rows=2_000).decision is None
     more = tmp_path / "more.parquet"
     ProbabilityTable(table.probabilities[:900], None, classes=CLASSES).write(more)
-    fit = fit_file(
-        path, FitSettings(robust="on", target_prior="estimate"), rows=2_000, unlabelled=more
-    )
+    settings = FitSettings(robust="on", target_prior="estimate")
+    fit = fit_file(path, settings, rows=2_000, unlabelled=more)
     assert fit.decision.n_unlabelled == 499 + 900  # as many as of each large class
     np.testing.assert_allclose(fit.decision.support[3], 3)
     assert fit.target.estimate is not None

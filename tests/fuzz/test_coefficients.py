@@ -3,8 +3,7 @@
 import json
 from functools import cache
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dnip import ProbabilityTable
 from dnip.fitting.fit import fit_table

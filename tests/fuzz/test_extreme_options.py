@@ -1,8 +1,7 @@
 """Extreme values of every option of every command; the options are found, not listed."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dnip import ProbabilityTable
 from dnip.fitting.fit import fit_table

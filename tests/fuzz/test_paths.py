@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from fuzzing import fuzzed, pipe, run, workshop
 from mutations import TEXTS

@@ -5,8 +5,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from failing_server import FAULTS, FailingServer
 from fuzzing import fuzzed, happy, run, workshop

@@ -6,8 +6,7 @@ import zlib
 from functools import cache
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.tables.formats import FORMATS

@@ -3,8 +3,7 @@
 import json
 import tomllib
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json, texts

@@ -1,8 +1,7 @@
 """Tables of many classes: every search ends at its limit, or is refused at once."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dnip import ProbabilityTable
 from fuzzing import fuzzed, run, workshop

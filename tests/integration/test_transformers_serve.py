@@ -16,14 +16,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip import Coefficients
+from dnip import Coefficients, ProbabilityTable
 from dnip.deploying.decisions import correct
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.server import Server
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
 from dnip.prompting.task_files import load_task
-from dnip.tables import ProbabilityTable
 from processes import free_port, running
 
 pytestmark = pytest.mark.integration

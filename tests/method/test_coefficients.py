@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import oracles
 from cases import cases
-from dnip import Coefficients, solve
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, OutputError, solve
 from dnip.method.hand_on import HandOn
 from strategies import KINDS, random_probabilities, seeded
 

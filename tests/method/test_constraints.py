@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cases import cases
-from dnip import Constraints
-from dnip.base.errors import InvalidInputError
+from dnip import Constraints, InvalidInputError
 from dnip.method.constraints import by_label, find_class
 from strategies import seeded
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients, Objective, solve
-from dnip.base.errors import InvalidInputError
+from dnip import Coefficients, InvalidInputError, Objective, solve
 from dnip.method.costs import Costs
 
 PLAIN = [[0, 5, 1], [1, 0, 1], [2.5, 1, 0.5]]

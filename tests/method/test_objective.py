@@ -5,13 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import oracles
 from cases import cases
-from dnip import CustomObjective, Objective
-from dnip.base.errors import InvalidInputError
+from dnip import CustomObjective, InvalidInputError, Objective
 from dnip.method.objective import ObjectiveLike
 from dnip.metrics import macro_f1
 from strategies import ABLATIONS, random_confusion, seeded

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from cases import cases
-from dnip import Status, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import DNIPWarning, InvalidInputError, Status, solve
 from dnip.method.problem import Problem
 
 P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.25]])

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from dnip import ProbabilityTable, evaluate
 from dnip.fitting.tuning import Criterion, Settings
 from dnip.fitting.tuning.choice import choose
 from dnip.metrics import METRICS, Metric, metric_intervals, scores
-from dnip.tables import ProbabilityTable
-from dnip.tables.evaluation import evaluate
 
 EVERY = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 

@@ -4,13 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import oracles
 from cases import cases
-from dnip import metrics
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, metrics
 from strategies import random_confusion, seeded
 
 OF_OTHER_THINGS = ("confusion_matrix", "metric_intervals", "smoothing_over")

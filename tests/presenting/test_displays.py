@@ -9,13 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from dnip import (
     ClassAccuracyDisplay,
     Coefficients,
+    CoefficientsFormatError,
     DNIPClassifier,
     FrontDisplay,
     InvalidInputError,
     OddClassDisplay,
     TrueClassDisplay,
 )
-from dnip.base.errors import CoefficientsFormatError
 from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import class_accuracies
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.presenting.evaluation import describe
 from dnip.presenting.measures import BINS, measure
 from dnip.presenting.report import report_on
-from dnip.tables.evaluation import evaluate
 
 CLASSES = ["cat", "dog", "eel"]
 

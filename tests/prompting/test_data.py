@@ -95,14 +95,13 @@ def test_the_address_of_a_folder_gives_the_same_prompts_so_that_runs_resume(tmp_
     assert there.settings == here.settings
 
 
+S3 = "s3://key:secret@bucket/news?scheme=http&endpoint_override=127.0.0.1:1"
+
+
 @cases(
     ("ftp://host/news", BackendError, "ftp://…/news cannot be opened: "),
     ("file:///no/folder", InvalidInputError, "file:///no/folder: there is no test.jsonl"),
-    (
-        "s3://key:secret@bucket/news?scheme=http&endpoint_override=127.0.0.1:1",
-        BackendError,
-        "s3://…/news cannot be opened: .*Could not connect",
-    ),
+    (S3, BackendError, "s3://…/news cannot be opened: .*Could not connect"),
 )
 def test_what_cannot_be_opened_is_named_without_keys(address, kind, told):
     pytest.importorskip("pyarrow", reason="object stores need pyarrow")

@@ -4,12 +4,10 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cases import cases
-from dnip import Coefficients
-from dnip.base.errors import InvalidInputError
+from dnip import Coefficients, InvalidInputError
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.labels import label_tokens, prompt_label_tokens
 from dnip.prompting.task import Task
@@ -128,9 +126,8 @@ class Merging(Words):
 @pytest.fixture
 def bias(monkeypatch):
     """A function from the name of a tokenizer above, and options, to the bias on each token."""
-    monkeypatch.setattr(
-        "dnip.prompting.label_bias.HubTokenizer", lambda name: globals()[name](name)
-    )
+    hub = "dnip.prompting.label_bias.HubTokenizer"
+    monkeypatch.setattr(hub, lambda name: globals()[name](name))
 
     def made(tokenizer, **options):
         return json.loads(LogitBias(tokenizer, **options).render(COEFFICIENTS))["logit_bias"]

@@ -5,12 +5,11 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import ProbabilityTable, solve
+from dnip import ProbabilityTable, evaluate, solve
 from dnip.method.objective import term_values
 from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Figure, Spread, Table
 from dnip.solvers import Anneal
-from dnip.tables.evaluation import evaluate
 from reproduction.experiment import Text
 from reproduction.experiments.annealing_runs import measure_convergence, readings
 from reproduction.experiments.objectives import measure_objectives

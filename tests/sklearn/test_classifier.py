@@ -22,8 +22,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 import sklearn
 from cases import cases
-from dnip import Constraints, DNIPClassifier, Objective, fit, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import Constraints, DNIPClassifier, DNIPWarning, InvalidInputError, Objective, fit, solve
 from dnip.metrics import class_accuracies
 from dnip.solvers import Coordinate
 from populations import biased_rows, solve_robustly

@@ -11,8 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
-from dnip import DNIPClassifier
-from dnip.base.errors import InvalidInputError
+from dnip import DNIPClassifier, InvalidInputError
 from dnip.sklearn.predicting import predict_out_of_fold
 
 X, TARGET = load_wine(return_X_y=True)

@@ -4,13 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import oracles
 from cases import cases
-from dnip import Constraints, Objective, Status, solve
-from dnip.base.errors import InfeasibleError
+from dnip import Constraints, InfeasibleError, Objective, Status, solve
 from dnip.solvers import SOLVERS, Anneal
 from problems import KNOWN
 from strategies import KINDS, labelled_rows, seeded

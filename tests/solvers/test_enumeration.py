@@ -4,12 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import oracles
-from dnip import Objective, solve
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, Objective, solve
 from dnip.method.scales import WeightScale
 from dnip.solvers import Coordinate, Exhaustive
 from problems import KNOWN

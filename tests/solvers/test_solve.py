@@ -7,8 +7,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import CustomObjective, Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import CustomObjective, DNIPWarning, InvalidInputError, Objective, Status, solve
 from dnip.method.problem import Problem
 from dnip.solvers import (
     SOLVERS,

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
 from dnip.tables.reading import BLOCK_ROWS, count_pieces, read_rows
 from dnip.tables.rows import Share

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Objective, solve
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, Objective, solve
 from dnip.comparing import baselines
 from dnip.comparing.baselines import OptSet, all_methods
 from dnip.solvers import Anneal

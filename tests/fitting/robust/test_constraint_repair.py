@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Constraints
-from dnip.base.errors import InfeasibleError
+from cases import cases
+from dnip import Constraints, InfeasibleError
 from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
 from populations import biased_rows, few, solve_robustly
@@ -20,21 +20,18 @@ def pool():
     return biased_rows(np.random.default_rng(0), 6_000, bias=BIAS, noise=1.3)
 
 
-@pytest.mark.parametrize(
-    ("scale", "seed"), [*((30, seed) for seed in range(4)), ("log:30", 0), ("log:1000", 3)]
-)
+@cases(*((30, seed) for seed in range(4)), ("log:30", 0), ("log:1000", 3))
 def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
     p, labels = few(pool, 15, seed)
     raw = oracles.confusion_at(p, labels, np.ones(4))
     asked = Constraints(0.0, {0: 0.7, 3: 0.5})
-    found = solve_robustly(
-        p, labels, unlabelled=pool.probabilities[:500], scale=scale, constraints=asked
-    )
+    settings = {"unlabelled": pool.probabilities[:500], "scale": scale}
+    found = solve_robustly(p, labels, constraints=asked, **settings)
     reached = oracles.confusion_at(p, labels, found.solution.weights)
     assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
     np.testing.assert_array_equal(found.solution.confusion, reached)
     assert found.solution.constraints["class_accuracies"]["0"] >= 0.7
-    free = solve_robustly(p, labels, unlabelled=pool.probabilities[:500], scale=scale)
+    free = solve_robustly(p, labels, **settings)
     kept = oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5})
     toward = found.decision.toward_constraints
     assert (toward == 0) == kept

@@ -4,14 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
 import oracles
-from dnip import DNIPClassifier, Objective, ProbabilityTable, solve
-from dnip.base.errors import DNIPWarning
+from dnip import DNIPClassifier, DNIPWarning, Objective, ProbabilityTable, solve
 from dnip.fitting.fit import fit_table
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from populations import Rows, biased_rows, few, solve_robustly
@@ -79,11 +77,8 @@ def test_sample_weights_count_as_repetitions_in_any_order(pool, others):
     rng = np.random.default_rng(0)
     times = rng.integers(0, 4, len(labels))
     rows = rng.permutation(np.repeat(np.arange(len(labels)), times))
-    unlabelled = {
-        None: None,
-        "alike": pool.probabilities[:500],
-        "moved": pool.probabilities[:500, [1, 0, 3, 2]],
-    }[others]
+    few_others = pool.probabilities[:500]
+    unlabelled = {None: None, "alike": few_others, "moved": few_others[:, [1, 0, 3, 2]]}[others]
     weighed = solve_robustly(p, labels, sample_weight=times, unlabelled=unlabelled)
     repeated = solve_robustly(p[rows], labels[rows], unlabelled=unlabelled)
     np.testing.assert_array_equal(weighed.solution.weights, repeated.solution.weights)
@@ -116,12 +111,6 @@ def test_objectives_without_gaps_are_optimised_as_they_are(pool):
     for objective in (Objective(beta=0), Objective(terms=("error",)), lambda c: -accuracy(c)):
         found = solve_robustly(p, labels, objective)
         assert found.decision is None
-
-
-@pytest.mark.parametrize("rows", [np.eye(3)[[0, 1, 2, 0, 1, 2]], np.full((6, 3), 1 / 3)])
-def test_rows_that_decide_nothing_are_no_failure(rows):
-    found = solve_robustly(rows, [0, 1, 2, 0, 1, 2], unlabelled=rows)
-    assert (found.solution.weight_indices >= 1).all()
 
 
 def test_a_time_limit_holds_for_robust_fits_too(pool):
@@ -166,29 +155,22 @@ def test_a_real_table_with_its_test_rows_unlabelled(shared_tables):
     assert reached_accuracy >= 0.83
 
 
-def one_class_is_nearly_all(rng):
-    return rng.dirichlet(np.ones(3), 200), np.repeat([0, 1], [199, 1])
-
-
-def one_label_per_class(rng):
-    return rng.dirichlet(np.ones(5), 5), np.arange(5)
-
-
-def most_classes_without_labels(rng):
-    return rng.dirichlet(np.full(1_000, 0.05), 300), rng.integers(0, 100, 300)
-
-
-def all_equal(rng):
-    return np.full((40, 4), 0.25), rng.integers(0, 4, 40)
-
-
 def a_column_of_zeros(rng):
     p = rng.dirichlet(np.ones(4), 80)
     p[:, 2] = 0
     return p / p.sum(axis=1, keepdims=True), rng.integers(0, 4, 80)
 
 
-AWKWARD = [one_class_is_nearly_all, one_label_per_class, all_equal, a_column_of_zeros]
+AWKWARD = {
+    "one class is nearly all": lambda rng: (
+        rng.dirichlet([1] * 3, 200),
+        np.repeat([0, 1], [199, 1]),
+    ),
+    "one label per class": lambda rng: (rng.dirichlet([1] * 5, 5), np.arange(5)),
+    "all equal": lambda rng: (np.full((40, 4), 0.25), rng.integers(0, 4, 40)),
+    "all certain": lambda rng: (np.eye(3)[[0, 1, 2, 0, 1, 2]], np.array([0, 1, 2, 0, 1, 2])),
+    "a column of zeros": a_column_of_zeros,
+}
 
 
 def check(solution, p, labels, mass=None):
@@ -203,25 +185,23 @@ def check(solution, p, labels, mass=None):
     assert np.isfinite(solution.value)
 
 
-@pytest.mark.parametrize("make", AWKWARD, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", AWKWARD.values(), ids=AWKWARD)
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
 @pytest.mark.parametrize("others", [None, "alike", "turned"])
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_every_fit_ends_in_weights(make, robust, others):
     p, labels = make(np.random.default_rng(0))
     table = ProbabilityTable(p, labels)
-    unlabelled = {
-        None: None,
-        "alike": ProbabilityTable(p),
-        "turned": ProbabilityTable(np.roll(p, 1, axis=1)),
-    }[others]
+    rows = {"alike": p, "turned": np.roll(p, 1, axis=1)}
+    unlabelled = ProbabilityTable(rows[others]) if others else None
     fit = fit_table(table, robust=robust, unlabelled=unlabelled)
     check(fit.solution, p, labels)
     assert fit.coefficients.predict(p).shape == labels.shape
 
 
 def test_many_classes_without_labels_and_many_unlabelled_rows():
-    p, labels = most_classes_without_labels(np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    p, labels = rng.dirichlet(np.full(1_000, 0.05), 300), rng.integers(0, 100, 300)
     with pytest.warns(DNIPWarning, match="no labelled example"):
         found = solve_robustly(p, labels, unlabelled=p, time_limit=0.2)
     check(found.solution, p, labels)
@@ -239,14 +219,8 @@ def test_tables_of_any_kind(table, scale, unlabelled):
     p = table.p / table.p.sum(axis=1, keepdims=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)
-        found = solve_robustly(
-            p,
-            table.labels,
-            robust="on",
-            scale=scale,
-            sample_weight=table.mass,
-            unlabelled=p[::-1] if unlabelled else None,
-        )
+        rows = {"sample_weight": table.mass, "unlabelled": p[::-1] if unlabelled else None}
+        found = solve_robustly(p, table.labels, robust="on", scale=scale, **rows)
     check(found.solution, p, table.labels, table.mass)
 
 

@@ -8,14 +8,12 @@ from threading import Timer
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dnip.fitting.tuning.trials as trials_module
 import oracles
 from cases import cases
-from dnip import Objective, ProbabilityTable, tune
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import DNIPWarning, InvalidInputError, Objective, ProbabilityTable, tune
 from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Grid, Settings

@@ -317,15 +317,11 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
         assert (summary.votes["answers"], len(summary.failed)) == (3, int(answers is batch))
 
 
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
-        ([{"id": 1, "a": None}, {"id": 1, "a": "egg"}], "no answers with .*votes; refused: 1"),
+@cases(
+([{"id": 1, "a": None}, {"id": 1, "a": "egg"}], "no answers with .*votes; refused: 1"),
         ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
         ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),
-        ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b"),
-    ],
-    ids=["no votes", "single answers", "two labels", "two columns"],
+        ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b")
 )  # fmt: skip
 def test_answers_that_make_no_votes_are_refused(answers, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip import BackendError, InvalidInputError, ProbabilityTable
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.openai_engine import OpenAIEngine
@@ -24,7 +24,6 @@ from dnip.prompting.engines.votes import VotingEngine
 from dnip.prompting.plan import make_plan
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.run import run_plan
-from dnip.tables import ProbabilityTable
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
 from processes import free_port
@@ -233,11 +232,7 @@ def test_a_missing_key_is_named_and_no_other_is_sent(monkeypatch):
     assert server.authorizations == {None}
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://a..b/v1", f"http://{'a' * 70}/v1", f"http://127.0.0.1:{free_port()}/v1"],
-    ids=["no name", "too long", "nobody there"],
-)
+@cases("http://a..b/v1", f"http://{'a' * 70}/v1", f"http://127.0.0.1:{free_port()}/v1")
 def test_a_server_that_cannot_be_reached_is_told(url):
     with pytest.raises(BackendError, match=r"no connection.*Is the server running") as caught:
         score(url, 5, retries=1)

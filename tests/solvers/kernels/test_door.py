@@ -9,8 +9,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dnip.solvers.kernels
 from cases import cases

@@ -4,8 +4,7 @@ from types import NoneType
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import oracles
 from dnip.base.typing import Floats, SmallIntegers

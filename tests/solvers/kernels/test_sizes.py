@@ -5,8 +5,7 @@ With the kernels of `make sanitize`, a step beside an array ends these tests.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import oracles
 from dnip import solve
