@@ -90,10 +90,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["help", "nonsense"], "No such command 'nonsense'"),
     (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
     (["reproduce", "all"], "reproduce is gone: it stands beside the package"),
-    (
-        ["check", "c.json", "--alpha", "0.1", "a.csv"],
-        "check a.csv --coefficients c.json --alpha 0.1",
-    ),
+    (["check", "c.json", "--alpha", "1", "a b"], "check 'a b' --coefficients c.json --alpha 1"),
     (["compare", "t.csv", "u.csv"], "options: dnip compare t.csv --test u.csv"),
     (["report", "t.csv", "u.csv", "v.csv"], "unexpected extra argument"),
 )

@@ -76,9 +76,7 @@ def test_a_class_without_labels_is_told_once():
     ]
 
 
-# --- the page -------------------------------------------------------------------------------------
-
-
+# --- the page ---
 def outcome(name, accuracy, cobias, reads=("labels",)):
     values = {"accuracy": accuracy, "cobias": cobias, "worst_class_accuracy": 0.5, "macro_f1": 0.6}
     estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}

@@ -271,10 +271,9 @@ def test_the_request_id_is_recorded_and_sent_back(
     assert numbers(port)['dnip_recorded_total{question="topic"}'] == "1"
 
 
-@pytest.mark.parametrize(
-    "classes", [("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\"")]
-)
-def test_classes_of_odd_names_are_recorded(tmp_path, classes):
+@cases(("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\""))
+def test_classes_of_odd_names_are_recorded(tmp_path, first, second):
+    classes = first, second
     fitted = Coefficients(classes, [2, 1], 2)
     p = {classes[1]: 0.25, classes[0]: 0.75}
     body = {"answers": {"q": {"type": "choice", "choice": classes[0], "probabilities": p}}}

@@ -33,8 +33,7 @@ def wait_for_lines(caplog, number):
     return caplog.messages
 
 
-# --- questions that do not fit ------------------------------------------------------------------
-
+# --- questions that do not fit ---
 ASKED = [
     ({"topic": fits("a", "c")}, False),
     ({"topic": fits("a")}, False),
@@ -98,9 +97,7 @@ def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplo
     assert "question 'topic': no known definition" in line
 
 
-# --- clients ------------------------------------------------------------------------------------
-
-
+# --- clients ---
 def is_closed(client, seconds=10):
     """Whether the other side closes a connection; what it answers before does not matter."""
     client.settimeout(seconds)
@@ -164,9 +161,7 @@ def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
     assert numbers(port)['dnip_failures_total{status="499"}'] == "20"
 
 
-# --- the upstream -------------------------------------------------------------------------------
-
-
+# --- the upstream ---
 def test_the_request_after_a_crash_is_answered(start, upstream):
     def crashed():
         yield reply(b"Internal Server Error", "500 Internal Server Error")

@@ -35,13 +35,10 @@ names = st.text(
 SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
 LINEAR = json.loads(Coefficients(["a", "b", "c"], [7, 30, 12], 30).to_json())
 SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
-CONTINUOUS = json.loads(
-    Coefficients(["a", "b", "c"], [], "continuous", weights=[1.0, 0.5, 0.25]).to_json()
-)
+QUARTER = Coefficients([*"abc"], [], "continuous", weights=[1.0, 0.5, 0.25])
+CONTINUOUS = json.loads(QUARTER.to_json())
 HANDING_ON = HandOn([0.9, 0.0, 0.5], 0.3, 0.9)
-HAND_ON = json.loads(
-    Coefficients(["a", "b", "c"], [30, 20, 30], 30).with_hand_on(HANDING_ON).to_json()
-)
+HAND_ON = json.loads(Coefficients([*"abc"], [30, 20, 30], 30, hand_on=HANDING_ON).to_json())
 ALONE = HAND_ON["hand_on"]
 
 

@@ -89,10 +89,8 @@ def test_alone_a_table_is_fitted_on_one_half_and_shown_on_the_other():
     sizes = np.bincount(table.labels[7:])
     assert found.data["support"] == (sizes // 2).tolist()
     fitted_on = found.coefficients.fit["data"]
-    assert (fitted_on["rows"], fitted_on["labelled_rows"]) == (
-        300 - sum(sizes // 2),
-        sum(sizes) - sum(sizes // 2),
-    )
+    shown = sum(sizes // 2)
+    assert (fitted_on["rows"], fitted_on["labelled_rows"]) == (300 - shown, sum(sizes) - shown)
     assert "<code>dnip fit</code> learns from all" in found.to_html()
     with pytest.raises(InvalidInputError, match="too few labels"):
         report_on(table.take([7, 8, 9]))
@@ -139,9 +137,8 @@ def test_without_labels_it_says_what_changes():
     table = draw()
     unlabelled = ProbabilityTable(table.probabilities, classes=CLASSES)
     coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
-    changed = (
-        oracles.predict(table.probabilities, [1, 2, 2]) != table.probabilities.argmax(axis=1)
-    ).sum()
+    raw = table.probabilities.argmax(axis=1)
+    changed = (oracles.predict(table.probabilities, [1, 2, 2]) != raw).sum()
     found = report_on(unlabelled, coefficients=coefficients)
     assert f"{changed:,} of 300" in found.verdict
     assert "no labels" not in found.to_html()
@@ -152,12 +149,8 @@ def test_without_labels_it_says_what_changes():
 def test_one_row_will_do_without_a_label_and_not_with_one():
     row = draw().take(np.arange(1))
     coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
-    assert (
-        "of 1 decisions"
-        in report_on(
-            ProbabilityTable(row.probabilities, classes=CLASSES), coefficients=coefficients
-        ).verdict
-    )
+    unlabelled = ProbabilityTable(row.probabilities, classes=CLASSES)
+    assert "of 1 decisions" in report_on(unlabelled, coefficients=coefficients).verdict
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         report_on(row, coefficients=coefficients)
 

@@ -81,8 +81,7 @@ def test_refuses_labels_that_depend_on_the_prompt():
         after_all(greedy, [], task("b", "c"))
 
 
-# --- biases -------------------------------------------------------------------------------------
-
+# --- biases ---
 COEFFICIENTS = Coefficients(["no", "yes"], [30, 15], 30)
 
 

@@ -86,8 +86,7 @@ def test_built_in_tasks_show_reasoning_for_every_class(name):
         assert not any(f" {word}" in f" {reason}" for word in task.label_words)
 
 
-# --- templates ----------------------------------------------------------------------------------
-
+# --- templates ---
 ROW = {"text": " a joy ", "choices": ["u", "v"], "deep": {"a": {"b": 1}}}
 
 

@@ -139,9 +139,7 @@ def test_means_of_tokens_are_no_captured_mass(plan, tmp_path):
     assert ProbabilityTable.read(out, TASK.classes).mass is None
 
 
-# --- which rows are prompted with what ----------------------------------------------------------
-
-
+# --- which rows are prompted with what ---
 def test_the_test_split_is_scored_with_demonstrations_of_the_training_split(tmp_path):
     plan = make_plan(TASK, write_data(tmp_path), shots=2, seed=1)
     assert plan.examples.ids == tuple(f"test-{i}" for i in range(9))

@@ -91,9 +91,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return np.tile(self.frequencies_, (len(X), 1))
 
 
-# What scikit-learn asks of every classifier
-
-
+# --- What scikit-learn asks of every classifier ---
 @parametrize_with_checks(
     [
         DNIPClassifier(LogisticRegression()),
@@ -130,9 +128,7 @@ def test_a_matrix_fails_the_declared_checks_and_no_other():
     assert all(EXPECTED_FAILED_CHECKS.values())
 
 
-# The rule, and where the probabilities come from
-
-
+# --- The rule, and where the probabilities come from ---
 def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(X, y, shy):
     codes = np.searchsorted(WINES, y)
     p = cross_val_predict(shy, X, y, cv=5, method="predict_proba")
@@ -209,9 +205,7 @@ def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(X, y, shy
     assert classifier.solution_.confusion.sum() == (y != "rosé").sum()
 
 
-# X as the matrix
-
-
+# --- X as the matrix ---
 @cases(
     ({}, Objective(), "coordinate"),
     ({"beta": 0.0, "tau": 1.0, "smoothing": 4.0}, Objective(0.0, 1.0, 4.0), "coordinate"),
@@ -279,9 +273,7 @@ def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
         DNIPClassifier(**settings).fit(X, list(y))
 
 
-# Sample weights and metadata
-
-
+# --- Sample weights and metadata ---
 def test_the_estimator_gets_the_weights_of_its_rows(X, y):
     Recorder.weights.clear()
     weight = np.arange(1.0, len(y) + 1)
@@ -311,9 +303,7 @@ def test_metadata_reaches_the_estimator_and_the_splitter(X, y):
         np.testing.assert_array_equal(got, weight[train])
 
 
-# Frames in and out
-
-
+# --- Frames in and out ---
 @cases(
     (lambda frame: frame, pd.Series),
     (lambda frame: frame, lambda y: pd.Series(y, dtype="category")),
@@ -330,9 +320,7 @@ def test_frames_in(frame, X, y, shy, to_frame, to_series):
     assert isinstance(classifier.predict(table), np.ndarray)
 
 
-# In the company of scikit-learn's own tools
-
-
+# --- In the company of scikit-learn's own tools ---
 def test_clone_and_pickle(X, y, shy):
     classifier = DNIPClassifier(shy, beta=1.0, solver=Coordinate(effort=0.5))
     assert clone(classifier).get_params()["solver"] == Coordinate(effort=0.5)
@@ -346,9 +334,7 @@ def test_grid_search_over_the_objective_and_the_estimator(X, y, shy):
     assert search.best_score_ > 0.9
 
 
-# What an import loads
-
-
+# --- What an import loads ---
 def test_scikit_learn_is_loaded_last_and_named_where_it_is_missing():
     script = """
 import sys

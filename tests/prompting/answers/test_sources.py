@@ -245,8 +245,7 @@ def test_a_target_that_may_be_a_place_or_a_text_is_refused():
         read_answers([answer], ["1", "2"])
 
 
-# --- votes ---------------------------------------------------------------------------------------
-
+# --- votes ---
 OPENAI = ("stop", "length", "content_filter")
 #: How each service writes an answer that ended, was cut, or was refused: without log-probabilities.
 SAYS = {
@@ -328,9 +327,7 @@ def test_answers_that_make_no_votes_are_refused(answers, told):
         read_answers(answers, CLASSES, votes=True)
 
 
-# --- real writers -------------------------------------------------------------------------------
-
-
+# --- real writers ---
 def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     pytest.importorskip("torch")
     pytest.importorskip("transformers")

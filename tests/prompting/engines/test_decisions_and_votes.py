@@ -77,8 +77,7 @@ def test_an_answer_that_is_none_ends_the_run(answer, told):
         ask(answer)
 
 
-# --- votes ----------------------------------------------------------------------------------------
-
+# --- votes ---
 MOODS = ("good", "bad", "not good")
 
 

@@ -80,9 +80,7 @@ def asked(answer, *, kind=OpenAIReasoningEngine, **settings):
     return row, server.requests[0]
 
 
-# --- one token ----------------------------------------------------------------------------------
-
-
+# --- one token ---
 @cases(
     ({}, {"prompt": "A message.\nMood:", "logprobs": 20}),
     ({"top_logprobs": 5}, {"prompt": "A message.\nMood:", "logprobs": 5}),
@@ -132,9 +130,7 @@ def test_a_prompt_whose_end_becomes_part_of_the_answer_is_refused():
         asked({}, kind=OpenAIEngine, tokenizer=merging)
 
 
-# --- a whole answer -----------------------------------------------------------------------------
-
-
+# --- a whole answer ---
 NICE = place(" nice", SURE | {" nice": 0.01})
 
 
@@ -194,9 +190,7 @@ def test_a_label_is_spelled_whole(tokens, last):
     assert (row.captured[2] == 0.75) == (last is not None)
 
 
-# --- the JSON of servers ------------------------------------------------------------------------
-
-
+# --- the JSON of servers ---
 def one_place(top):
     return {"choices": [{"logprobs": {"top_logprobs": [top]}}]}
 
@@ -238,9 +232,7 @@ def test_sampled_answers_are_read(choice, text):
     assert read_text({"choices": [choice]}) == text
 
 
-# --- which reported token belongs to which label ------------------------------------------------
-
-
+# --- which reported token belongs to which label ---
 def report(*tokens):
     return Reported(tuple(Token(text, math.log(p), *rest) for text, p, *rest in tokens))
 

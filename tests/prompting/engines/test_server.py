@@ -159,9 +159,7 @@ def test_any_text_can_be_sent():
     assert server.requests[0]["prompt"] == one.text
 
 
-# --- asking again -------------------------------------------------------------------------------
-
-
+# --- asking again ---
 def test_the_wait_that_a_server_asks_for_is_the_least():
     start = time.monotonic()
     with FailingServer(completion, {0: "429-seconds"}.get, retry_after="1") as server:
@@ -185,9 +183,7 @@ def test_retries_of_a_request_are_capped(fault, told):
     assert caught.value.retryable
 
 
-# --- failing at once ----------------------------------------------------------------------------
-
-
+# --- failing at once ---
 @cases(
     (401, '{"error": {"message": "Incorrect API key provided: sk-SECRET-***"}}', "refuses access"),
     (403, "", "OPENAI_API_KEY was sent. Set OPENAI_API_KEY to a key"),
@@ -253,9 +249,7 @@ def test_surroundings_that_cannot_be_used_are_told_unseen(monkeypatch, name, val
     assert "SECRET" not in everything_said(caught.value)
 
 
-# --- ending early -------------------------------------------------------------------------------
-
-
+# --- ending early ---
 def test_closing_ends_requests_under_way():
     with FailingServer(completion, lambda number: "hang" if number >= 4 else None) as server:
         stream = engine(server.url, timeout=60).score(prompts(100), TASK)
@@ -304,9 +298,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
     assert err == ""
 
 
-# --- keys and settings --------------------------------------------------------------------------
-
-
+# --- keys and settings ---
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
 def test_the_key_is_nowhere_to_be_seen(status, caplog, capfd):
     """Even where the server repeats it."""

@@ -236,8 +236,7 @@ def test_reads_no_device_of_a_model(copy):
         HubTokenizer(copy)
 
 
-# --- in a chat template -------------------------------------------------------------------------
-
+# --- in a chat template ---
 TURNS = (
     "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
