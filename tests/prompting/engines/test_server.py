@@ -34,7 +34,7 @@ KEY = "sk-SECRET-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch, no_proxy):
+def surroundings(monkeypatch):
     """A key, no long waits between retries, and no thread left over."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
