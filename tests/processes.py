@@ -14,6 +14,15 @@ def ran(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
+def wait_for(condition):
+    """Wait until there is something, and return it."""
+    deadline = time.monotonic() + 20
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
+
+
 def free_port():
     """Return a port of this machine that nothing listens at."""
     with socket.socket() as probe:

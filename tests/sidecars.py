@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager, suppress
 
 from dnip import Coefficients
@@ -84,15 +83,6 @@ def numbers(port):
     """What the sidecar counts, by name and labels."""
     lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
     return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-
-
-def wait_for(condition):
-    """Wait until there is something, and return it."""
-    deadline = time.monotonic() + 20
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
 
 
 def message(answer):

@@ -15,7 +15,8 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from failing_server import FailingServer
-from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar, wait_for
+from processes import wait_for
+from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar
 
 for library in ("uvicorn", "starlette", "aiohttp"):
     pytest.importorskip(library)
@@ -25,24 +26,21 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
 
 
 @cases(
-    ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
-    (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
-    ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
-    ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
-    ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
-    ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
-    ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
-    (
-        (*UP, "--coefficients", "q=c.json", "--record", "c.json"),
-        ["c.json/q", "cannot make the folder"],
-    ),
-    ((*UP, "--coefficients", "../q=c.json", "--record", "r"), ["'../q'", "name of a folder"]),
-    ((*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9MB"), ["10000000"]),
+    ("--coefficients topic=half.json", ["half.json", "not valid JSON"]),
+    ("--upstream h --coefficients q=c.json", ["upstream must begin with"]),
+    ("--coefficients q=c.json --timeout 0", ["timeout must be"]),
+    ("--coefficients q=c.json --max-body 0", ["max_body must be"]),
+    ("--coefficients q=c.json --grace -1", ["grace must be"]),
+    ("--coefficients q=c.json --port 70000", ["cannot listen", "--port"]),
+    ("--coefficients q=c.json --host no.such.host.invalid", ["cannot listen"]),
+    ("--coefficients q=c.json --record c.json", ["c.json/q", "cannot make the folder"]),
+    ("--coefficients ../q=c.json --record r", ["'../q'", "name of a folder"]),
+    ("--coefficients q=c.json --record r --record-size 9MB", ["10000000"]),
 )
 def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
     FITTED.save("c.json")
     (folder / "half.json").write_text(FITTED.to_json()[:50])
-    dnip(*options).assert_refused(*told)
+    dnip(*UP, *options.split()).assert_refused(*told)
 
 
 def test_a_port_in_use_is_refused(dnip, folder):

@@ -59,8 +59,6 @@ def test_what_is_refused_leaves_the_old_output(tmp_path, classes, rows, told):
 
 
 # --- recipes ---
-pandas = pytest.importorskip("pandas", reason="the recipes need pandas")
-
 PAGE = Path(__file__).parents[2] / "docs" / "large-tables.md"
 CLASSES = ("red", "green", "blue")
 
@@ -78,6 +76,7 @@ def decided(name, frame):
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
     """Rows with the predictions that are expected; the coefficients are in the working folder."""
+    pandas = pytest.importorskip("pandas", reason="the recipes need pandas")
     monkeypatch.chdir(tmp_path)
     coefficients = Coefficients(CLASSES, [30, 2, 12], 30)
     coefficients.save("coefficients.json")

@@ -16,18 +16,8 @@ from dnip.deploying.sidecar import recording
 from dnip.deploying.sidecar.recording import Recorder
 from dnip.method.hand_on import HandOn
 from dnip.prompting.answers import read_answers
-from sidecars import (
-    FITTED,
-    KEY,
-    OPENAI,
-    SYSTEM_ONE,
-    Upstream,
-    ask,
-    message,
-    numbers,
-    reply,
-    wait_for,
-)
+from processes import wait_for
+from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, numbers, reply
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")

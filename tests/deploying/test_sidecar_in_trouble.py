@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 from cases import cases
-from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply, wait_for
+from processes import wait_for
+from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")

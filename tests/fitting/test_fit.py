@@ -8,17 +8,8 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import (
-    Coefficients,
-    Constraints,
-    DNIPClassifier,
-    DNIPWarning,
-    InvalidInputError,
-    Objective,
-    ProbabilityTable,
-    solve,
-    tune,
-)
+from dnip import Coefficients, Constraints, DNIPClassifier, Objective, ProbabilityTable, solve, tune
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit_file, fit_table

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import (
-    Coefficients,
-    CoefficientsFormatError,
-    DNIPWarning,
-    InvalidInputError,
-    Objective,
-    ProbabilityTable,
-)
+from dnip import Coefficients, Objective, ProbabilityTable
+from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
 from dnip.method.hand_on import HandOn
 from dnip.method.scales import DEFAULT_SCALE

@@ -45,19 +45,8 @@ EXPECTED_FAILED_CHECKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def frame():
-    return load_wine(as_frame=True).data[["alcohol", "ash", "hue", "flavanoids"]]
-
-
-@pytest.fixture(scope="module")
-def X(frame):  # noqa: N802 - the field's own name
-    return frame.to_numpy()
-
-
-@pytest.fixture(scope="module")
-def y():
-    return WINES[load_wine().target]
+FRAME = load_wine(as_frame=True).data[["alcohol", "ash", "hue", "flavanoids"]]
+X, y = FRAME.to_numpy(), WINES[load_wine().target]
 
 
 @pytest.fixture
@@ -105,7 +94,7 @@ def test_every_check_passes_around_an_estimator(estimator, check):
 
 
 @pytest.mark.parametrize("robust", ["auto", "off"])
-def test_sample_weights_count_as_repetitions(X, y, shy, robust):
+def test_sample_weights_count_as_repetitions(shy, robust):
     times = np.random.default_rng(0).integers(0, 4, len(y))
     rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), times))
     p = shy.fit(X, y).predict_proba(X)
@@ -129,7 +118,7 @@ def test_a_matrix_fails_the_declared_checks_and_no_other():
 
 
 # --- The rule, and where the probabilities come from ---
-def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(X, y, shy):
+def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(shy):
     codes = np.searchsorted(WINES, y)
     p = cross_val_predict(shy, X, y, cv=5, method="predict_proba")
     classifier = DNIPClassifier(shy, robust="off").fit(X, y)
@@ -141,7 +130,7 @@ def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(X, y,
 
 
 @pytest.mark.parametrize("make", [FrozenEstimator, lambda fitted: fitted])
-def test_a_fitted_estimator_is_used_as_it_is(X, y, shy, make):
+def test_a_fitted_estimator_is_used_as_it_is(shy, make):
     fitted = make(shy.fit(X[::2], y[::2]))
     cv = None if isinstance(fitted, FrozenEstimator) else "prefit"
     classifier = DNIPClassifier(fitted, cv=cv, robust="off").fit(X[1::2], y[1::2])
@@ -152,7 +141,7 @@ def test_a_fitted_estimator_is_used_as_it_is(X, y, shy, make):
     assert DNIPClassifier(fitted, cv=cv).fit(X[one_of_each], y[one_of_each]).score(X, y) > 0.3
 
 
-def test_a_fitted_estimator_may_know_more_classes_than_y(X, y, shy):
+def test_a_fitted_estimator_may_know_more_classes_than_y(shy):
     shy.fit(X, y)
     few = y != "white"
     with pytest.warns(DNIPWarning, match="white"):
@@ -162,7 +151,7 @@ def test_a_fitted_estimator_may_know_more_classes_than_y(X, y, shy):
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
-def test_a_class_of_one_example_cannot_be_fitted_and_is_named(X, y, shy):
+def test_a_class_of_one_example_cannot_be_fitted_and_is_named(shy):
     rows = np.r_[np.flatnonzero(y != "rosé"), np.flatnonzero(y == "rosé")[:1]]
     with pytest.warns(DNIPWarning) as told:
         classifier = DNIPClassifier(shy).fit(X[rows], y[rows])
@@ -174,7 +163,7 @@ def test_a_class_of_one_example_cannot_be_fitted_and_is_named(X, y, shy):
 
 
 @pytest.mark.parametrize("names", [WINES, WINES[1:]])
-def test_a_coefficient_shifts_the_scores_of_a_decision_function(X, y, names):
+def test_a_coefficient_shifts_the_scores_of_a_decision_function(names):
     kept = np.isin(y, names)
     classifier = DNIPClassifier(LinearSVC(C=1e-3)).fit(X[kept], y[kept])
     scores = classifier.estimator_.decision_function(X)
@@ -197,7 +186,7 @@ def test_what_scores_no_classes_is_refused(matrix, estimator, message):
         DNIPClassifier(estimator).fit(*matrix)
 
 
-def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(X, y, shy):
+def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(shy):
     fold = np.arange(len(y)) % 3
     fold[y == "rosé"] = 0  # tested together, so no train split of theirs holds the class
     with pytest.warns(DNIPWarning, match="rosé"):
@@ -274,7 +263,7 @@ def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
 
 
 # --- Sample weights and metadata ---
-def test_the_estimator_gets_the_weights_of_its_rows(X, y):
+def test_the_estimator_gets_the_weights_of_its_rows():
     Recorder.weights.clear()
     weight = np.arange(1.0, len(y) + 1)
     classifier = DNIPClassifier(Recorder(), cv=[(np.arange(0, 178, 2), np.arange(1, 178, 2))])
@@ -285,12 +274,12 @@ def test_the_estimator_gets_the_weights_of_its_rows(X, y):
     assert classifier.solution_.confusion.sum() == weight[1::2].sum()
 
 
-def test_an_estimator_without_weights_is_fitted_without_and_named(X, y):
+def test_an_estimator_without_weights_is_fitted_without_and_named():
     with pytest.warns(DNIPWarning, match="KNeighborsClassifier"):
         DNIPClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
 
 
-def test_metadata_reaches_the_estimator_and_the_splitter(X, y):
+def test_metadata_reaches_the_estimator_and_the_splitter():
     Recorder.weights.clear()
     weight, groups = np.arange(1.0, len(y) + 1), np.arange(len(y)) % 7
     with sklearn.config_context(enable_metadata_routing=True):
@@ -310,25 +299,25 @@ def test_metadata_reaches_the_estimator_and_the_splitter(X, y):
     (pl.from_pandas, lambda y: pl.Series(y.tolist())),
     (pl.from_pandas, lambda y: pl.Series(y.tolist(), dtype=pl.Categorical)),
 )
-def test_frames_in(frame, X, y, shy, to_frame, to_series):
-    table = to_frame(frame)
+def test_frames_in(shy, to_frame, to_series):
+    table = to_frame(FRAME)
     classifier = DNIPClassifier(shy).fit(table, to_series(y))
     expected = DNIPClassifier(shy).fit(X, y)
-    assert classifier.feature_names_in_.tolist() == list(frame.columns)
+    assert classifier.feature_names_in_.tolist() == list(FRAME.columns)
     np.testing.assert_array_equal(classifier.weight_indices_, expected.weight_indices_)
     np.testing.assert_array_equal(classifier.predict(table), expected.predict(X))
     assert isinstance(classifier.predict(table), np.ndarray)
 
 
 # --- In the company of scikit-learn's own tools ---
-def test_clone_and_pickle(X, y, shy):
+def test_clone_and_pickle(shy):
     classifier = DNIPClassifier(shy, beta=1.0, solver=Coordinate(effort=0.5))
     assert clone(classifier).get_params()["solver"] == Coordinate(effort=0.5)
     restored = pickle.loads(pickle.dumps(classifier.fit(X, y)))
     np.testing.assert_array_equal(restored.predict_proba(X), classifier.predict_proba(X))
 
 
-def test_grid_search_over_the_objective_and_the_estimator(X, y, shy):
+def test_grid_search_over_the_objective_and_the_estimator(shy):
     grid = {"beta": [0.0, 2.7], "estimator__logisticregression__C": [1e-3, 1.0]}
     search = GridSearchCV(DNIPClassifier(shy), grid, scoring="balanced_accuracy", cv=3).fit(X, y)
     assert search.best_score_ > 0.9
@@ -387,7 +376,7 @@ def test_examples_are_handed_on_as_a_fit_of_the_same_rows_would(biased, helper, 
     assert not plain.handed_on(p).any()
 
 
-def test_constraints_name_classes_by_their_labels(X, y, shy):
+def test_constraints_name_classes_by_their_labels(shy):
     free = DNIPClassifier(shy).fit(X, y)
     label = free.classes_.tolist()[np.argmin(free.weights_)]
     accuracies = class_accuracies(free.solution_.confusion)

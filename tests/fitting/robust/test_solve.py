@@ -11,15 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import oracles
 from cases import cases
-from dnip import (
-    Constraints,
-    DNIPClassifier,
-    DNIPWarning,
-    InfeasibleError,
-    Objective,
-    ProbabilityTable,
-    solve,
-)
+from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
+from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.fitting.fit import fit_table
 from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
