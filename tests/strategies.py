@@ -103,9 +103,8 @@ OBJECTIVES = [
 ]
 
 #: Any words, not empty.
-WILD = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
-).filter(str.strip)
+_LETTERS = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
+WILD = st.text(_LETTERS, min_size=1, max_size=12).filter(str.strip)
 #: Values of cells.
 VALUES = (
     st.none()
@@ -119,9 +118,8 @@ VALUES = (
 def result_tables(draw):
     """Tables of results, as reports hold them."""
     width = draw(st.integers(2, 5))
-    column = st.builds(
-        artefacts.Column, WILD, st.integers(0, 3), st.booleans(), st.sampled_from("ab")
-    )
+    parts = WILD, st.integers(0, 3), st.booleans(), st.sampled_from("ab")
+    column = st.builds(artefacts.Column, *parts)
     columns = [draw(column) for _ in range(width)]
     line = st.tuples(WILD, *[VALUES] * (width - 1))
     rows = draw(st.lists(line | WILD, min_size=1, max_size=5))

@@ -51,9 +51,8 @@ def made(tmp_path_factory):
     ids = np.array([f"row {i}" for i in range(N_ROWS)], object)
     made = tmp_path_factory.mktemp("tables")
     ProbabilityTable(p, labels, ids, CLASSES).write(made / "whole.parquet")
-    parquet.write_table(
-        parquet.read_table(made / "whole.parquet"), made / "t.parquet", row_group_size=1000
-    )
+    whole = parquet.read_table(made / "whole.parquet")
+    parquet.write_table(whole, made / "t.parquet", row_group_size=1000)
     return made
 
 

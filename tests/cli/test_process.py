@@ -129,10 +129,8 @@ def write_part(path, n_rows, seed=0, kind="float64", **options):
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
 def test_a_folder_gives_what_memory_gives(dnip, fitted, kind):
     Path("parts").mkdir()
-    parts = [
-        write_part(f"parts/part-{number}.parquet", 400, number, kind, row_group_size=97)
-        for number in range(3)
-    ]
+    names = [f"parts/part-{number}.parquet" for number in range(3)]
+    parts = [write_part(name, 400, n, kind, row_group_size=97) for n, name in enumerate(names)]
     p, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
     run = dnip("evaluate", "parts", "--coefficients", "c.json", "--json")
     assert run.json["raw"]["confusion"] == oracles.confusion_at(p, labels, [1, 1, 1]).tolist()
@@ -150,9 +148,8 @@ def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
     n_rows = 3_000_000
     ids = pa.array(np.arange(n_rows)).cast(pa.string())
     p = pa.array(np.full(n_rows, 0.25))
-    table = pa.table(
-        {"id": ids, "label": pa.array(np.arange(n_rows) % 3), "p0": p, "p1": p, "p2": p}
-    )
+    labels = pa.array(np.arange(n_rows) % 3)
+    table = pa.table({"id": ids, "label": labels, "p0": p, "p1": p, "p2": p})
     # Rows of 0.25, 0.25, 0.25 are normalised; no dictionary makes them short on disk.
     pq.write_table(table, "t.parquet", row_group_size=n_rows, use_dictionary=False)
     code = (

@@ -119,9 +119,8 @@ def test_killed_and_begun_again_it_leaves_no_half_answer(folder):
         url = upstream.url.removesuffix("/v1")
         with sidecar(url) as first:
             port = first.port
-            askers = [
-                threading.Thread(target=ask_until, args=(stopped, port, answers)) for _ in range(4)
-            ]
+            given = (stopped, port, answers)
+            askers = [threading.Thread(target=ask_until, args=given) for _ in range(4)]
             for asker in askers:
                 asker.start()
             while len(answers) < 50:

@@ -82,10 +82,8 @@ def outcome(name, accuracy, cobias, reads=("labels",)):
     values = {"accuracy": accuracy, "cobias": cobias, "worst_class_accuracy": 0.5, "macro_f1": 0.6}
     estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}
     differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in PAIRED}
-    runs = tuple(
-        ScoredFit(seed, 0.0123, np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int), {})
-        for seed in range(2)
-    )
+    counts = np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int)
+    runs = tuple(ScoredFit(seed, 0.0123, *counts, {}) for seed in range(2))
     return MethodScores(name, "", reads, estimates, differences, runs)
 
 

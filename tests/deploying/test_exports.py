@@ -63,19 +63,11 @@ def run_sql(dialect, coefficients, p):
 
 RUNNERS = [
     *(run_python, run_javascript, run_onnx),
-    *(
-        pytest.param(partial(run_sql, *one.values), marks=one.marks, id=one.values[0])
-        for one in SQL
-    ),
+    *(pytest.param(partial(run_sql, *p.values), marks=p.marks, id=p.values[0]) for p in SQL),
 ]
-
-
-# what they give last, where there are thresholds
-HANDING = [
-    partial(run_python, function="handed_on"),
-    partial(run_javascript, function="handedOn"),
-    *RUNNERS[3:],
-]
+#: What they give last, where there are thresholds.
+SCRIPTS = [partial(run_python, function="handed_on"), partial(run_javascript, function="handedOn")]
+HANDING = [*SCRIPTS, *RUNNERS[3:]]
 
 
 def expected(coefficients, p):

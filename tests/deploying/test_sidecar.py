@@ -85,6 +85,9 @@ def test_a_redirect_is_not_followed(start, upstream):
     assert not other.requests
 
 
+YES_NO = {"type": "noul", "noul": 0.5}
+
+
 @cases(
     (reply(b"<html>It works</html>"), 502, "no JSON"),
     (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
@@ -94,11 +97,7 @@ def test_a_redirect_is_not_followed(start, upstream):
     (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
     (reply({"choices": []}), 422, "cannot be corrected: .*'answers'"),
     (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
-    (
-        reply({"answers": {"topic": {"type": "noul", "noul": 0.5}}}),
-        422,
-        "options false, true, but the coefficients were fitted for a, b",
-    ),
+    (reply({"answers": {"topic": YES_NO}}), 422, "options false, true, but .* fitted for a, b"),
     (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
     (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
     (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
@@ -243,9 +242,7 @@ def test_a_bad_bias_is_refused(start, tmp_path, content):
     ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
     ({}, {}, [], "[0-9a-f]{32}"),
 )
-def test_the_request_id_is_recorded_and_sent_back(
-    start, upstream, tmp_path, sent, answer, headers, found
-):
+def test_a_request_id_is_sent_back(start, upstream, tmp_path, sent, answer, headers, found):
     upstream.answer = reply({**SYSTEM_ONE, "model": "m\ud800", **answer}, "200 OK", *headers)
     port = start(recorder=Recorder(tmp_path / "r", ["topic"], texts=True))
     name = ask(port, body=b'{"state": {"x": [1]}}', headers=sent)[2].get_all("X-Request-Id")

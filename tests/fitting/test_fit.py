@@ -188,7 +188,7 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
         fit = fit_file(path, FitSettings(seed=3), rows=rows)
         assert told(fit) == told(fit_table(whole, seed=3))
         assert not any("sample" in note for note in fit.notes)
-    assert read_sample(path).large.ids.tolist() == large.ids.tolist()
+    assert read_sample(path).table.ids.tolist() == large.ids.tolist()
 
 
 @pytest.mark.parametrize("mix", [None, [0.4, 0.3, 0.2, 0.1]])
@@ -213,9 +213,9 @@ def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
 
 def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
     sample = read_sample(path, rows=1_000)
-    assert np.bincount(sample.large.labels + 1)[-1] == 3
+    assert np.bincount(sample.table.labels + 1)[-1] == 3
     assert sample.class_sizes.tolist() == list(SIZES)
-    weights = np.bincount(sample.large.labelled().labels, sample.weights)
+    weights = np.bincount(sample.table.labelled().labels, sample.weights)
     np.testing.assert_allclose(weights, SIZES)
 
 

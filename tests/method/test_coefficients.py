@@ -27,10 +27,8 @@ jsonable = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("aé", max_size=3), inner),
     max_leaves=6,
 )
-names = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1
-).filter(str.strip)
-
+letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+names = st.text(letters, min_size=1).filter(str.strip)
 
 SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
 LINEAR = json.loads(Coefficients(["a", "b", "c"], [7, 30, 12], 30).to_json())

@@ -106,13 +106,8 @@ def test_drift_through_the_chat_template():
     found = look(MOODS, steady)
     assert found.passed
     assert "has a chat template" in found.notes[0]
-
-    class Shifting(Words):
-        def encode_chat(self, text):
-            return [token + 50 for token in self.encode(text)]
-
-    shifting = Shifting(template=lambda prompt: f"<user> {prompt} <bot>")
-    found = look(MOODS, shifting)
+    steady.encode_chat = lambda text: [token + 50 for token in steady.encode(text)]
+    found = look(MOODS, steady)
     assert found.drifted == (0, 1)
     assert "'happy' is the tokens" in found.problems[0]
     assert "in the chat template. Use the same form" in found.problems[0]

@@ -98,10 +98,8 @@ def test_cells_of_a_table_that_cannot_be_made_are_reported(tmp_path):
     outcome = run(cells, tmp_path, [good, bad], jobs=2)
     assert set(by_label(outcome)) == {"good", "other"}
     assert by_label(outcome)["good"] == {"rows": 2, "classes": ["yes", "no"], "factor": 2}
-    assert outcome.failures == {
-        "bad": "the model cannot be loaded",
-        "fake bad": "its table bad could not be made",
-    }
+    lost = "its table bad could not be made"
+    assert outcome.failures == {"bad": "the model cannot be loaded", "fake bad": lost}
     assert (outcome.counts["tables"], outcome.counts["tables_reused"]) == (2, 0)
     again = run(cells, tmp_path, [good, FakeRequest(bad.path)])
     assert not again.failures

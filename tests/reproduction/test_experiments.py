@@ -5,7 +5,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import ProbabilityTable, evaluate, solve
+from dnip import Objective, ProbabilityTable, evaluate, solve
 from dnip.method.objective import term_values
 from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Figure, Spread, Table
@@ -18,7 +18,6 @@ from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
 from reproduction.registry import EXPERIMENTS
 from results import (
-    GOAL,
     METHODS,
     experiment,
     of_kind,
@@ -29,6 +28,7 @@ from results import (
     verdicts,
 )
 
+GOAL = Objective.published()
 OPT, TEST = starving_table(300, 1), starving_table(200, 2)
 
 

@@ -135,9 +135,8 @@ def test_a_solution_keeps_to_its_constraints_and_says_so(solver):
     told = solution.constraints
     assert told == solution.to_dict()["constraints"]
     assert (told["max_accuracy_loss"], told["freeze"]) == (0.03, ["3"])
-    assert told["accuracy_loss"] == pytest.approx(
-        (np.trace(raw) - np.trace(solution.confusion)) / raw.sum()
-    )
+    loss = (np.trace(raw) - np.trace(solution.confusion)) / raw.sum()
+    assert told["accuracy_loss"] == pytest.approx(loss)
     assert solution.value == Objective()(solution.confusion)
     assert "satisfy the constraints" in solution.sentence or solver in ("coordinate", "anneal")
 

@@ -167,10 +167,7 @@ def a_column_of_zeros(rng):
 
 
 AWKWARD = {
-    "one class is nearly all": lambda rng: (
-        rng.dirichlet([1] * 3, 200),
-        np.repeat([0, 1], [199, 1]),
-    ),
+    "nearly one class": lambda rng: (rng.dirichlet([1] * 3, 200), np.repeat([0, 1], [199, 1])),
     "one label per class": lambda rng: (rng.dirichlet([1] * 5, 5), np.arange(5)),
     "all equal": lambda rng: (np.full((40, 4), 0.25), rng.integers(0, 4, 40)),
     "all certain": lambda rng: (np.eye(3)[[0, 1, 2, 0, 1, 2]], np.array([0, 1, 2, 0, 1, 2])),

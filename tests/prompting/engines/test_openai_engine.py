@@ -32,9 +32,10 @@ def encode(text):
 
 
 CODE = {"encode": encode, "encode_chat": encode, "decode": str}
-TOKENIZER = SimpleNamespace(
-    name="tok", chat=lambda prompt: prompt, in_chat=lambda task: task, **CODE
-)
+CHAT = {"chat": lambda prompt: prompt, "in_chat": lambda task: task}
+TOKENIZER = SimpleNamespace(name="tok", **CHAT, **CODE)
+TEXT = "A message.\nMood:"
+TURN = {"role": "user", "content": TEXT}
 #: Of labels at one place: reported, unreported where 0.
 SURE = {" good": 0.5, " great": 0.25, " bad": 0.125}
 TORN = {" bad": 0.5, " good": 0.25}
@@ -67,35 +68,24 @@ def chat(*places, end="stop", text=None):
     return {"choices": [choice]}
 
 
-each_shape = pytest.mark.parametrize(
-    ("endpoint", "shape"), [("completions", completion), ("chat", chat)]
-)
+SHAPES = [("completions", completion), ("chat", chat)]
+each_shape = pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
 
 
 def asked(answer, *, kind=OpenAIReasoningEngine, **settings):
     """The one row that is read from a server's answer, and the request."""
     with FailingServer(lambda body: answer) as server:
         engine = kind("m", Server(server.url, retries=0), **settings)
-        [row] = engine.score([Prompt("", "A message.\nMood:")], TASK)
+        [row] = engine.score([Prompt("", TEXT)], TASK)
     return row, server.requests[0]
 
 
 # --- one token ---
 @cases(
-    ({}, {"prompt": "A message.\nMood:", "logprobs": 20}),
-    ({"top_logprobs": 5}, {"prompt": "A message.\nMood:", "logprobs": 5}),
-    (
-        {"endpoint": "chat"},
-        {
-            "messages": [{"role": "user", "content": "A message.\nMood:"}],
-            "logprobs": True,
-            "top_logprobs": 20,
-        },
-    ),
-    (
-        {"extra_body": {"n_probs": 9, "logprobs": None}},
-        {"prompt": "A message.\nMood:", "n_probs": 9},
-    ),
+    ({}, {"prompt": TEXT, "logprobs": 20}),
+    ({"top_logprobs": 5}, {"prompt": TEXT, "logprobs": 5}),
+    ({"endpoint": "chat"}, {"messages": [TURN], "logprobs": True, "top_logprobs": 20}),
+    ({"extra_body": {"n_probs": 9, "logprobs": None}}, {"prompt": TEXT, "n_probs": 9}),
 )
 def test_scoring_asks_for_one_token_and_its_rivals(settings, expected):
     shape = chat if "endpoint" in settings else completion

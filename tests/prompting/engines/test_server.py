@@ -26,7 +26,7 @@ from dnip.prompting.prompt import Prompt
 from dnip.prompting.run import run_plan
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
-from processes import free_port
+from processes import free_port, wait_for
 
 pytest.importorskip("openai")
 
@@ -281,15 +281,10 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
 def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
     with FailingServer(completion, lambda _: "hang", hang=60) as server:
-        child = subprocess.Popen(
-            [sys.executable, "-c", CTRL_C.format(url=server.url)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        deadline = time.monotonic() + 30
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.02)
+        command = [sys.executable, "-c", CTRL_C.format(url=server.url)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        child = subprocess.Popen(command, **pipes)
+        wait_for(lambda: server.requests)
         start = time.monotonic()
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=20)
