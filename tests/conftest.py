@@ -9,6 +9,9 @@ from hypothesis import settings
 
 # Workers share the cores; and sums over one thread end in the same bits on any machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# No key and no proxy of whoever runs the tests.
+for _name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+    os.environ.pop(_name, None)
 
 # Every run tries the same examples, also where a test has no settings of its own.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)

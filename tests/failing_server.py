@@ -12,30 +12,15 @@ FAULTS = ("429-seconds", "429-date", "500", "503", "hang", "close", "truncated")
 class FailingServer:
     """Serves ``answer(body)`` as JSON, unless ``fault(number)`` names a way to fail.
 
-    Parameters
-    ----------
-    answer : callable
-        From a request's JSON to an answer's, or to (status, headers, text).
-    fault : callable, optional
-        From the request's number, counted from 0 as they come, to one of FAULTS or None.
-    retry_after : str
-        What a 429 says.
-    hang : float
-        The most seconds that a hanging request is held.
+    An answer may be (status, headers, text); requests are counted from 0 as they come.
+    `retry_after` is what a 429 says; a hanging request is held `hang` seconds at most.
     """
 
     def __init__(self, answer, fault=lambda number: None, *, retry_after="0", hang=30.0):
-        self.answer = answer
-        self.fault = fault
-        self.retry_after = retry_after
-        self.hang = hang
-        self.requests = []
-        self.paths = []
-        self.authorizations = set()
-        self.under_way = 0
-        self.most_under_way = 0
-        self.lock = threading.Lock()
-        self.closing = threading.Event()
+        self.answer, self.fault, self.retry_after, self.hang = answer, fault, retry_after, hang
+        self.requests, self.paths, self.authorizations = [], [], set()
+        self.under_way = self.most_under_way = 0
+        self.lock, self.closing = threading.Lock(), threading.Event()
         outer = self
 
         class Server(ThreadingHTTPServer):

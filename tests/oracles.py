@@ -32,10 +32,8 @@ def first_winning_index(p, rival_score, ties_win, weights):
 
 def class_accuracies(confusion):
     """Recall by class; None for a class without examples."""
-    return [
-        int(row[i]) / int(row.sum()) if row.sum() > 0 else None
-        for i, row in enumerate(np.asarray(confusion))
-    ]
+    rows = enumerate(np.asarray(confusion))
+    return [int(row[i]) / int(row.sum()) if row.sum() > 0 else None for i, row in rows]
 
 
 def cobias(confusion):

@@ -12,27 +12,17 @@ from dnip import Coefficients
 
 KEY = "Bearer sk-SECRET-0123456789"
 FITTED = Coefficients(["a", "b"], [2, 1], 2)
+CHOICE = {"type": "choice", "choice": "b"}
+LISTED = [{"value": "a", "probability": 0.4}, {"value": "b", "probability": 0.6}]
 SYSTEM_ONE = {
     "answers": {
-        "topic": {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}},
+        "topic": {**CHOICE, "probabilities": {"a": 0.4, "b": 0.6}},
         "tone": {"type": "noul", "noul": 0.25},
     },
     "usage": {"input_tokens": 7, "note": "é\ud800"},
 }
-OPENAI = {
-    "answers": [
-        {
-            "type": "choice",
-            "name": "topic",
-            "choice": "b",
-            "probabilities": [
-                {"value": "a", "probability": 0.4},
-                {"value": "b", "probability": 0.6},
-            ],
-        },
-        {"type": "refusal", "name": "tone"},
-    ]
-}
+REFUSAL = {"type": "refusal", "name": "tone"}
+OPENAI = {"answers": [{**CHOICE, "name": "topic", "probabilities": LISTED}, REFUSAL]}
 
 
 def reply(content=b"", status="200 OK", *headers):
@@ -87,6 +77,12 @@ def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
     content = response.read()
     connection.close()
     return response.status, content, response.headers
+
+
+def numbers(port):
+    """What the sidecar counts, by name and labels."""
+    lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
 
 def message(answer):

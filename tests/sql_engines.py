@@ -50,9 +50,8 @@ def in_postgresql(columns, rows, query):
     ]
     psql = [*_postgresql(), "--quiet", "--csv", "--tuples-only", "--set=ON_ERROR_STOP=1"]
     given = "\n".join(script).encode()
-    done = subprocess.run(
-        [*psql, f"--pset=null={NULL}"], input=given, capture_output=True, check=False
-    )
+    psql += [f"--pset=null={NULL}"]
+    done = subprocess.run(psql, input=given, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode())
     found = csv.reader(io.StringIO(done.stdout.decode(), newline=""))

@@ -1,11 +1,13 @@
 """Seeded input for the tests: awkward tables for hypothesis, and plain random ones."""
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dnip import Objective
 from dnip.presenting import artefacts
 
 #: Every run tries the same examples, so that a failure is a failure for everyone.
@@ -86,10 +88,23 @@ def random_confusion(rng, n_classes, n_missing=0, size=50):
     return confusion
 
 
+#: The terms that an objective may keep; and forms of it that bounds and proofs must hold for.
+ABLATIONS = [terms for size in (1, 2, 3) for terms in combinations(Objective.TERMS, size)]
+OBJECTIVES = [
+    Objective(),
+    Objective(tau=0.2),
+    Objective(tau=0.2, smoothing=1.0),
+    Objective(beta=10, tau=1, smoothing=0.01),
+    Objective(beta=1, tau=0),
+    Objective(beta=0, tau=0.2, smoothing=4000),
+    Objective(terms=("cobias",)),
+    Objective(tau=0.2, smoothing=1.0, terms=("pmi",)),
+    Objective(tau=0.2, gap="single"),
+]
+
 #: Any words, not empty.
-WILD = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
-).filter(str.strip)
+_LETTERS = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
+WILD = st.text(_LETTERS, min_size=1, max_size=12).filter(str.strip)
 #: Values of cells.
 VALUES = (
     st.none()
@@ -103,12 +118,9 @@ VALUES = (
 def result_tables(draw):
     """Tables of results, as reports hold them."""
     width = draw(st.integers(2, 5))
-    columns = [
-        artefacts.Column(
-            draw(WILD), draw(st.integers(0, 3)), draw(st.booleans()), draw(st.sampled_from("ab"))
-        )
-        for _ in range(width)
-    ]
+    parts = WILD, st.integers(0, 3), st.booleans(), st.sampled_from("ab")
+    column = st.builds(artefacts.Column, *parts)
+    columns = [draw(column) for _ in range(width)]
     line = st.tuples(WILD, *[VALUES] * (width - 1))
     rows = draw(st.lists(line | WILD, min_size=1, max_size=5))
     return artefacts.Table("t", draw(WILD), columns, rows)

@@ -1,31 +1,18 @@
 """What an import may load, and what a room may know."""
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import dnip.solvers.kernels
+from cases import cases
+from processes import ran
 
 HEAVY = [
-    "torch",
-    "ray",
-    "matplotlib",
-    "sklearn",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "httpx2",
-    "openai",
-    "jinja2",
-    "pydantic",
-    "rich.console",
-    "importlib.metadata",
-    "email",
-    "http",
-    "asyncio",
+    *("torch", "ray", "matplotlib", "sklearn", "pandas", "polars", "pyarrow", "httpx2", "openai"),
+    *("jinja2", "pydantic", "rich.console", "importlib.metadata", "email", "http", "asyncio"),
     "subprocess",
 ]
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -36,22 +23,22 @@ def loaded_after(statement):
     """Name the heavy modules that a fresh process holds when it ends after the statement."""
     held = f"print(*[m for m in {HEAVY} if m in sys.modules])"
     code = f"import atexit, sys; atexit.register(lambda: {held}); {statement}"
-    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    run = ran(sys.executable, "-c", code)
+    assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()[-1].split()
 
 
-def test_importing_the_package_loads_nothing_heavy():
-    assert loaded_after("import dnip") == []
+GIVEN = "([[0.9, 0.1], [0.6, 0.4]] * 9, [*'ab'] * 9)"
 
 
-def test_one_line_on_arrays_loads_nothing_heavy():
-    given = "([[0.9, 0.1], [0.6, 0.4]] * 9, [*'ab'] * 9)"
-    calls = f"dnip.evaluate{given}; dnip.fit{given}; dnip.report{given}"
-    assert loaded_after(f"import dnip, dnip.fitting.fit, dnip.presenting.report; {calls}") == []
-
-
-def test_importing_the_comparison_loads_no_library_that_only_some_methods_need():
-    assert loaded_after("from dnip.comparing import compare") == []
+@cases(
+    "import dnip",
+    "import dnip, dnip.fitting.fit, dnip.presenting.report; "
+    f"dnip.evaluate{GIVEN}; dnip.fit{GIVEN}; dnip.report{GIVEN}",
+    "from dnip.comparing import compare",  # what only some methods need
+)
+def test_imports_and_one_line_on_arrays_load_nothing_heavy(statement):
+    assert loaded_after(statement) == []
 
 
 def test_commands_on_a_small_table_load_nothing_heavy(tmp_path):

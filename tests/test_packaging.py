@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -14,6 +13,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from cases import cases
+from processes import ran
+
 PROJECT = Path(__file__).resolve().parents[1]
 FIT = "import sys; sys.argv[1:] = ['fit', 'table.csv']; from dnip.cli import main; main()"
 REQUIRED = "import setup; print(setup.get_requires_for_build_wheel())"
@@ -24,16 +26,10 @@ SAFE = {"jinja2": "3.1.6", "starlette": "1.3.1", "uvicorn": "0.34", "aiohttp": "
 def run(code, folder, *, without=(), **environment):
     """Run Python code in a folder, in an environment that lacks some variables."""
     kept = {name: value for name, value in os.environ.items() if name not in without}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, cwd=folder, env=kept | environment, capture_output=True, text=True, check=False
-    )
+    return ran(sys.executable, "-c", code, cwd=folder, env=kept | environment)
 
 
-@pytest.mark.parametrize(
-    ("environment", "required"),
-    [({}, []), ({"PATH": ""}, ["ziglang"]), ({"PATH": "", "CC": "my-compiler"}, [])],
-)
+@cases(({}, []), ({"PATH": ""}, ["ziglang"]), ({"PATH": "", "CC": "my-compiler"}, []))
 def test_a_compiler_is_required_where_there_is_none(environment, required):
     done = run(REQUIRED, PROJECT, without=["CC"], **environment)
     assert done.stdout.strip() == str(required)
@@ -95,16 +91,12 @@ def test_without_any_compiler_one_sentence_says_what_to_install(source, tmp_path
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (Path.unlink, "error: the compiled kernels do not load"),
-        (lambda unit: unit.write_bytes(b""), "error: the compiled kernels do not load"),
-        (lambda unit: os.utime(unit, (0, 0)), "error: the kernels have changed"),
-    ],
-    ids=["missing", "empty", "old"],
+@cases(
+    (Path.unlink, "error: the compiled kernels do not load"),
+    (lambda unit: unit.write_bytes(b""), "error: the compiled kernels do not load"),
+    (lambda unit: os.utime(unit, (0, 0)), "error: the kernels have changed"),
 )
-def test_damaged_kernels_are_told_in_one_line(damage, told, tmp_path):
+def test_damaged_kernels_are_told_in_one_line(tmp_path, damage, told):
     shutil.copytree(PROJECT / "src/dnip", tmp_path / "dnip")
     for unit in tmp_path.glob("dnip/solvers/kernels/compiled/**/unit.*[od]"):
         damage(unit)

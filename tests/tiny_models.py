@@ -41,49 +41,33 @@ def save_tokenizer(folder, *, begin=False, end=False):
         tokenizer.post_processor = processors.TemplateProcessing(
             single=" ".join(single), special_tokens=[("<s>", 0), ("</s>", 1)]
         )
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>"
-    ).save_pretrained(folder)
+    special = {"bos_token": "<s>", "eos_token": "</s>"}
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+    made.save_pretrained(folder)
 
 
 _SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4}
 _ROTARY = {
-    **_SIZES,
-    "vocab_size": 400,
-    "intermediate_size": 64,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 1024,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-    "pad_token_id": None,
+    **{**_SIZES, "vocab_size": 400, "intermediate_size": 64, "num_key_value_heads": 2},
+    **{"max_position_embeddings": 1024, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None},
+}
+#: A window far shorter than the prompts, and layers of both kinds.
+_WINDOW = {**_ROTARY, "head_dim": 8, "sliding_window": 24, "query_pre_attn_scalar": 8}
+_SIGHTS = ("sliding", "full", "sliding")
+_MAMBA = {"hidden_size": 32, "state_size": 8, "num_hidden_layers": 2, "pad_token_id": 0}
+_CONFIGS = {
+    "llama": ("Llama", _ROTARY),
+    "gpt2": ("GPT2", {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 1024}),
+    "gemma2": ("Gemma2", _WINDOW),
+    "gemma3": ("Gemma3Text", _WINDOW | {"layer_types": [f"{w}_attention" for w in _SIGHTS]}),
+    "bloom": ("Bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4}),
+    "mamba": ("Mamba", _MAMBA),
 }
 
 
 def _config(kind):
-    if kind == "llama":
-        return transformers.LlamaConfig(**_ROTARY)
-    if kind == "gpt2":
-        return transformers.GPT2Config(
-            vocab_size=400, n_embd=32, n_layer=3, n_head=4, n_positions=1024
-        )
-    # A window far shorter than the prompts, and layers of both kinds.
-    if kind == "gemma2":
-        return transformers.Gemma2Config(
-            **_ROTARY, head_dim=8, sliding_window=24, query_pre_attn_scalar=8
-        )
-    if kind == "gemma3":
-        return transformers.Gemma3TextConfig(
-            **_ROTARY,
-            head_dim=8,
-            sliding_window=24,
-            query_pre_attn_scalar=8,
-            layer_types=["sliding_attention", "full_attention", "sliding_attention"],
-        )
-    if kind == "bloom":
-        return transformers.BloomConfig(vocab_size=400, hidden_size=32, n_layer=2, n_head=4)
-    return transformers.MambaConfig(
-        vocab_size=400, hidden_size=32, state_size=8, num_hidden_layers=2, pad_token_id=0
-    )
+    name, settings = _CONFIGS[kind]
+    return getattr(transformers, f"{name}Config")(**{"vocab_size": 400, **settings})
 
 
 def save_model(folder, kind, *, begin=False):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dnip import Coefficients, ProbabilityTable, fit, solve
+from cases import cases
+from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
 from dnip.base.escaping import printable
 from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
-from dnip.tables.evaluation import evaluate
 
 STEERING = "\x1b]0;PWNED\x07\x1b[2J"
 NAMES = ["$5 to $10", "$x_$", r"$\frac{$", "$$", r"\$", "\ufeff", STEERING, "\u202eright", "{a}^2"]
@@ -40,15 +40,11 @@ P, Y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]), np.array([0
 TABLE = ProbabilityTable(P, Y, classes=["<ham>", "spam"])
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        Coefficients(["<ham>", "spam"], [1, 2], 2),
-        solve(P, Y),
-        evaluate(TABLE, coefficients=Coefficients(["<ham>", "spam"], [1, 2], 2)),
-        fit(TABLE),
-    ],
-    ids=lambda shown: type(shown).__name__,
+@cases(
+    Coefficients(["<ham>", "spam"], [1, 2], 2),
+    solve(P, Y),
+    evaluate(TABLE, coefficients=Coefficients(["<ham>", "spam"], [1, 2], 2)),
+    fit(TABLE),
 )
 def test_everything_shows_itself_in_one_line_and_as_a_table(shown):
     assert repr(shown).startswith(f"{type(shown).__name__}(")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from dnip.base import files
 from dnip.base.errors import OutputError
 from dnip.base.files import atomic_path, check_files, check_writable, new_folder, only_process
@@ -125,9 +126,7 @@ def test_paths_that_cannot_be_written_are_refused_early(tmp_path, old_file):
             check_writable(path)
 
 
-@pytest.mark.parametrize(
-    ("denied", "reason"), [("out.txt", "write-protected"), ("", "permission denied in the folder")]
-)
+@cases(("out.txt", "write-protected"), ("", "permission denied in the folder"))
 def test_missing_permission_is_told(old_file, monkeypatch, denied, reason):
     forbidden = old_file.parent / denied
     monkeypatch.setattr("dnip.base.files.os.access", lambda path, _mode: path != forbidden)

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import AfterValidator, Field
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.base.toml_models import Several, TomlModel, check_table, load_toml
 
@@ -43,28 +44,25 @@ def test_what_is_left_out_has_its_default_and_lists_become_tuples():
     assert tree.rings == 2
 
 
-@pytest.mark.parametrize(
-    ("table", "told"),
-    [
-        ({}, "notes is missing. Keys here are name, leaves"),
-        ({"note": ""}, "unknown key note. Keys here are name, leaves"),
-        ({"notes": 3}, "notes must be text; got 3"),
-        ({"notes": "", "green": 1}, "green must be true or false; got 1"),
-        ({"notes": "", "leaves": []}, "leaves must be a list of one or more values; got []"),
-        ({"notes": "", "leaves": 3}, "leaves must be a list; got 3"),
-        ({"notes": "", "leaves": [3]}, "leaves[0] must be a table; got 3"),
-        ({"notes": "", "leaves": [{}, {"sise": 3}]}, "leaves[1].sise. Keys here are size, width"),
-        ({"notes": "", "leaves": [{"size": True}]}, "leaves[0].size must be a whole number"),
-        ({"notes": "", "leaves": [{"size": 0}]}, "leaves[0].size must be 1 or more; got 0"),
-        ({"notes": "", "leaves": [{"width": 0}]}, "leaves[0].width must be above 0"),
-        ({"notes": "", "leaves": [{"width": 1.0}]}, "leaves[0].width must be below 1"),
-        ({"notes": "", "by_season": {"may": {"x": 1}}}, "by_season.may.x. Keys here are size"),
-        ({"notes": "", "kind": "big"}, "kind must be 'tall' or 'small'; got 'big'"),
-        ({"notes": "", "rings": 3}, "rings must be even; got 3"),
-        ({"notes": "", "name": "elm"}, "name: there is no tree 'elm'. Plant it"),
-        ({"notes": 1 << 1000}, "..."),
-        ([], "must be a table; got []"),
-    ],
+@cases(
+    ({}, "notes is missing. Keys here are name, leaves"),
+    ({"note": ""}, "unknown key note. Keys here are name, leaves"),
+    ({"notes": 3}, "notes must be text; got 3"),
+    ({"notes": "", "green": 1}, "green must be true or false; got 1"),
+    ({"notes": "", "leaves": []}, "leaves must be a list of one or more values; got []"),
+    ({"notes": "", "leaves": 3}, "leaves must be a list; got 3"),
+    ({"notes": "", "leaves": [3]}, "leaves[0] must be a table; got 3"),
+    ({"notes": "", "leaves": [{}, {"sise": 3}]}, "leaves[1].sise. Keys here are size, width"),
+    ({"notes": "", "leaves": [{"size": True}]}, "leaves[0].size must be a whole number"),
+    ({"notes": "", "leaves": [{"size": 0}]}, "leaves[0].size must be 1 or more; got 0"),
+    ({"notes": "", "leaves": [{"width": 0}]}, "leaves[0].width must be above 0"),
+    ({"notes": "", "leaves": [{"width": 1.0}]}, "leaves[0].width must be below 1"),
+    ({"notes": "", "by_season": {"may": {"x": 1}}}, "by_season.may.x. Keys here are size"),
+    ({"notes": "", "kind": "big"}, "kind must be 'tall' or 'small'; got 'big'"),
+    ({"notes": "", "rings": 3}, "rings must be even; got 3"),
+    ({"notes": "", "name": "elm"}, "name: there is no tree 'elm'. Plant it"),
+    ({"notes": 1 << 1000}, "..."),
+    ([], "must be a table; got []"),
 )
 def test_a_table_that_breaks_the_model_is_refused(table, told):
     with pytest.raises(InvalidInputError) as caught:
@@ -73,15 +71,12 @@ def test_a_table_that_breaks_the_model_is_refused(table, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("unknown", None, "no built-in task 'unknown'. Name one of agnews"),
-        ("nowhere.toml", None, "the task cannot be read"),
-        ("a.toml", b"\xff\xfe\xff", "the task cannot be read: not UTF-8 text"),
-        ("a.toml", b"a = [", "not valid TOML"),
-        ("a.toml", b"a = " + b"[" * 5000, "not valid TOML"),
-    ],
+@cases(
+    ("unknown", None, "no built-in task 'unknown'. Name one of agnews"),
+    ("nowhere.toml", None, "the task cannot be read"),
+    ("a.toml", b"\xff\xfe\xff", "the task cannot be read: not UTF-8 text"),
+    ("a.toml", b"a = [", "not valid TOML"),
+    ("a.toml", b"a = " + b"[" * 5000, "not valid TOML"),
 )
 def test_a_file_that_cannot_be_read(tmp_path, monkeypatch, name, content, told):
     monkeypatch.chdir(tmp_path)

@@ -1,3 +1,4 @@
+import functools
 import math
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from cases import cases
 from dnip.base.arrays import (
     ROW_SUM_TOLERANCE,
     check_labels,
@@ -21,120 +23,92 @@ from dnip.base.validation import (
     check_weight_indices,
 )
 
-
-class TestProbabilities:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            ([0.5, 0.5], "shape (2,)"),
-            ([[1.0]], "at least 2 classes"),
-            ([["a", "b"]], "not a matrix of numbers"),
-            ([[0.5], [0.5, 0.5]], "not a matrix of numbers"),
-            ([[1j, 1]], "complex"),
-            ([[0.5, 0.5], [math.nan, 1]], "probabilities[1, 0]: the probability is not a number"),
-            ([[math.inf, 1]], "probabilities[0, 0]: the probability is infinite"),
-            ([[1, -0.5]], "probabilities[0, 1]: the probability is negative (-0.5)"),
-            ([[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),
-            ([[1e308, 1e308]], "probabilities[0]: the sum of the class probabilities overflows"),
-        ],
-    )
-    def test_what_is_no_probability_is_refused_with_its_place(self, bad, told):
-        with pytest.raises(InvalidInputError) as caught:
-            check_probabilities(bad)
-        assert told in str(caught.value)
-
-    def test_rows_off_are_normalised_and_told(self):
-        p = np.array([[0.5, 0.5], [30.0, 10.0]])
-        with pytest.warns(DNIPWarning, match=r"1 of 2 rows .* probabilities\[1\], sum 40"):
-            checked = check_probabilities(p)
-        np.testing.assert_array_equal(checked, [[0.5, 0.5], [0.75, 0.25]])
-        np.testing.assert_array_equal(p[1], [30, 10])
-
-    @given(
-        arrays(
-            np.float64,
-            array_shapes(min_dims=2, max_dims=2, min_side=2),
-            elements=st.floats(0, 1e300, exclude_min=True),
-        )
-    )
-    def test_normalised_rows_sum_to_one(self, p):
-        checked = check_probabilities(p, warn=False)
-        np.testing.assert_allclose(checked.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE)
+labels_of = functools.partial(check_labels, n_examples=3, n_classes=2)
 
 
-class TestLabels:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            ([0, 1], "shape (2,), but 3 examples"),
-            ([0, 1, 2], "labels[2]: label 2 is outside 0..1"),
-            ([0, -1, 1], "labels[1]: label -1 is outside"),
-            ([0, 0.5, 1], "not class indices"),
-            ([0, math.nan, 1], "not class indices"),
-            ([0, math.inf, 1], "labels[1]: label inf is outside"),
-            (["a", "b", "c"], "not class indices"),
-            ([0, 1, 2**63], "is outside 0..1"),
-        ],
-    )
-    def test_what_is_no_class_index_is_refused(self, bad, told):
-        with pytest.raises(InvalidInputError) as caught:
-            check_labels(bad, n_examples=3, n_classes=2)
-        assert told in str(caught.value)
-
-    def test_names_are_indices_where_the_classes_are_known(self):
-        told = {"n_examples": 3, "n_classes": 2, "classes": ["ham", "spam"]}
-        assert check_labels(["spam", "ham", "spam"], **told).tolist() == [1, 0, 1]
-        assert check_labels(["spam", "", "ham"], unlabelled=True, **told).tolist() == [1, -1, 0]
-        with pytest.raises(InvalidInputError, match=r"labels\[2\]: 'eggs' is no class"):
-            check_labels(["spam", "ham", "eggs"], **told)
-
-    def test_minus_one_is_an_unlabelled_row_where_those_are_allowed(self):
-        y = check_labels([-1, 1.0], n_examples=2, n_classes=2, unlabelled=True)
-        assert y.tolist() == [-1, 1]
-        assert y.dtype == np.int64
+def test_rows_off_are_normalised_and_told():
+    p = np.array([[0.5, 0.5], [30.0, 10.0]])
+    with pytest.warns(DNIPWarning, match=r"1 of 2 rows .* probabilities\[1\], sum 40"):
+        checked = check_probabilities(p)
+    np.testing.assert_array_equal(checked, [[0.5, 0.5], [0.75, 0.25]])
+    np.testing.assert_array_equal(p[1], [30, 10])
 
 
-class TestClasses:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            ("ab", "a sequence of names"),
-            ([], "got 0: none"),
-            (["a", " "], "must not be empty"),
-            (["a", "b", "a"], "a appear twice"),
-            (["a", "\udc80"], "valid Unicode"),
-        ],
-    )
-    def test_bad_names_are_refused(self, bad, told):
-        with pytest.raises(InvalidInputError) as caught:
-            check_classes(bad)
-        assert told in str(caught.value)
+SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=2)
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda: check_number("beta", -1, at_least=0), "beta must be a finite number at least 0"),
-        (lambda: check_number("beta", 0, above=0), "above 0; got 0"),
-        (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
-        (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
-        (lambda: check_number("beta", 10**400), "beta must be a finite number"),
-        (lambda: check_number("beta", 1e308), "beta must be a finite number at most 1e+12"),
-        (lambda: check_number("beta", "1"), "got '1'"),
-        (lambda: check_number("beta", True), "got True"),
-        (lambda: check_number("beta", math.inf), "got inf"),
-        (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),
-        (lambda: check_integer("seed", -1, at_least=0), "got -1"),
-        (lambda: check_scale(0), "scale must be a whole number of at least 1"),
-        (lambda: check_scale(10**6), "at most 10000; got 1000000"),
-        (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
-        (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
-        (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
-        (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
-        (lambda: check_sample_weight([1], n_examples=2), "shape (1,), but 2 examples"),
-        (lambda: check_sample_weight([0, 0], n_examples=2), "not all zero"),
-        (lambda: check_sample_weight([1, math.nan], n_examples=2), "finite"),
-    ],
+@given(arrays(np.float64, SHAPES, elements=st.floats(0, 1e300, exclude_min=True)))
+def test_normalised_rows_sum_to_one(p):
+    checked = check_probabilities(p, warn=False)
+    np.testing.assert_allclose(checked.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE)
+
+
+def test_names_are_indices_where_the_classes_are_known():
+    told = {"classes": ["ham", "spam"]}
+    assert labels_of(["spam", "ham", "spam"], **told).tolist() == [1, 0, 1]
+    assert labels_of(["spam", "", "ham"], unlabelled=True, **told).tolist() == [1, -1, 0]
+    with pytest.raises(InvalidInputError, match=r"labels\[2\]: 'eggs' is no class"):
+        labels_of(["spam", "ham", "eggs"], **told)
+
+
+def test_minus_one_is_an_unlabelled_row_where_those_are_allowed():
+    y = check_labels([-1, 1.0], n_examples=2, n_classes=2, unlabelled=True)
+    assert y.tolist() == [-1, 1]
+    assert y.dtype == np.int64
+
+
+@cases(
+    (check_probabilities, [0.5, 0.5], "shape (2,)"),
+    (check_probabilities, [[1.0]], "at least 2 classes"),
+    (check_probabilities, [["a", "b"]], "not a matrix of numbers"),
+    (check_probabilities, [[0.5], [0.5, 0.5]], "not a matrix of numbers"),
+    (check_probabilities, [[1j, 1]], "complex"),
+    (check_probabilities, [[0.5, 0.5], [math.nan, 1]], "[1, 0]: the probability is not a number"),
+    (check_probabilities, [[math.inf, 1]], "probabilities[0, 0]: the probability is infinite"),
+    (check_probabilities, [[1, -0.5]], "[0, 1]: the probability is negative (-0.5)"),
+    (check_probabilities, [[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),
+    (check_probabilities, [[1e308, 1e308]], "[0]: the sum of the class probabilities overflows"),
+    (labels_of, [0, 1], "shape (2,), but 3 examples"),
+    (labels_of, [0, 1, 2], "labels[2]: label 2 is outside 0..1"),
+    (labels_of, [0, -1, 1], "labels[1]: label -1 is outside"),
+    (labels_of, [0, 0.5, 1], "not class indices"),
+    (labels_of, [0, math.nan, 1], "not class indices"),
+    (labels_of, [0, math.inf, 1], "labels[1]: label inf is outside"),
+    (labels_of, ["a", "b", "c"], "not class indices"),
+    (labels_of, [0, 1, 2**63], "is outside 0..1"),
+    (check_classes, "ab", "a sequence of names"),
+    (check_classes, [], "got 0: none"),
+    (check_classes, ["a", " "], "must not be empty"),
+    (check_classes, ["a", "b", "a"], "a appear twice"),
+    (check_classes, ["a", "\udc80"], "valid Unicode"),
+)
+def test_what_is_no_table_is_refused_with_its_place(check, bad, told):
+    with pytest.raises(InvalidInputError) as caught:
+        check(bad)
+    assert told in str(caught.value)
+
+
+@cases(
+    (lambda: check_number("beta", -1, at_least=0), "beta must be a finite number at least 0"),
+    (lambda: check_number("beta", 0, above=0), "above 0; got 0"),
+    (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
+    (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
+    (lambda: check_number("beta", 10**400), "beta must be a finite number"),
+    (lambda: check_number("beta", 1e308), "beta must be a finite number at most 1e+12"),
+    (lambda: check_number("beta", "1"), "got '1'"),
+    (lambda: check_number("beta", True), "got True"),
+    (lambda: check_number("beta", math.inf), "got inf"),
+    (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),
+    (lambda: check_integer("seed", -1, at_least=0), "got -1"),
+    (lambda: check_scale(0), "scale must be a whole number of at least 1"),
+    (lambda: check_scale(10**6), "at most 10000; got 1000000"),
+    (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
+    (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
+    (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
+    (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
+    (lambda: check_sample_weight([1], n_examples=2), "shape (1,), but 2 examples"),
+    (lambda: check_sample_weight([0, 0], n_examples=2), "not all zero"),
+    (lambda: check_sample_weight([1, math.nan], n_examples=2), "finite"),
 )
 def test_a_setting_out_of_range_is_told_with_name_range_and_value(call, told):
     with pytest.raises(InvalidInputError) as caught:

@@ -1,8 +1,13 @@
-"""``python -m benchmarks race``: the race from the shell."""
+"""``python -m benchmarks``: the race from the shell, and results that are kept."""
 
 import json
+import subprocess
 from pathlib import Path
 
+import pytest
+
+from benchmarks import kept
+from benchmarks.tables import print_markdown
 from cases import cases
 
 QUICK = ("--time-limit", "0.05", "--seeds", "1")
@@ -63,3 +68,32 @@ def test_bad_input(bench, files, arguments, told):
     Path("three.csv").write_text("label,p0,p1,p2\n0,0.5,0.3,0.2\n1,0.2,0.6,0.2\n")
     bench("--json", *arguments).assert_refused(told)
     assert not list(Path("dnip-bench").glob("*"))
+
+
+# --- results that are kept ---
+def test_what_a_benchmark_prints_is_kept_below_a_line_that_says_of_what(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "commit", lambda: "commit abc")
+    path = kept.keep("scores", lambda: print_markdown("Scores", ["a", "b"], []), tmp_path)
+    first, *printed = path.read_text("utf-8").splitlines()
+    assert first.startswith("`python -m benchmarks scores`, commit abc, 20")
+    assert first.endswith(", defaults β = 2.7, τ = 0, scale log:1000, robust auto")
+    assert printed == ["", "### Scores", "", "| a | b |", "| --- | ---: |"]
+
+
+def test_results_name_the_last_commit_of_the_package_and_refuse_changes(tmp_path, monkeypatch):
+    def git(*words):
+        told = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
+        return subprocess.check_output(told, cwd=tmp_path, text=True).strip()
+
+    git("init", "-q")
+    for name in ("src", "docs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("one")
+        git("add", ".")
+        git("commit", "-qm", name)
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    (tmp_path / "docs" / "file").write_text("two")
+    assert kept.commit() == f"commit {git('log', '-1', '--format=%h', 'HEAD~1')}"
+    (tmp_path / "src" / "file").write_text("two")
+    with pytest.raises(SystemExit, match="src has changes"):
+        kept.commit()

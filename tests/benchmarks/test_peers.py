@@ -1,17 +1,20 @@
-"""Every contestant for a moment on problems whose optimum is known."""
+"""Every contestant for a moment, on problems of known optimum; and what evaluations they get."""
 
 from functools import partial
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import oracles
 from benchmarks.race import PEERS, choose, race
 from benchmarks.race.arena import Arena, Stop
 from benchmarks.race.contestants import OURS
-from benchmarks.race.evaluations import evaluate_in_numpy
+from benchmarks.race.evaluations import evaluate_in_numpy, evaluate_on_kernels
 from dnip import Objective, ProbabilityTable
 from problems import KNOWN
+from strategies import KINDS, labelled_rows, seeded
 
 OBJECTIVE = Objective(tau=0.2, smoothing=1.0)  # all three terms, so that all are compared
 PROBLEMS = ["two classes, ties", "three classes"]
@@ -75,3 +78,24 @@ def test_a_search_that_excludes_the_rest_proves_its_best(name):
     proven = run(name, known, time_limit=60.0)
     assert proven.lower_bound == pytest.approx(proven.best, abs=1e-12)
     assert proven.best == pytest.approx(optimum_of(known), abs=1e-12)
+
+
+# --- evaluations ---
+@pytest.mark.parametrize("evaluate", [evaluate_in_numpy, evaluate_on_kernels])
+@seeded
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 6),
+    kind=st.sampled_from(KINDS),
+    mu=st.sampled_from([0.5, 1.0, 4000.0]),
+)
+def test_equal_the_definition(evaluate, seed, n_classes, kind, mu):
+    rng = np.random.default_rng(seed)
+    p, labels = labelled_rows(rng, 30, n_classes, kind)
+    objective = Objective(beta=1.5, tau=0.4, smoothing=mu)
+    arena = Arena(p, labels, objective, 30, raw=9.0, evaluate=evaluate, time_limit=60.0)
+    for indices in rng.integers(1, 31, (5, n_classes)):
+        confusion = oracles.confusion_at(p, labels, indices)
+        expected = oracles.objective(confusion, beta=1.5, tau=0.4, mu=mu)
+        assert arena.value(indices) == pytest.approx(expected, abs=1e-12)
+        assert arena.value(indices.astype(float)) == pytest.approx(expected, abs=1e-12)

@@ -5,8 +5,7 @@ import numpy as np
 from benchmarks.race import Contestant, race
 from benchmarks.race.arena import Stop
 from benchmarks.race.evaluations import evaluate_in_numpy
-from dnip import ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, ProbabilityTable
 
 TABLE = ProbabilityTable(
     np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]), np.array([0, 1, 0, 1])

@@ -134,16 +134,11 @@ def corrected(dnip, folder):
 
 
 @pytest.mark.parametrize("command", REFUSING, ids=" ".join)
-def test_commands_that_need_the_model_s_own_probabilities_refuse_corrected_ones(
-    dnip, corrected, command
-):
+def test_commands_that_need_raw_probabilities_refuse_corrected_ones(dnip, corrected, command):
     for suffix in SUFFIXES:
         if command[0] == "import" and suffix == "npz":
             continue  # which it does not read
-        words = [
-            word.replace("out", f"out.{suffix}") if word == "out" else word for word in command
-        ]
-        run = dnip(*words)
+        run = dnip(*(f"out.{suffix}" if word == "out" else word for word in command))
         run.assert_refused(f"out.{suffix}", "corrected already", corrected)
     assert not any(Path(name).exists() for name in ("twice.csv", "o.csv", "imported.csv"))
 

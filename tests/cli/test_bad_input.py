@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 
 pytestmark = pytest.mark.usefixtures("old_outputs")
@@ -17,17 +18,14 @@ HEAD = "id,label,p0,p1\n"
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE, APPLY], ids=lambda c: " ".join(c[:2]))
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("bad.csv", HEAD, "there are no rows"),
-        ("bad.csv", HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"),
-        ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the probability is not a number"),
-        ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
-        ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
-        ("bad.parquet", "junk", "not a sound Parquet file"),
-        ("bad-missing.csv", None, "there is no such file"),
-    ],
+@cases(
+    ("bad.csv", HEAD, "there are no rows"),
+    ("bad.csv", HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"),
+    ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the probability is not a number"),
+    ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
+    ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
+    ("bad.parquet", "junk", "not a sound Parquet file"),
+    ("bad-missing.csv", None, "there is no such file"),
 )
 def test_tables(dnip, files, command, name, content, told):
     if content is not None:
@@ -36,11 +34,7 @@ def test_tables(dnip, files, command, name, content, told):
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE], ids=lambda c: " ".join(c[:2]))
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [("label,p0,p1\n1,1,0\n1,0,1\n", "class 1"), ("p0,p1\n1,0\n0,1\n", "label")],
-    ids=["one class", "no label column"],
-)
+@cases(("label,p0,p1\n1,1,0\n1,0,1\n", "class 1"), ("p0,p1\n1,0\n0,1\n", "label"))
 def test_labels_that_nothing_can_be_learned_from(dnip, files, command, rows, told):
     (files / "bad.csv").write_text(rows)
     dnip(*command, "bad.csv").assert_refused(told)
@@ -50,13 +44,10 @@ SOUND = json.loads(Coefficients(["0", "1"], [15, 30], 30).to_json())
 
 
 @pytest.mark.parametrize("command", [COMPARE, APPLY], ids=lambda c: c[0])
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (None, "cannot be read: No such file"),
-        (SOUND | {"weights": [1, 1]}, "weights do not equal those of weight_indices"),
-        (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),
-    ],
+@cases(
+    (None, "cannot be read: No such file"),
+    (SOUND | {"weights": [1, 1]}, "weights do not equal those of weight_indices"),
+    (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),
 )
 def test_coefficients(dnip, files, command, content, told):
     (files / "c.json").unlink()
@@ -65,16 +56,13 @@ def test_coefficients(dnip, files, command, content, told):
     dnip(*command, "t.csv", "--classes", "0,1").assert_refused(told)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "evaluate bad.csv",
-        "evaluate t.csv --coefficients bad.csv",
-        "evaluate t.csv --target-prior bad.json",
-        "fit t.csv --costs bad.csv",
-        "import bad.json --classes 0,1 --out out.csv",
-        "import bad-a.json --classes 0,1 --out out.csv --gold bad.csv",
-    ],
+@cases(
+    "evaluate bad.csv",
+    "evaluate t.csv --coefficients bad.csv",
+    "evaluate t.csv --target-prior bad.json",
+    "fit t.csv --costs bad.csv",
+    "import bad.json --classes 0,1 --out out.csv",
+    "import bad-a.json --classes 0,1 --out out.csv --gold bad.csv",
 )
 def test_a_device_without_end_is_refused(dnip, files, words):
     (files / "bad-a.json").write_text('{"answers": {"q": {"type": "choice", "choice": "0"}}}')
@@ -83,26 +71,36 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     dnip(*words.split()).assert_refused("this is a device, not a file")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("fit t.csv --scale continuous", "no longer searched. Take log:1000"),
-        ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
-        ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
-        ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
-        ("apply t.csv --coefficients c.json --out .", "it is a folder"),
-        ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
-        ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
-        ("evaluate t.csv --confidence 1", "confidence must lie between 0 and 1"),
-        ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
-        ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),
-    ],
+LEAST = "--min-class-accuracy 1"
+
+
+@cases(
+    ("fit t.csv --scale continuous", "no longer searched. Take log:1000"),
+    ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
+    ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
+    ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
+    ("fit t.csv --hand-on 0", "hand_on must be a share of rows between 0 and 1, and neither; got"),
+    ("fit t.csv --hand-on 1", "between 0 and 1, and neither; got 1.0"),
+    ("fit t.csv --hand-on nan", "hand_on must be a finite number"),
+    ("fit t.csv --hand-on 0.3 --helper-accuracy 90%", "is '90%'; it is a rate or none"),
+    ("fit t.csv --hand-on 0.3 --helper-accuracy 90", "at most 1; got 90.0"),
+    ("fit t.csv --helper-accuracy 0.9", "beside --hand-on SHARE"),
+    ("fit t.csv --min-class-accuracy 0", "'0', not CLASS=RATE"),
+    ("fit t.csv --min-class-accuracy 0=1.5", "a rate from 0 to 1"),
+    (f"fit t.csv {LEAST}=0.5 {LEAST}=0.6", "asks class 1 for 0.5 and for 0.6"),
+    ("fit t.csv --freeze 0,1", "every class with labels is frozen"),
+    ("report t.csv --test no.csv", "no.csv: there is no such file"),
+    ("report t.csv --coefficients t.csv", "not valid JSON"),
+    ("report t.csv --test t.csv", "t.csv"),
+    ("report t.csv --seed -1", "seed must be a whole number of at least 0"),
+    ("prompt sst5 --data . --model m --out o.csv --shots ²", "shots must be a number"),
+    (f"prompt sst5 --data . --model m --out o.csv --shots {'9' * 5000}", "9 digits"),
+    ("apply t.csv --coefficients c.json --out .", "it is a folder"),
+    ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
+    ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
+    ("evaluate t.csv --confidence 1", "confidence must lie between 0 and 1"),
+    ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
+    ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),
 )
 def test_options(dnip, files, words, told):
     dnip(*words.split()).assert_refused(told)
-
-
-@pytest.mark.parametrize("shots", ["9" * 5000, "²"])
-def test_shots_are_a_number_of_few_digits(dnip, files, shots):
-    run = dnip("prompt", "sst5", "--data", ".", "--model", "m", "--out", "o.csv", "--shots", shots)
-    run.assert_refused("shots must be a number", "9 digits")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from strategies import random_probabilities
 
@@ -64,24 +65,15 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     assert run.json["interrupted"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
-        (["opt.csv", "--test", "test.csv", "--methods", "magic"], "methods must be one of raw"),
-        (
-            ["opt.csv", "--test", "test.csv", "--methods", "contextual-calibration"],
-            "contextual-calibration needs content-free rows, and there are none",
-        ),
-        (["opt.csv", "--test", "test.csv", "--unlabelled", "test.csv"], "90 ids stand in both"),
-        (
-            ["opt.csv", "--test", "test.csv", "--out", "opt.csv"],
-            "results and table lie one in the other",
-        ),
-    ],
+@cases(
+    ("--test opt.csv", "90 ids stand in both opt.csv and opt.csv"),
+    ("--test test.csv --methods magic", "methods must be one of raw"),
+    ("--test test.csv --methods contextual-calibration", "content-free rows, and there are none"),
+    ("--test test.csv --unlabelled test.csv", "90 ids stand in both"),
+    ("--test test.csv --out opt.csv", "results and table lie one in the other"),
 )
 def test_bad_input(dnip, tables, arguments, told):
-    dnip("compare", "--json", *QUICK, *arguments).assert_refused(told)
+    dnip("compare", "opt.csv", "--json", *QUICK, *arguments.split()).assert_refused(told)
     assert not Path("dnip-compare").exists()
 
 

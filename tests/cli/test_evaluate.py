@@ -1,9 +1,10 @@
-"""``dnip evaluate``: keys, both sides, and rows that do not count."""
+"""``dnip evaluate`` and ``dnip report``: keys, both sides, rows that do not count, and files."""
 
 import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit_table
@@ -46,12 +47,8 @@ def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
     fitted = Coefficients.load("h.json")
     fitted.with_hand_on(None).save("c.json")
     share = fitted.handed_on(p).mean()
-    told = [
-        f"{100 * round(share, 3):.1f} %",
-        "asked for 30.0 %",
-        "remaining",
-        "helper right on 90%",
-    ]
+    now = f"{100 * round(share, 3):.1f} %"
+    told = [now, "asked for 30.0 %", "remaining", "helper right on 90%"]
     text = dnip("evaluate", "t.csv", "--coefficients", "h.json").out
     assert f"\nhanded on    {told[0]}; {told[1]}\n" in text
     assert all(each in text for each in told)
@@ -68,17 +65,9 @@ def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
     for command, key in (("evaluate", "hand_on"), ("check", "handed_on")):
         found = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
         assert found.get(key) is None
-    apply = (
-        "apply",
-        "t.csv",
-        "--coefficients",
-        "h.json",
-        "--target-prior",
-        "0.9,0.1",
-        "--out",
-        "o.csv",
-    )
-    dnip(*apply).assert_refused("thresholds of handing on hold for the class mix of the fit")
+    apply = "apply t.csv --coefficients h.json --target-prior 0.9,0.1 --out o.csv"
+    refused = dnip(*apply.split())
+    refused.assert_refused("thresholds of handing on hold for the class mix of the fit")
 
 
 def test_alone_it_names_what_starves_and_the_line_to_type(dnip, folder):
@@ -114,3 +103,25 @@ def test_a_picture_of_the_odd_classes(dnip, files):
     assert Path("flows.png").read_bytes().startswith(b"\x89PNG")
     text = dnip("evaluate", "t.csv", "--picture", "flows.svg").out
     assert text.endswith("\npicture written to flows.svg\n")
+
+
+@pytest.fixture
+def examples(folder, request):
+    """An empty folder with the two tables that ship as examples."""
+    for name in ("opt.csv", "test.csv"):
+        (folder / name).write_bytes((request.config.rootpath / "examples" / name).read_bytes())
+    return folder
+
+
+def test_page_and_figures_are_written(dnip, examples):
+    done = dnip("report", "opt.csv", "--test", "test.csv", "--figures", "figures", "--json")
+    assert "Technology" in done.json["verdict"]
+    for name in done.json["written"]:
+        assert (examples / name).stat().st_size > 1_000
+    assert len(done.json["written"]) == 9
+
+
+def test_a_table_alone_will_do(dnip, examples):
+    done = dnip("report", "opt.csv")
+    assert done.out.startswith("Fitted on one half of the rows, shown on the other. ")
+    assert done.out.endswith("\nNext, learn from all rows: dnip fit opt.csv\n")

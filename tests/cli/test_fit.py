@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
@@ -57,16 +58,13 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     assert fitted.fit["data"]["source"] == "opt.csv"
 
 
-@pytest.mark.parametrize(
-    ("options", "objective"),
-    [
-        ([], Objective()),
-        (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
-        (["--smoothing", "7"], Objective(tau=0.2, smoothing=7.0)),
-        (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
-        (["--cobias", "single"], Objective(gap="single")),
-        (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
-    ],
+@cases(
+    ([], Objective()),
+    (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
+    (["--smoothing", "7"], Objective(tau=0.2, smoothing=7.0)),
+    (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
+    (["--cobias", "single"], Objective(gap="single")),
+    (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
 )
 def test_options_reach_the_objective(dnip, opt, options, objective):
     run = dnip("fit", opt, "--json", "--robust", "off", *options)
@@ -139,7 +137,6 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
     assert told in dnip("fit", opt, "--rows", "60").out
     for rows in ("all", "80"):
         assert not dnip("fit", opt, "--rows", rows, "--json").json["notes"]
-    dnip("fit", opt, "--rows", "1e3").assert_wrong_usage("rows")
 
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
@@ -254,24 +251,69 @@ def test_handing_on_is_told_and_saved(dnip, folder):
     run = dnip("fit", "t.csv", "--hand-on", "0.25", "--only-if-better", "--out", "raw.json")
     assert run.out.endswith("the raw argmax stays in force, and no row is handed on\n")
     assert Coefficients.load("raw.json").hand_on is None
-    assert (
-        dnip("fit", "t.csv", "--no-evidence", "--json", "--out", "c.json").json["hand_on"] is None
-    )
+    plain = dnip("fit", "t.csv", "--no-evidence", "--json", "--out", "c.json")
+    assert plain.json["hand_on"] is None
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--hand-on", "0"], "hand_on must be a share of rows between 0 and 1, and neither; got 0"),
-        (["--hand-on", "1"], "between 0 and 1, and neither; got 1.0"),
-        (["--hand-on", "nan"], "hand_on must be a finite number"),
-        (["--hand-on", "0.3", "--helper-accuracy", "90%"], "is '90%'; it is a rate or none"),
-        (["--hand-on", "0.3", "--helper-accuracy", "90"], "at most 1; got 90.0"),
-        (["--helper-accuracy", "0.9"], "beside --hand-on SHARE"),
-    ],
-)
-def test_handing_on_that_cannot_be_is_refused(dnip, opt, unchanged, options, told):
-    with unchanged():
-        run = dnip("fit", opt, *options)
-        assert run.status == 1
-        assert told in run.err
+# --- constraints and costs: kept, told, stored, or refused ---
+FOUR = KNOWN["four classes"]
+NAMES = ("World", "Sports", "Business", "Tech")
+
+
+@pytest.fixture
+def four(folder):
+    """A table on which an equal fit costs accuracy."""
+    ProbabilityTable(FOUR.p, FOUR.labels, classes=NAMES).write(folder / "opt.csv")
+    return "opt.csv"
+
+
+def kept(summary, max_loss=None, least=None):
+    confusion = oracles.confusion_at(FOUR.p, FOUR.labels, summary["weights"])
+    raw = oracles.confusion_at(FOUR.p, FOUR.labels, [1, 1, 1, 1])
+    return oracles.keeps(confusion, raw, max_loss, least)
+
+
+@pytest.mark.parametrize("robust", ["auto", "on", "off"])
+def test_constraints_are_kept_told_and_stored(dnip, four, robust):
+    asked = ("--max-accuracy-loss", "0.05", "--min-class-accuracy", "Tech=0.45")
+    asked += ("--min-class-accuracy", "1=0.5", "--freeze", "World")
+    run = dnip("fit", four, *asked, "--robust", robust, "--json")
+    assert (run.status, run.err) == (0, "")
+    assert kept(run.json, 0.05, {3: 0.45, 1: 0.5})
+    assert run.json["weights"][0] == 1.0
+    told = run.json["constraints"]
+    assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
+    assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
+    assert Coefficients.load("coefficients.json").fit["constraints"] == told
+
+
+def test_constraints_that_cannot_be_kept_write_nothing(dnip, four, folder):
+    asked = ("--min-class-accuracy", "all=0.95", "--max-accuracy-loss", "0")
+    run = dnip("fit", four, *asked, "--json")
+    run.assert_refused("no weights were found that satisfy all", "at least 0.95 is asked")
+    assert not (folder / "coefficients.json").exists()
+    run = dnip("fit", four, *asked, "--solver", "exact")
+    run.assert_refused("no weights on this scale satisfy all constraints")
+
+
+def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, four, folder):
+    costs = np.ones((4, 4)) - np.eye(4)
+    costs[3, 0] = 8
+    rows = [",".join(["", *NAMES[::-1]])]
+    rows += [",".join([name, *map(str, costs[i, ::-1])]) for i, name in enumerate(NAMES)]
+    (folder / "costs.csv").write_text("\n".join(rows))
+    settings = ("--beta", "0", "--tau", "0", "--robust", "off", "--json")
+    run = dnip("fit", four, "--costs", "costs.csv", *settings, "--out", "c.json").json
+    confusion = oracles.confusion_at(FOUR.p, FOUR.labels, run["weights"])
+    assert run["objective"] == pytest.approx(oracles.mean_cost(confusion, costs))
+    stored = json.loads((folder / "c.json").read_text())
+    assert stored["objective"]["costs"] == costs.tolist()
+    again = dnip("fit", four, "--costs", "c.json", *settings).json
+    assert again["weight_indices"] == run["weight_indices"]
+
+
+def test_costs_of_other_classes_are_refused(dnip, four, folder):
+    (folder / "other.csv").write_text(",A,B,C,D\nA,0,1,1,1\nB,1,0,1,1\nC,1,1,0,1\nD,1,1,1,0\n")
+    told = "costs is of the classes A, B, C, D, but the classes are"
+    dnip("fit", four, "--costs", "other.csv").assert_refused(told)
+    assert not (folder / "coefficients.json").exists()

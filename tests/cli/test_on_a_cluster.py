@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -14,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import ProbabilityTable
+from processes import ran
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
 parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster need pyarrow")
@@ -50,9 +51,8 @@ def made(tmp_path_factory):
     ids = np.array([f"row {i}" for i in range(N_ROWS)], object)
     made = tmp_path_factory.mktemp("tables")
     ProbabilityTable(p, labels, ids, CLASSES).write(made / "whole.parquet")
-    parquet.write_table(
-        parquet.read_table(made / "whole.parquet"), made / "t.parquet", row_group_size=1000
-    )
+    whole = parquet.read_table(made / "whole.parquet")
+    parquet.write_table(whole, made / "t.parquet", row_group_size=1000)
     return made
 
 
@@ -146,12 +146,9 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
     assert Path("here.parquet").read_bytes() == Path("there.parquet").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        ("bytes", "b.parquet: this is not a sound Parquet file"),
-        ("columns", "the columns found are id, label, red, green, blue"),
-    ],
+@cases(
+    ("bytes", "b.parquet: this is not a sound Parquet file"),
+    ("columns", "the columns found are id, label, red, green, blue"),
 )
 def test_a_damaged_part_and_a_single_output_file_are_refused(address, fitted, dnip, damage, told):
     Path("parts").mkdir()
@@ -171,14 +168,8 @@ def test_a_damaged_part_and_a_single_output_file_are_refused(address, fitted, dn
 
 def test_a_worker_that_runs_out_of_memory_again_and_again_ends_the_command(tables):
     threshold = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
-    run = subprocess.run(
-        [sys.executable, "-m", "dnip", "evaluate", "t.parquet", "--on", "ray", "--workers", "1"],
-        env={**os.environ, **threshold},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command = sys.executable, "-m", "dnip", "evaluate", "t.parquet", "--on", "ray", "--workers", "1"
+    run = ran(*command, env={**os.environ, **threshold}, timeout=300)
     assert (run.returncode, run.stdout) == (1, "")
     assert re.search("error: the cluster failed: .*memory", run.stderr), run.stderr
 

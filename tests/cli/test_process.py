@@ -1,7 +1,8 @@
-"""Real processes: two streams, broken pipes, closed streams, and signals."""
+"""Real processes: two streams, broken pipes, signals; and large tables in bounded memory."""
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dnip import Coefficients
+import oracles
+from cases import cases
+from dnip import Coefficients, ProbabilityTable
+from processes import ran
 
 DNIP = str(Path(sys.executable).with_name("dnip"))
 
@@ -21,27 +25,19 @@ DNIP = str(Path(sys.executable).with_name("dnip"))
 def shell(command, **options):
     """Run a line of shell in which ``dnip`` is this package's command."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        env=os.environ | {"PATH": path} | options,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = os.environ | {"PATH": path} | options
+    return ran("bash", "-o", "pipefail", "-c", command, env=environment)
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "out", "err"),
-    [
-        ("dnip evaluate t.csv", 0, "class  rows", ""),
-        ("dnip evaluate no.csv", 1, "", "error: no.csv: there is no such file"),
-        ("dnip evaluate", 2, "", "Usage: dnip evaluate"),
-        ("dnip evaluate t.csv >/dev/full", 1, "", "error: standard output cannot be written"),
-        ("dnip evaluate t.csv --json >&-", 0, "", ""),
-        ("dnip evaluate no.csv 2>&-", 1, "", ""),
-        ("dnip fit t.csv --json 2>&-", 0, "{", ""),
-        ("dnip fit t.csv --out /dev/stdout", 0, '{\n  "format": "dnip-coefficients"', ""),
-    ],
+@cases(
+    ("dnip evaluate t.csv", 0, "class  rows", ""),
+    ("dnip evaluate no.csv", 1, "", "error: no.csv: there is no such file"),
+    ("dnip evaluate", 2, "", "Usage: dnip evaluate"),
+    ("dnip evaluate t.csv >/dev/full", 1, "", "error: standard output cannot be written"),
+    ("dnip evaluate t.csv --json >&-", 0, "", ""),
+    ("dnip evaluate no.csv 2>&-", 1, "", ""),
+    ("dnip fit t.csv --json 2>&-", 0, "{", ""),
+    ("dnip fit t.csv --out /dev/stdout", 0, '{\n  "format": "dnip-coefficients"', ""),
 )
 def test_status_and_streams(files, command, status, out, err):
     run = shell(command)
@@ -61,10 +57,8 @@ def test_a_reader_that_leaves_early_is_no_error_worth_a_word(files, command):
 def test_a_path_that_is_no_unicode(files):
     odd = os.fsdecode(b"\xff.csv")
     Path("t.csv").rename(odd)
-    run = subprocess.run(
-        [DNIP, "fit", odd, "--out", "new.json", "--json"], capture_output=True, check=False
-    )
-    assert (run.returncode, run.stderr) == (0, b"")
+    run = ran(DNIP, "fit", odd, "--out", "new.json", "--json")
+    assert (run.returncode, run.stderr) == (0, "")
     assert json.loads(Path("new.json").read_text())["fit"]["data"]["source"] == r"\udcff.csv"
 
 
@@ -76,10 +70,7 @@ LISTENING = (
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    ("number", "status", "kind"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-)
+@cases((signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"))
 def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, status, kind):
     if suffix == "csv":
         Path("rows.csv").write_text("p0,p1\n" + "0.25,0.75\n" * 2_000_000)
@@ -103,17 +94,85 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, s
     assert not list(Path().glob(".dnip-*"))
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "told"),
-    [
-        ("apply f.csv --coefficients c.json --out out.csv", 0, "4 rows"),
-        ("evaluate f.csv --coefficients c.json", 0, "class"),
-        ("fit f.csv --out d.json", 0, "coefficients written"),
-        ("evaluate f.csv --target-prior 0.5,0.5", 1, "f.csv is a pipe, which can be read once"),
-    ],
+@cases(
+    ("apply f.csv --coefficients c.json --out out.csv", 0, "4 rows"),
+    ("evaluate f.csv --coefficients c.json", 0, "class"),
+    ("fit f.csv --out d.json", 0, "coefficients written"),
+    ("evaluate f.csv --target-prior 0.5,0.5", 1, "f.csv is a pipe, which can be read once"),
 )
 def test_a_pipe_is_read_once(files, command, status, told):
     os.mkfifo("f.csv")
     run = shell(f"timeout 20 cat t.csv >f.csv & timeout 20 dnip {command}")
     assert run.returncode == status, run.stderr
     assert told in run.stdout + run.stderr
+
+
+# --- large tables ---
+INDICES = [30, 12, 17]
+
+
+@pytest.fixture
+def fitted(folder):
+    Coefficients(["0", "1", "2"], INDICES, 30).save("c.json")
+
+
+def write_part(path, n_rows, seed=0, kind="float64", **options):
+    """Write random rows, in row groups of odd lengths; return them."""
+    rng = np.random.default_rng(seed)
+    p = rng.multinomial(8, [0.4, 0.3, 0.3], n_rows) / 8  # many ties
+    labels = rng.integers(0, 3, n_rows)
+    columns = {f"p{n}": p[:, n].astype(kind) for n in range(3)}
+    pq.write_table(pa.table({"label": labels, **columns}), path, **options)
+    return p.astype(kind).astype(np.float64), labels
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+def test_a_folder_gives_what_memory_gives(dnip, fitted, kind):
+    Path("parts").mkdir()
+    names = [f"parts/part-{number}.parquet" for number in range(3)]
+    parts = [write_part(name, 400, n, kind, row_group_size=97) for n, name in enumerate(names)]
+    p, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+    run = dnip("evaluate", "parts", "--coefficients", "c.json", "--json")
+    assert run.json["raw"]["confusion"] == oracles.confusion_at(p, labels, [1, 1, 1]).tolist()
+    assert run.json["reweighted"]["confusion"] == oracles.confusion_at(p, labels, INDICES).tolist()
+    dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
+    written = pq.read_table("out.parquet")
+    assert written["prediction"].to_pylist() == oracles.predict(p, INDICES).tolist()
+    assert written["label"].to_pylist() == labels.tolist()
+    in_memory = Coefficients.load("c.json").apply(ProbabilityTable.read("parts").probabilities)
+    np.testing.assert_array_equal(ProbabilityTable.read("out.parquet").probabilities, in_memory)
+
+
+def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
+    """The columns alone take 140 MB when they are read; two million ids to compare take 200 MB."""
+    n_rows = 3_000_000
+    ids = pa.array(np.arange(n_rows)).cast(pa.string())
+    p = pa.array(np.full(n_rows, 0.25))
+    labels = pa.array(np.arange(n_rows) % 3)
+    table = pa.table({"id": ids, "label": labels, "p0": p, "p1": p, "p2": p})
+    # Rows of 0.25, 0.25, 0.25 are normalised; no dictionary makes them short on disk.
+    pq.write_table(table, "t.parquet", row_group_size=n_rows, use_dictionary=False)
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=2);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    for command in (["evaluate"], ["apply", "--out", "out.parquet"]):
+        options = [*command, "t.parquet", "--coefficients", "c.json"]
+        run = ran(sys.executable, "-c", code, DNIP, *options)
+        assert "3000000 of 3000000 rows did not sum to 1" in run.stderr
+        assert int(run.stdout.split()[-1]) * 1024 < 500e6
+
+
+def test_a_disk_that_fills_leaves_the_old_output_and_nothing_beside_it(fitted):
+    write_part("t.parquet", 100_000)
+    Path("out.parquet").write_bytes(b"old")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+
+    command = [DNIP, "apply", "t.parquet", "--coefficients", "c.json", "--out", "out.parquet"]
+    run = ran(*command, preexec_fn=limit, timeout=60)
+    told = "error: out.parquet cannot be written: File too large. Write elsewhere\n"
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", told)
+    assert Path("out.parquet").read_bytes() == b"old"
+    assert not list(Path().glob(".dnip-*"))

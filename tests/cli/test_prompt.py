@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from cases import cases
 from dnip import ProbabilityTable
 from dnip.cli.commands import prompt as command
 from failing_server import FailingServer
@@ -29,12 +30,10 @@ VOTES = (*SERVER, "--votes", "3")
 
 
 @pytest.fixture
-def task(folder, monkeypatch):
-    """A task and data; no key, no proxy."""
+def task(folder):
+    """A task and data."""
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
     return "mood.toml"
 
 
@@ -69,14 +68,11 @@ def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
     assert run.json["n_content_free"] == 3
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"mood.toml": "nowhere.toml"}, ["nowhere.toml", "cannot be read"]),
-        ({"mood.toml": "mood"}, ["no built-in task 'mood'", "agnews"]),
-        ({".": "nowhere"}, ["nowhere", "test.jsonl"]),
-        ({"table.csv": "table.txt"}, ["table.txt"]),
-    ],
+@cases(
+    ({"mood.toml": "nowhere.toml"}, ["nowhere.toml", "cannot be read"]),
+    ({"mood.toml": "mood"}, ["no built-in task 'mood'", "agnews"]),
+    ({".": "nowhere"}, ["nowhere", "test.jsonl"]),
+    ({"table.csv": "table.txt"}, ["table.txt"]),
 )
 def test_what_is_not_there_is_refused(dnip, job, change, told):
     dnip(*(change.get(word, word) for word in job)).assert_refused(*told)
@@ -86,23 +82,20 @@ def words(task, *options):
     return ("prompt", task, "--data", ".", "--out", "t.csv", *map(str, options))
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
-        ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
-        ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
-        ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),
-        ((*SERVER, "--scoring", "sum"), ["--scoring is for a model on this machine"]),
-        ((*VOTES, "--fill", "zero"), ["--fill is for a server's log-prob", "not for votes"]),
-        ((*API, "--endpoint", "chat"), ["--endpoint is for", "not for a decision server"]),
-        ((*HERE, "--api", "systemone"), ["--api is for a decision server"]),
-        (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
-        ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
-        ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
-        (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
-        ((*SERVER[:3], "\udcff"), ["a name the server knows; got"]),
-    ],
+@cases(
+    ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
+    ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
+    ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
+    ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),
+    ((*SERVER, "--scoring", "sum"), ["--scoring is for a model on this machine"]),
+    ((*VOTES, "--fill", "zero"), ["--fill is for a server's log-prob", "not for votes"]),
+    ((*API, "--endpoint", "chat"), ["--endpoint is for", "not for a decision server"]),
+    ((*HERE, "--api", "systemone"), ["--api is for a decision server"]),
+    (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
+    ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
+    ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
+    (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
+    ((*SERVER[:3], "\udcff"), ["a name the server knows; got"]),
 )
 def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, folder, options, told):
     run = dnip(*words(task, *options))

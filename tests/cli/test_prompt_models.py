@@ -6,8 +6,7 @@ import shutil
 
 import pytest
 
-from dnip import ProbabilityTable
-from dnip.base.errors import DNIPWarning
+from dnip import DNIPWarning, ProbabilityTable
 from fakes import write_data
 from test_prompt import TASK
 

@@ -1,54 +1,48 @@
-"""``dnip serve``: what it refuses, and a process that is killed while it answers."""
+"""``dnip serve``: what it refuses, processes that are killed, and ``--record``."""
 
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dnip import Coefficients
+from cases import cases
+from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from failing_server import FailingServer
-from sidecars import decision, sidecar
+from processes import wait_for
+from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar
 
 for library in ("uvicorn", "starlette", "aiohttp"):
     pytest.importorskip(library)
 
-FITTED = Coefficients(["a", "b"], [2, 1], 2)
 KEY = "sk-SECRET-0123456789"
 UP = ("serve", "--upstream", "http://127.0.0.1:9")
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
-        (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
-        (("serve", "--upstream", "http://a..b", "--coefficients", "q=c.json"), ["name a host"]),
-        ((*UP, "--coefficients", "\udcff=c.json"), ["'\\udcff' is no valid Unicode"]),
-        ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
-        ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
-        ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
-        ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
-        ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
-        (
-            (*UP, "--coefficients", "q=c.json", "--record", "c.json"),
-            ["c.json/q", "cannot make the folder"],
-        ),
-        ((*UP, "--coefficients", "../q=c.json", "--record", "r"), ["'../q'", "name of a folder"]),
-        (
-            (*UP, "--coefficients", "q=c.json", "--record", "r", "--record-size", "9MB"),
-            ["10000000"],
-        ),
-    ],
+@cases(
+    ("--coefficients topic=half.json", ["half.json", "not valid JSON"]),
+    ("--upstream h --coefficients q=c.json", ["upstream must begin with"]),
+    ("--upstream http://a..b --coefficients q=c.json", ["name a host"]),
+    ("--coefficients \udcff=c.json", ["'\\udcff' is no valid Unicode"]),
+    ("--coefficients q=c.json --timeout 0", ["timeout must be"]),
+    ("--coefficients q=c.json --max-body 0", ["max_body must be"]),
+    ("--coefficients q=c.json --grace -1", ["grace must be"]),
+    ("--coefficients q=c.json --port 70000", ["cannot listen", "--port"]),
+    ("--coefficients q=c.json --host no.such.host.invalid", ["cannot listen"]),
+    ("--coefficients q=c.json --record c.json", ["c.json/q", "cannot make the folder"]),
+    ("--coefficients ../q=c.json --record r", ["'../q'", "name of a folder"]),
+    ("--coefficients q=c.json --record r --record-size 9MB", ["10000000"]),
 )
 def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
     FITTED.save("c.json")
     (folder / "half.json").write_text(FITTED.to_json()[:50])
-    dnip(*options).assert_refused(*told)
+    dnip(*UP, *options.split()).assert_refused(*told)
 
 
 def test_a_port_in_use_is_refused(dnip, folder):
@@ -56,14 +50,6 @@ def test_a_port_in_use_is_refused(dnip, folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         dnip(*UP, "--coefficients", "q=c.json", "--port", port).assert_refused(f"port {port}")
-
-
-@pytest.mark.parametrize(
-    ("pairs", "told"), [(["c.json"], "QUESTION=FILE"), (["q=c.json", "q=d.json"], "'q' twice")]
-)
-def test_coefficients_are_pairs(dnip, pairs, told):
-    options = [word for pair in pairs for word in ("--coefficients", pair)]
-    dnip(*UP, *options).assert_wrong_usage(told)
 
 
 def ask_until(stopped, port, answers):
@@ -135,9 +121,8 @@ def test_killed_and_begun_again_it_leaves_no_half_answer(folder):
         url = upstream.url.removesuffix("/v1")
         with sidecar(url) as first:
             port = first.port
-            askers = [
-                threading.Thread(target=ask_until, args=(stopped, port, answers)) for _ in range(4)
-            ]
+            given = (stopped, port, answers)
+            askers = [threading.Thread(target=ask_until, args=given) for _ in range(4)]
             for asker in askers:
                 asker.start()
             while len(answers) < 50:
@@ -160,3 +145,137 @@ def test_killed_and_begun_again_it_leaves_no_half_answer(folder):
     assert authorizations == {f"Bearer {KEY}"}
     assert "SECRET" not in first.err + second.err
     assert "Traceback" not in first.err + second.err
+
+
+# --- recording ---
+RECORD = ("--record", "recorded")
+
+
+@pytest.fixture
+def upstream(folder):
+    FITTED.save("c.json")
+    with FailingServer(decision) as server:
+        yield server.url.removesuffix("/v1")
+
+
+def ask_for(port, numbers):
+    for number in numbers:
+        body = json.dumps({"state": number}).encode()
+        status, _, headers = ask(port, body=body, headers={"X-Request-Id": f"r{number}"})
+        assert (status, headers["X-Request-Id"]) == (200, f"r{number}")
+
+
+def counts(port):
+    found = {key: n for key, n in numbers(port).items() if "recorded_total{" in key}
+    return {re.search('"(.+)"', key)[1]: int(n) for key, n in found.items()}
+
+
+def assert_raw(table, numbers):
+    """The table holds what the upstream answered to these requests."""
+    assert table.ids.tolist() == [f"r{number}" for number in numbers]
+    a = (np.array(numbers) * 37 % 101 + 1) / 103
+    np.testing.assert_allclose(table.probabilities, np.c_[a, 1 - a], rtol=1e-12)
+
+
+def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstream):
+    with sidecar(upstream, 0, *RECORD) as process:
+        ask_for(process.port, range(200))
+        wait_for(lambda: counts(process.port)["topic"] == 200)
+        ask_for(process.port, range(200, 220))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    [path] = Path("recorded/topic").iterdir()
+    whole = path.read_bytes()
+    n_rows = whole.count(b"\n")
+    assert 200 <= n_rows <= 220
+    assert_raw(ProbabilityTable.read("recorded/topic"), range(n_rows))  # it knows its classes
+    path.write_bytes(whole[:-7])  # as if killed in the middle of a write
+    with pytest.warns(DNIPWarning, match=rf"row {n_rows}, the last one, is cut off"):
+        assert_raw(ProbabilityTable.read("recorded/topic", ["a", "b"]), range(n_rows - 1))
+
+    labels = [f"r{number},{'ab'[number % 2]}\n" for number in (*range(0, 150), 7, 9_000, 9_001)]
+    Path("labels.csv").write_text("id,label\n" + "".join(labels))
+    run = dnip("import", "recorded/topic", "--labels", "labels.csv", "--out", "t.csv")
+    assert run.status == 0
+    assert "labels of ids that no answer has: 2\n" in run.err
+    assert f"rows without a label: {n_rows - 151}\n" in run.err
+    table = ProbabilityTable.read("t.csv")
+    assert_raw(table, range(n_rows - 1))
+    truth = [number % 2 if number < 150 else -1 for number in range(n_rows - 1)]
+    assert table.labels.tolist() == truth
+
+    robustly = ("--unlabelled", "recorded/topic", "--robust", "on", "--out", "d.json")
+    assert dnip("fit", "t.csv", *robustly).status == 0
+    assert dnip("check", "recorded/topic", "--coefficients", "d.json").status == 0
+    assert dnip("apply", "recorded/topic", "--coefficients", "d.json", "--out", "o.csv").status == 0
+    fitted, applied = Coefficients.load("d.json"), Path("o.csv").read_text().splitlines()
+    a = (np.arange(n_rows - 1) * 37 % 101 + 1) / 103
+    assert [line.split(",")[1] for line in applied[1:]] == list(fitted.predict(np.c_[a, 1 - a]))
+
+
+@cases(
+    ("r1,a\nr2,a\nr1,b\n", ["line 4: the id 'r1' is already at labels.csv: line 2"]),
+    ("r1,a\nr2,c\n", ["line 3", "'c' is neither a class name"]),
+    ("x,a\n", ["no answer's id is in the gold file"]),
+)
+def test_bad_labels_are_refused(dnip, folder, labels, told):
+    Path("recorded/topic").mkdir(parents=True)
+    rows = [{"id": f"r{i}", "time": "t", "model": "m", "a": 0.2, "b": 0.8} for i in range(3)]
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    Path("recorded/topic/record-1.jsonl").write_text(text)
+    Path("labels.csv").write_text("id,label\n" + labels)
+    run = dnip("import", "recorded/topic", "--labels", "labels.csv", "--out", "t.csv")
+    run.assert_refused(*told)
+    assert not Path("t.csv").exists()
+
+
+def test_two_sidecars_share_a_folder_and_a_request_sent_twice_is_one_row(folder, upstream):
+    with sidecar(upstream, 0, *RECORD) as one, sidecar(upstream, 0, *RECORD) as other:
+        ask_for(one.port, range(0, 40))
+        ask_for(other.port, range(30, 70))
+    assert len(list(Path("recorded/topic").iterdir())) == 2
+    with pytest.warns(DNIPWarning, match="10 rows left out, with the id of an earlier row"):
+        table = ProbabilityTable.read("recorded/topic")
+    assert sorted(table.ids) == sorted(f"r{number}" for number in range(70))
+
+
+def test_a_record_that_is_moved_away_begins_anew(folder, upstream):
+    with sidecar(upstream, 0, *RECORD) as process:
+        ask_for(process.port, range(20))
+        wait_for(lambda: counts(process.port)["topic"] == 20)
+        Path("recorded").rename("moved")
+        ask_for(process.port, range(20, 40))
+    assert_raw(ProbabilityTable.read("moved/topic"), range(20))
+    assert_raw(ProbabilityTable.read("recorded/topic"), range(20, 40))
+
+
+def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    limit = ("sh", "-c", 'ulimit -f 16; exec "$@"', "sh")  # files of 8 or 16 KiB
+    with sidecar(upstream, 0, *RECORD, before=limit) as process:
+        ask_for(process.port, range(300))
+        wait_for(lambda: sum(counts(process.port).values()) == 300)
+        found = counts(process.port)
+    assert min(found["topic"], found["disk"]) > 0
+    assert_raw(ProbabilityTable.read("recorded/topic"), range(found["topic"]))
+    [line, _] = process.err.splitlines()  # the last one says that it was told to stop
+    assert "what cannot be recorded is left out and counted: File too large" in line
+
+
+def test_the_log_may_be_lines_of_json(folder):
+    FITTED.save("c.json")
+    upstream = Upstream(reply(b"no"))
+    with sidecar(upstream.url, 0, "--log", "json", "--host", "0.0.0.0") as process:
+        ask(process.port)
+        upstream.answer = reply(SYSTEM_ONE)
+        ask(process.port, body=b'{"questions": {"topic": {"type": "noul"}}}')
+        Path("c.json").write_text("{")
+        ask(process.port)
+    upstream.close()
+    events = [json.loads(line) for line in process.err.splitlines()]
+    assert {event["level"] for event in events} == {"warning"}
+    assert [event.get("status") for event in events] == [None, 502, 422, None, None]
+    told = ["everybody who", "is no JSON", "question 'topic' has", "keeps the", "terminated"]
+    for event, text in zip(events, told, strict=True):
+        assert text in event["message"]
+        assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]{12}\+00:00", event["time"])

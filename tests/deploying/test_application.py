@@ -1,11 +1,16 @@
-"""Streamed reweighting: the same as in memory, and nothing written where it fails."""
+"""Streamed reweighting: as in memory, nothing where it fails; recipes of docs/large-tables.md."""
+
+import os
+import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import oracles
-from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from cases import cases
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
 from dnip.deploying.application import apply_stream
 from dnip.tables.reading import read_rows
 from strategies import random_probabilities
@@ -36,29 +41,64 @@ def test_a_file_can_be_applied_in_place(tmp_path, table):
     assert 0 < counts[1] < 50
 
 
-class TestRefusals:
-    """Whatever stood at the output still stands."""
+@cases(
+    (NAMES[::-1], "0.5,0.25,0.25\n", "classes"),
+    (NAMES[:2], "0.5,0.25,0.25\n", "classes"),
+    (("0", "1", "2"), "0.5,0.25,0.25\n", "classes"),
+    (NAMES, "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n", r"row 11, column p2.*negative"),
+)
+def test_what_is_refused_leaves_the_old_output(tmp_path, classes, rows, told):
+    path, old = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text("p0,p1,p2\n" + rows)
+    old.write_bytes(b"old")
+    fitted = Coefficients(classes, [1] * len(classes), 1)
+    with pytest.raises((CoefficientsFormatError, InvalidInputError), match=told):
+        apply_stream(read_rows(path, NAMES, block_rows=2), fitted, old)
+    assert old.read_bytes() == b"old"
+    assert set(tmp_path.iterdir()) == {path, old}
 
-    @pytest.fixture
-    def old(self, tmp_path):
-        path = tmp_path / "out.csv"
-        path.write_bytes(b"old")
-        return path
 
-    @pytest.fixture(autouse=True)
-    def _untouched(self, old):
-        yield
-        assert old.read_bytes() == b"old"
-        assert {path.name for path in old.parent.iterdir()} <= {"out.csv", "t.csv"}
+# --- recipes ---
+PAGE = Path(__file__).parents[2] / "docs" / "large-tables.md"
+CLASSES = ("red", "green", "blue")
 
-    @pytest.mark.parametrize("classes", [NAMES[::-1], NAMES[:2], ("0", "1", "2")])
-    def test_other_classes(self, old, table, classes):
-        other = Coefficients(classes, [1] * len(classes), 1)
-        with pytest.raises((CoefficientsFormatError, InvalidInputError), match="classes"):
-            apply_stream([table], other, old)
 
-    def test_a_bad_row_after_good_chunks(self, old):
-        path = old.with_name("t.csv")
-        path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
-        with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
-            apply_stream(read_rows(path, NAMES, block_rows=2), FITTED, old)
+def decided(name, frame):
+    """Run the function of the page and the recipe of this name on a frame."""
+    text = PAGE.read_text(encoding="utf-8").partition("## Without Ray")[2]
+    function, *recipes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (recipe,) = (each for each in recipes if name in each)
+    names = {"frame": frame}
+    exec(function + recipe, names)
+    return names["decided"]
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """Rows with the predictions that are expected; the coefficients are in the working folder."""
+    pandas = pytest.importorskip("pandas", reason="the recipes need pandas")
+    monkeypatch.chdir(tmp_path)
+    coefficients = Coefficients(CLASSES, [30, 2, 12], 30)
+    coefficients.save("coefficients.json")
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    rows = pandas.DataFrame(p, columns=list(CLASSES)).assign(number=range(50))
+    return rows, coefficients.predict(p).tolist()
+
+
+def test_dask(rows):
+    dask = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+    frame, expected = rows
+    found = decided("map_partitions", dask.from_pandas(frame, npartitions=3))
+    assert found.compute(scheduler="sync").prediction.tolist() == expected
+    assert list(found.columns) == [*CLASSES, "number", "prediction"]
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+def test_spark(rows, monkeypatch):
+    spark = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    monkeypatch.setitem(os.environ, "PYSPARK_PYTHON", sys.executable)
+    frame, expected = rows
+    settings = spark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    with settings.getOrCreate() as session:
+        found = decided("mapInPandas", session.createDataFrame(frame)).toPandas()
+    assert found.sort_values("number").prediction.tolist() == expected

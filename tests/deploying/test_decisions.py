@@ -5,58 +5,33 @@ import json
 import numpy as np
 import pytest
 
-from dnip import Coefficients
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from cases import cases
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError
 from dnip.deploying.decisions import correct, read_decisions
 from dnip.method.hand_on import HandOn
 from strategies import random_probabilities
 
+TEAM = {"billing": 0.6, "shipping": 0.1, "security": 0.3}
+TONE, LEVELS = {"0": 0.7, "1": 0.2, "2": 0.1}, {"0": "calm", "1": "annoyed", "2": "furious"}
+CHOSEN = {"type": "choice", "choice": "billing", "confidence": 0.4}
+SCORED = {"type": "score", "score": 0.4, "confidence": 0.4}
 SYSTEM_ONE = {
     "model": "m",
     "answers": {
-        "team": {
-            "type": "choice",
-            "choice": "billing",
-            "probabilities": {"billing": 0.6, "shipping": 0.1, "security": 0.3},
-            "confidence": 0.4,
-        },
+        "team": {**CHOSEN, "probabilities": TEAM},
         "urgent": {"type": "noul", "noul": 0.4},
-        "tone": {
-            "type": "score",
-            "score": 0.4,
-            "legend": {"0": "calm", "1": "annoyed", "2": "furious"},
-            "probabilities": {"0": 0.7, "1": 0.2, "2": 0.1},
-            "confidence": 0.4,
-        },
+        "tone": {**SCORED, "legend": LEVELS, "probabilities": TONE},
     },
     "usage": {"input_tokens": 142, "output_tokens": 3},
 }
+LISTED = [{"value": name, "probability": p} for name, p in TEAM.items()]
+STEPS = [{"value": int(n), "label": LEVELS[n], "probability": p} for n, p in TONE.items()]
 OPENAI = {
     "model": "m",
     "answers": [
-        {
-            "type": "choice",
-            "name": "team",
-            "choice": "billing",
-            "probabilities": [
-                {"value": "billing", "probability": 0.6},
-                {"value": "shipping", "probability": 0.1},
-                {"value": "security", "probability": 0.3},
-            ],
-            "confidence": 0.4,
-        },
+        {**CHOSEN, "name": "team", "probabilities": LISTED},
         {"type": "predicate", "name": "urgent", "probability": 0.4},
-        {
-            "type": "score",
-            "name": "tone",
-            "score": 0.4,
-            "probabilities": [
-                {"value": 0, "label": "calm", "probability": 0.7},
-                {"value": 1, "label": "annoyed", "probability": 0.2},
-                {"value": 2, "label": "furious", "probability": 0.1},
-            ],
-            "confidence": 0.4,
-        },
+        {**SCORED, "name": "tone", "probabilities": STEPS},
         {"type": "refusal", "name": "secret"},
     ],
 }
@@ -108,11 +83,8 @@ class TestBothShapes:
         np.testing.assert_allclose(tone["score"], 30 / 32)
         # one less the mean distance from level 1, over that of three equal levels
         np.testing.assert_allclose(tone["confidence"], 1 - (12 / 32) / (2 / 3))
-        assert [(c.before.question, c.changed) for c in corrections] == [
-            ("team", True),
-            ("urgent", True),
-            ("tone", True),
-        ]
+        changed = [c.before.question for c in corrections if c.changed]
+        assert changed == ["team", "urgent", "tone"]
 
     def test_other_questions_and_entries_stay(self, body):
         new, corrections = correct(body, {"absent": FITTED["absent"]})
@@ -188,37 +160,31 @@ def test_sglang_puts_the_mass_and_yes_no_answers_into_the_answer():
     assert new["answers"]["urgent"]["probabilities"]["yes"] == pytest.approx(0.8 / 1.4)
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ([], "'answers'"),
-        ({"choices": []}, "'answers'"),
-        ({"answers": {"q": "yes"}}, "'q': the answer is not an object"),
-        ({"answers": {"q": {"type": "box"}}}, "'q': the answer has the type 'box'"),
-        ({"answers": {"q": {"type": ["choice"]}}}, "'q': the answer has the type"),
-        ({"answers": {"q": {"type": "choice", "choice": "a"}}}, "'q': 'probabilities' is None"),
-        ({"answers": {"q": {"type": "noul", "noul": None}}}, "'q', noul: None is not a number"),
-        ({"answers": {"q": {"type": "noul", "noul": 1.5}}}, "'q', false.*negative"),
-        ({"answers": {"q": {"type": "noul", "noul": 10**400}}}, "'q', noul.*too large"),
-        ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
-        ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
-    ],
+@cases(
+    ([], "'answers'"),
+    ({"choices": []}, "'answers'"),
+    ({"answers": {"q": "yes"}}, "'q': the answer is not an object"),
+    ({"answers": {"q": {"type": "box"}}}, "'q': the answer has the type 'box'"),
+    ({"answers": {"q": {"type": ["choice"]}}}, "'q': the answer has the type"),
+    ({"answers": {"q": {"type": "choice", "choice": "a"}}}, "'q': 'probabilities' is None"),
+    ({"answers": {"q": {"type": "noul", "noul": None}}}, "'q', noul: None is not a number"),
+    ({"answers": {"q": {"type": "noul", "noul": 1.5}}}, "'q', false.*negative"),
+    ({"answers": {"q": {"type": "noul", "noul": 10**400}}}, "'q', noul.*too large"),
+    ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
+    ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
 )
 def test_damaged_answers_name_the_question(body, message):
     with pytest.raises(InvalidInputError, match=message):
         read_decisions(body)
 
 
-@pytest.mark.parametrize(
-    ("probabilities", "message"),
-    [
-        ({"a": 0.5, "b": None}, "'q', b: None"),
-        ({"a": 0.5, "b": float("nan")}, "'q', b: the probability is not a number"),
-        ({"a": 0, "b": 0}, "'q'.*all class probabilities are 0"),
-        ({"b": 0.5, "c": 0.5}, "'q': the choice 'a' is not among the options b, c"),
-        ([{"value": "a", "probability": 1}, {"value": "a", "probability": 0}], "same name"),
-        ([{"probability": 1}, {"value": "a", "probability": 0}], "named None"),
-    ],
+@cases(
+    ({"a": 0.5, "b": None}, "'q', b: None"),
+    ({"a": 0.5, "b": float("nan")}, "'q', b: the probability is not a number"),
+    ({"a": 0, "b": 0}, "'q'.*all class probabilities are 0"),
+    ({"b": 0.5, "c": 0.5}, "'q': the choice 'a' is not among the options b, c"),
+    ([{"value": "a", "probability": 1}, {"value": "a", "probability": 0}], "same name"),
+    ([{"probability": 1}, {"value": "a", "probability": 0}], "named None"),
 )
 def test_damaged_probabilities_name_the_option(probabilities, message):
     answer = {"type": "choice", "choice": "a", "probabilities": probabilities}

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.deploying.exports.formats import JsonBias, Onnx
 from dnip.deploying.exports.scripts import JavaScript, PythonFile
@@ -63,19 +64,11 @@ def run_sql(dialect, coefficients, p):
 
 RUNNERS = [
     *(run_python, run_javascript, run_onnx),
-    *(
-        pytest.param(partial(run_sql, *one.values), marks=one.marks, id=one.values[0])
-        for one in SQL
-    ),
+    *(pytest.param(partial(run_sql, *p.values), marks=p.marks, id=p.values[0]) for p in SQL),
 ]
-
-
-# what they give last, where there are thresholds
-HANDING = [
-    partial(run_python, function="handed_on"),
-    partial(run_javascript, function="handedOn"),
-    *RUNNERS[3:],
-]
+#: What they give last, where there are thresholds.
+SCRIPTS = [partial(run_python, function="handed_on"), partial(run_javascript, function="handedOn")]
+HANDING = [*SCRIPTS, *RUNNERS[3:]]
 
 
 def expected(coefficients, p):
@@ -165,14 +158,11 @@ def test_hostile_class_names_cannot_hide_in_the_text(form):
     assert all(line.isprintable() for line in content.removesuffix("\n").split("\n"))
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text", "identifier"),
-    [
-        ("duckdb", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
-        ("sqlite", r"""'a\b''c"`' || CHAR(10)""", r'''"a\b'c""`"'''),
-        ("postgresql", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
-        ("snowflake", r"""'a' || CHR(92) || 'b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
-    ],
+@cases(
+    ("duckdb", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+    ("sqlite", r"""'a\b''c"`' || CHAR(10)""", r'''"a\b'c""`"'''),
+    ("postgresql", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+    ("snowflake", r"""'a' || CHR(92) || 'b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
 )
 def test_each_dialect_escapes_in_its_own_way(dialect, text, identifier):
     name = "a\\b'c\"`"
@@ -189,17 +179,14 @@ def test_a_table_has_the_name_that_is_given():
         assert [row[-1] for row in database.execute(query).fetchall()] == ["yes", "no"]
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"table_name": ""}, "'' is no name for a table"),
-        ({"table_name": "a\nb"}, "is no name for a table"),
-        ({"columns": "a"}, "--columns has 1 names, but there are 2 classes"),
-        ({"columns": "a,a"}, "--columns: names must differ"),
-        ({"columns": "a,\u202eb"}, "is no name for a table or a column"),
-        ({"columns": "a,${b}", "dialect": "spark"}, "is no name for a table or a column"),
-        ({"columns": "a,`b", "dialect": "bigquery"}, "is no name for a table or a column"),
-    ],
+@cases(
+    ({"table_name": ""}, "'' is no name for a table"),
+    ({"table_name": "a\nb"}, "is no name for a table"),
+    ({"columns": "a"}, "--columns has 1 names, but there are 2 classes"),
+    ({"columns": "a,a"}, "--columns: names must differ"),
+    ({"columns": "a,\u202eb"}, "is no name for a table or a column"),
+    ({"columns": "a,${b}", "dialect": "spark"}, "is no name for a table or a column"),
+    ({"columns": "a,`b", "dialect": "bigquery"}, "is no name for a table or a column"),
 )
 def test_names_that_cannot_be_written_are_refused(options, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -42,14 +42,10 @@ class Fake(BaseDecisionModel):
     def _classify(self, state, questions):
         p = float(state)
         both = {"sport": p, "world": 1 - p}
-        topic = {
-            "type": "choice", "choice": max(both, key=both.get), "probabilities": both,
-            "confidence": abs(2 * p - 1),
-        }  # fmt: skip
-        levels = {
-            "type": "score", "score": 1 - p, "legend": {0: "calm", 1: "angry"},
-            "probabilities": {0: p, 1: 1 - p}, "confidence": 0.5,
-        }  # fmt: skip
+        topic = {"type": "choice", "choice": max(both, key=both.get), "probabilities": both}
+        topic["confidence"] = abs(2 * p - 1)
+        levels = {"type": "score", "score": 1 - p, "legend": {0: "calm", 1: "angry"}}
+        levels |= {"probabilities": {0: p, 1: 1 - p}, "confidence": 0.5}
         answers = {"topic": topic, "other": topic, "urgent": {"type": "noul", "noul": p}}
         return ClassifierResponse(
             model=self.model,
@@ -133,9 +129,8 @@ def test_every_way_to_call_gives_the_same(model):
     assert asyncio.run(model.abatch(requests)) == expected
     assert asyncio.run(model.ainvoke(requests[0])) == expected[0]
     assert model.decider.asynchronous
-    assert (model | (lambda response: response.choices["topic"].choice)).invoke(
-        requests[0]
-    ) == "world"
+    chain = model | (lambda response: response.choices["topic"].choice)
+    assert chain.invoke(requests[0]) == "world"
 
 
 def test_yes_no_and_levels_are_reweighted():

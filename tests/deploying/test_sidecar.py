@@ -5,37 +5,34 @@ import http.client
 import json
 import re
 import threading
-import time
 
 import pytest
 
-from dnip import Coefficients, DNIPWarning, ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from cases import cases
+from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.marks import marked
 from dnip.deploying.sidecar import recording
 from dnip.deploying.sidecar.recording import Recorder
 from dnip.method.hand_on import HandOn
 from dnip.prompting.answers import read_answers
-from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, reply
+from processes import wait_for
+from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, numbers, reply
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 pytest.importorskip("aiohttp")
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/systemone", SYSTEM_ONE),
-        ("/v1/decisions", OPENAI),
-        ("/api/alpha/decisions", OPENAI),
-        ("/v1/systemone/", SYSTEM_ONE),
-        ("/v1/SystemOne", SYSTEM_ONE),
-        ("/v1/system%6Fne", SYSTEM_ONE),
-        ("/v1/%73ystemone%2F", SYSTEM_ONE),
-        ("/v1//systemone/./", SYSTEM_ONE),
-    ],
+@cases(
+    ("/v1/systemone", SYSTEM_ONE),
+    ("/v1/decisions", OPENAI),
+    ("/api/alpha/decisions", OPENAI),
+    ("/v1/systemone/", SYSTEM_ONE),
+    ("/v1/SystemOne", SYSTEM_ONE),
+    ("/v1/system%6Fne", SYSTEM_ONE),
+    ("/v1/%73ystemone%2F", SYSTEM_ONE),
+    ("/v1//systemone/./", SYSTEM_ONE),
 )
 def test_decisions_are_corrected(start, upstream, path, body):
     upstream.answer = reply(body, "200 OK", "X-Request-Id: 7", "Content-Type: application/json")
@@ -88,27 +85,23 @@ def test_a_redirect_is_not_followed(start, upstream):
     assert not other.requests
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "told"),
-    [
-        (reply(b"<html>It works</html>"), 502, "no JSON"),
-        (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
-        (reply(b"[" * 100_000), 502, "no JSON"),
-        (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
-        (b"", 502, "connection to the upstream was lost"),
-        (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
-        (reply({"choices": []}), 422, "cannot be corrected: .*'answers'"),
-        (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
-        (
-            reply({"answers": {"topic": {"type": "noul", "noul": 0.5}}}),
-            422,
-            "options false, true, but the coefficients were fitted for a, b",
-        ),
-        (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
-        (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
-        (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
-        (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
-    ],
+YES_NO = {"type": "noul", "noul": 0.5}
+
+
+@cases(
+    (reply(b"<html>It works</html>"), 502, "no JSON"),
+    (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
+    (reply(b"[" * 100_000), 502, "no JSON"),
+    (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
+    (b"", 502, "connection to the upstream was lost"),
+    (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
+    (reply({"choices": []}), 422, "cannot be corrected: .*'answers'"),
+    (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
+    (reply({"answers": {"topic": YES_NO}}), 422, "options false, true, but .* fitted for a, b"),
+    (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
+    (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
+    (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
+    (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
 )
 def test_an_answer_that_is_no_decision_is_an_error(start, upstream, answer, status, told):
     upstream.answer = iter([answer])
@@ -163,30 +156,26 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
     upstream.answer = iter([reply(b"no")])
     ask(port)
     assert ask(port, "/healthz", "GET", None)[:2] == (200, b'{"status":"ok"}')
-    status, content, headers = ask(port, "/metrics", "GET", None)
+    status, _, headers = ask(port, "/metrics", "GET", None)
     assert (status, headers["Content-Type"].split(";")[0]) == (200, "text/plain")
-    numbers = dict(
-        line.rsplit(" ", 1) for line in content.decode().splitlines() if not line.startswith("#")
-    )
-    assert numbers['dnip_decisions_total{question="topic"}'] == "2"
-    assert numbers['dnip_changed_total{question="topic"}'] == "2"
-    assert numbers["dnip_uncorrected_total{}"] == "2"
-    assert numbers['dnip_failures_total{status="502"}'] == "1"
+    found = numbers(port)
+    assert found['dnip_decisions_total{question="topic"}'] == "2"
+    assert found['dnip_changed_total{question="topic"}'] == "2"
+    assert found["dnip_uncorrected_total{}"] == "2"
+    assert found['dnip_failures_total{status="502"}'] == "1"
     a = '{question="topic",class="a",stage="%s"}'
-    assert float(numbers["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
-    assert float(numbers["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
-    assert numbers["dnip_probability_count" + a % "after"] == "2"
-    assert numbers["dnip_chosen_total" + a % "after"] == "2"
-    assert "dnip_chosen_total" + a % "before" not in numbers
+    assert float(found["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
+    assert float(found["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
+    assert found["dnip_probability_count" + a % "after"] == "2"
+    assert found["dnip_chosen_total" + a % "after"] == "2"
+    assert "dnip_chosen_total" + a % "before" not in found
     for name in ("request", "upstream"):
-        counts = [int(n) for key, n in numbers.items() if key.startswith(f"dnip_{name}_seconds_b")]
+        counts = [int(n) for key, n in found.items() if key.startswith(f"dnip_{name}_seconds_b")]
         assert counts == sorted(counts)
-        assert counts[-1] == int(numbers[f"dnip_{name}_seconds_count{{}}"]) == 3
-    whole, part = (
-        float(numbers[f"dnip_{name}_seconds_sum{{}}"]) for name in ("request", "upstream")
-    )
-    assert 0 < part < whole < 10
-    assert numbers['dnip_handed_on_total{question="topic"}'] == "0"
+        assert counts[-1] == int(found[f"dnip_{name}_seconds_count{{}}"]) == 3
+    seconds = [float(found[f"dnip_{name}_seconds_sum{{}}"]) for name in ("upstream", "request")]
+    assert 0 < seconds[0] < seconds[1] < 10
+    assert found['dnip_handed_on_total{question="topic"}'] == "0"
 
 
 def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, coefficients):
@@ -197,8 +186,7 @@ def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, co
         upstream.answer = reply({"answers": {"topic": topic}})
         found = json.loads(ask(port)[1])["answers"]["topic"]
         assert (found["choice"], found["handed_on"]) == ("a", handed_on)
-    counted = 'dnip_handed_on_total{question="topic"} 2'
-    assert counted in ask(port, "/metrics", "GET", None)[1].decode().splitlines()
+    assert numbers(port)['dnip_handed_on_total{question="topic"}'] == "2"
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):
@@ -240,51 +228,39 @@ def test_chats_for_one_token_get_the_bias(start, upstream, tmp_path):
     assert sent[3] == ["max_tokens"]
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", '{"7": 1}', '{"logit_bias": {"a": 1}}', '{"logit_bias": {"7": NaN}}']
-)
+@cases("", "[]", '{"7": 1}', '{"logit_bias": {"a": 1}}', '{"logit_bias": {"7": NaN}}')
 def test_a_bad_bias_is_refused(start, tmp_path, content):
     (tmp_path / "bias.json").write_text(content)
     with pytest.raises(InvalidInputError, match=r"bias\.json holds no bias"):
         start(logit_bias=tmp_path / "bias.json")
 
 
-@pytest.mark.parametrize(
-    ("sent", "answer", "headers", "found"),
-    [
-        ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
-        ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
-        ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
-        ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
-        ({}, {}, [], "[0-9a-f]{32}"),
-    ],
+@cases(
+    ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
+    ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
+    ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
+    ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
+    ({}, {}, [], "[0-9a-f]{32}"),
 )
-def test_the_request_id_is_recorded_and_sent_back(
-    start, upstream, tmp_path, sent, answer, headers, found
-):
+def test_a_request_id_is_sent_back(start, upstream, tmp_path, sent, answer, headers, found):
     upstream.answer = reply({**SYSTEM_ONE, "model": "m\ud800", **answer}, "200 OK", *headers)
     port = start(recorder=Recorder(tmp_path / "r", ["topic"], texts=True))
     name = ask(port, body=b'{"state": {"x": [1]}}', headers=sent)[2].get_all("X-Request-Id")
     assert len(name) == 1
     assert re.fullmatch(found, name[0])
-    deadline = time.monotonic() + 20
-    while not (rows := list((tmp_path / "r" / "topic").glob("*.jsonl"))):
-        assert time.monotonic() < deadline
-    while not (text := rows[0].read_text()):
-        assert time.monotonic() < deadline
-    row = json.loads(text)
+    [path] = wait_for(lambda: list((tmp_path / "r" / "topic").glob("*.jsonl")))
+    row = json.loads(wait_for(path.read_text))
     assert row.pop("time")[:2] == "20"
     known = {"model": "m\\ud800", "input": '{"x": [1]}', "a": 0.4, "b": 0.6}
     assert row == {"id": name[0], **known}
     upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
     assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
-    assert 'dnip_recorded_total{question="topic"} 1' in ask(port, "/metrics", "GET")[1].decode()
+    assert numbers(port)['dnip_recorded_total{question="topic"}'] == "1"
 
 
-@pytest.mark.parametrize(
-    "classes", [("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\"")]
-)
-def test_classes_of_odd_names_are_recorded(tmp_path, classes):
+@cases(("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\""))
+def test_classes_of_odd_names_are_recorded(tmp_path, first, second):
+    classes = first, second
     fitted = Coefficients(classes, [2, 1], 2)
     p = {classes[1]: 0.25, classes[0]: 0.75}
     body = {"answers": {"q": {"type": "choice", "choice": classes[0], "probabilities": p}}}

@@ -8,7 +8,9 @@ from collections import Counter
 
 import pytest
 
-from sidecars import OPENAI, SYSTEM_ONE, ask, message, reply
+from cases import cases
+from processes import wait_for
+from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
@@ -28,19 +30,11 @@ def fits(*options):
 
 def wait_for_lines(caplog, number):
     """Wait until the log has so many lines, and return them."""
-    deadline = time.monotonic() + 10
-    while len(caplog.messages) < number and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: len(caplog.messages) >= number)
     return caplog.messages
 
 
-def numbers(port):
-    lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
-    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-
-
-# --- questions that do not fit ------------------------------------------------------------------
-
+# --- questions that do not fit ---
 ASKED = [
     ({"topic": fits("a", "c")}, False),
     ({"topic": fits("a")}, False),
@@ -73,10 +67,9 @@ def test_a_refused_question_is_not_asked_again_and_leaves_one_line(start, upstre
     upstream.answer = reply(OPENAI)
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{start()}/v1", api_key="k", max_retries=3)
     question = {"type": "choice", "name": "topic", "choices": [{"value": "a"}, {"value": "c"}]}
+    asked = [{**question, "instructions": "Which?"}]
     with pytest.raises(openai.UnprocessableEntityError, match="options a, c"):
-        client.decisions.create(
-            model="m", input="x", questions=[{**question, "instructions": "Which?"}]
-        )
+        client.decisions.create(model="m", input="x", questions=asked)
     assert upstream.requests == []
     [line] = caplog.messages
     assert "question 'topic' has the options a, c" in line
@@ -105,9 +98,7 @@ def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplo
     assert "question 'topic': no known definition" in line
 
 
-# --- clients ------------------------------------------------------------------------------------
-
-
+# --- clients ---
 def is_closed(client, seconds=10):
     """Whether the other side closes a connection; what it answers before does not matter."""
     client.settimeout(seconds)
@@ -121,18 +112,11 @@ def is_closed(client, seconds=10):
     return True
 
 
-@pytest.mark.parametrize(
-    ("sent", "told"),
-    [
-        (b"", "send a request"),
-        (HEAD[:30], "send a request"),
-        (HEAD + b"{", "too slow to send"),
-        (
-            HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{",
-            "too slow",
-        ),
-    ],
-    ids=["nothing", "half a head", "half a body", "half a chunk"],
+@cases(
+    (b"", "send a request"),
+    (HEAD[:30], "send a request"),
+    (HEAD + b"{", "too slow to send"),
+    (HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{", "too slow"),
 )
 def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent, told):
     upstream.answer = reply(SYSTEM_ONE)
@@ -178,9 +162,7 @@ def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
     assert numbers(port)['dnip_failures_total{status="499"}'] == "20"
 
 
-# --- the upstream -------------------------------------------------------------------------------
-
-
+# --- the upstream ---
 def test_the_request_after_a_crash_is_answered(start, upstream):
     def crashed():
         yield reply(b"Internal Server Error", "500 Internal Server Error")

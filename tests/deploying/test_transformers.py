@@ -11,9 +11,7 @@ from dnip import Coefficients, InvalidInputError
 from dnip.deploying.transformers import Reweighted, ReweightedLabels
 
 torch = pytest.importorskip("torch", reason="the small language model needs torch")
-transformers = pytest.importorskip(
-    "transformers", reason="the small language model needs transformers"
-)
+transformers = pytest.importorskip("transformers", reason="the small model needs transformers")
 pytest.importorskip("transformers.pipelines.decision", reason="transformers is too old")
 
 SMALL_MODEL = Path(__file__).resolve().parents[2] / "models" / "small"
@@ -85,15 +83,20 @@ def label_probabilities(pipeline, tokens, article):
 
 
 def test_generate_says_the_label_that_the_coefficients_choose(pipeline, tokens):
+    from dnip.prompting.label_bias import SequenceBias
+
     coefficients = Coefficients(TOPICS, WEIGHTS, "log:1000")
-    processor = ReweightedLabels(coefficients, tokens)
+    processors = transformers.LogitsProcessorList([ReweightedLabels(coefficients, tokens)])
+    exported = json.loads(SequenceBias(str(SMALL_MODEL)).render(coefficients))
+    once = {"max_new_tokens": 1, "do_sample": False}
+    told = {"output_scores": True, "return_dict_in_generate": True}
     for article in ARTICLES:
         inputs, p = label_probabilities(pipeline, tokens, article)
-        found = pipeline.model.generate(
-            **inputs, max_new_tokens=1, do_sample=False,
-            logits_processor=transformers.LogitsProcessorList([processor]),
-        )  # fmt: skip
-        assert found[0, -1].item() == tokens[TOPICS.index(coefficients.predict([p])[0])]
+        [chosen] = coefficients.predict([p])
+        found = pipeline.model.generate(**inputs, **once, logits_processor=processors)
+        assert found[0, -1].item() == tokens[TOPICS.index(chosen)]
+        biased = pipeline.model.generate(**inputs, **once, **exported, **told).scores[0][0, tokens]
+        assert TOPICS[biased.argmax().item()] == chosen
 
 
 def test_ties_go_to_the_lowest_class_though_logarithms_round():
@@ -125,18 +128,3 @@ def test_scores_are_the_reweighted_probabilities(tokens):
 def test_tokens_that_do_not_tell_classes_apart_are_refused(tokens):
     with pytest.raises(InvalidInputError, match="4 different ids"):
         ReweightedLabels(Coefficients(TOPICS, [1, 2, 3, 4], 30), tokens)
-
-
-def test_the_exported_bias_works_in_generate(pipeline, tokens):
-    from dnip.prompting.label_bias import SequenceBias
-
-    coefficients = Coefficients(TOPICS, WEIGHTS, "log:1000")
-    bias = json.loads(SequenceBias(str(SMALL_MODEL)).render(coefficients))
-    for article in ARTICLES:
-        inputs, p = label_probabilities(pipeline, tokens, article)
-        found = pipeline.model.generate(
-            **inputs, max_new_tokens=1, do_sample=False, **bias, output_scores=True,
-            return_dict_in_generate=True,
-        )  # fmt: skip
-        biased = found.scores[0][0, tokens]
-        assert TOPICS[biased.argmax().item()] == coefficients.predict([p])[0]

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
 from dnip.fitting.fit import fit_file
 from dnip.fitting.hand_on import FRONT, Decided, Helper, exchange, judge, learn
@@ -158,17 +159,13 @@ def test_what_is_told_is_true_of_other_rows(fitted):
     assert cobias(confusion) == pytest.approx(fitted.handing_on[0].one.gaps.cobias, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"robust": "off"},
-        PAPER._asdict(),
-        {"target_prior": [0.6, 0.3, 0.1]},
-        {"helper_accuracy": None},
-        {"evidence": False},
-        {"classes": ["a", "b", "c"]},
-    ],
-    ids=["plain", "paper", "target", "none", "no evidence", "names"],
+@cases(
+    {"robust": "off"},
+    PAPER._asdict(),
+    {"target_prior": [0.6, 0.3, 0.1]},
+    {"helper_accuracy": None},
+    {"evidence": False},
+    {"classes": ["a", "b", "c"]},
 )
 def test_any_fit_may_hand_rows_on(settings):
     p, labels = population(600, 3)

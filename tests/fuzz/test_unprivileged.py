@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from dnip import __file__ as package
 from fuzzing import BUDGET, COUNTS, workshop
+from processes import ran
 from test_extreme_options import FILES
 
 SOURCES = os.pathsep.join(str(Path(file).parents[1]) for file in (package, numpy.__file__))
@@ -30,17 +30,9 @@ CASES = {
 
 def as_nobody(python, *arguments):
     nobody = pwd.getpwnam("nobody")
-    return subprocess.run(
-        [python, *arguments],
-        user=nobody.pw_uid,
-        group=nobody.pw_gid,
-        extra_groups=[],
-        env={"PATH": os.environ["PATH"], "HOME": str(Path.cwd()), "PYTHONPATH": SOURCES},
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    home = {"PATH": os.environ["PATH"], "HOME": str(Path.cwd()), "PYTHONPATH": SOURCES}
+    alone = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    return ran(python, *arguments, env=home, timeout=500, **alone)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from dnip.prompting.fill import open_decisions
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import built_in_tasks, load_task
-from real_servers import free_port, running
+from processes import free_port, ran, running
 
 pytestmark = pytest.mark.integration
 
@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODEL = Path(os.environ.get("DNIP_SMALL_MODEL", ROOT / "models" / "small"))
 CACHED = Path.home() / ".cache" / "dnip-integration" / "venv" / "bin" / "python"
 KEY = "sk-integration"
+HEADERS = {"Authorization": f"Bearer {KEY}"}
 
 #: Texts with what a tokenizer may stumble over; any of them serves as any field.
 TEXTS = [
@@ -47,13 +48,11 @@ def interpreter():
     if chosen is None and importlib.util.find_spec("llama_cpp") is not None:
         chosen = sys.executable
     chosen = chosen or str(CACHED)
-    found = (
-        Path(chosen).exists()
-        and not subprocess.run(
-            [chosen, "-c", "import llama_cpp.server"], capture_output=True, check=False
-        ).returncode
-    )
-    if not found:
+    command = [chosen, "-c", "import llama_cpp.server"]
+    if (
+        not Path(chosen).exists()
+        or subprocess.run(command, capture_output=True, check=False).returncode
+    ):
         pytest.skip(f"llama-cpp-python[server] is not installed, here or for {chosen}")
     return chosen
 
@@ -76,31 +75,20 @@ def server(folder, interpreter, tmp_path_factory):
     subprocess.run([sys.executable, script, folder, file], check=True, capture_output=True)
     port = free_port()
     settings = {
-        "model": file,
-        "host": "127.0.0.1",
-        "port": port,
-        "api_key": KEY,
-        "n_ctx": 1024,
-        "n_threads": 1,
-        "logits_all": True,
-        "interrupt_requests": False,
-        # 32-bit keys and values, as in the reference
-        "type_k": 0,
-        "type_v": 0,
+        **{"model": file, "host": "127.0.0.1", "port": port, "api_key": KEY, "n_ctx": 1024},
+        **{"n_threads": 1, "logits_all": True, "interrupt_requests": False},
+        **{"type_k": 0, "type_v": 0},  # 32-bit keys and values, as in the reference
     }
     options = [str(part) for key, value in settings.items() for part in (f"--{key}", value)]
     command = [interpreter, "-m", "llama_cpp.server", *options]
     url = f"http://127.0.0.1:{port}/v1"
-    headers = {"Authorization": f"Bearer {KEY}"}
-    with running(command, f"{url}/models", place / "log", headers):
+    with running(command, f"{url}/models", place / "log", HEADERS):
         yield url
 
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -177,12 +165,8 @@ def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server,
     n_changed = 0
     for row in map(json.loads, (ROOT / "examples" / "news" / "test.jsonl").open()):
         prompt = PromptBuilder(task, []).prompt(row).text
-        answer = httpx2.post(
-            f"{server}/completions",
-            json={**fixed, "prompt": prompt},
-            headers={"Authorization": f"Bearer {KEY}"},
-            timeout=60,
-        )
+        asked = {"json": {**fixed, "prompt": prompt}, "headers": HEADERS, "timeout": 60}
+        answer = httpx2.post(f"{server}/completions", **asked)
         p = probabilities(task, prompt)[None]
         chosen = int(np.argmax(coefficients.apply(p / p.sum())))
         assert answer.json()["choices"][0]["text"] == task.answer(chosen)
@@ -197,10 +181,7 @@ def table(tmp_path):
     def run(name, *options):
         out = tmp_path / f"{name}.npz"
         command = ("prompt", "agnews", "--data", ROOT / "examples" / "news", "--limit", 10)
-        arguments = [str(word) for word in (*command, *options, "--out", out)]
-        done = subprocess.run(
-            [sys.executable, "-m", "dnip", *arguments], capture_output=True, text=True, check=False
-        )
+        done = ran(sys.executable, "-m", "dnip", *command, *options, "--out", out)
         assert done.returncode == 0, done.stderr
         return np.load(out)
 

@@ -16,15 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip import Coefficients
+from dnip import Coefficients, ProbabilityTable
 from dnip.deploying.decisions import correct
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.server import Server
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
 from dnip.prompting.task_files import load_task
-from dnip.tables import ProbabilityTable
-from real_servers import free_port, running
+from processes import free_port, running
 
 pytestmark = pytest.mark.integration
 
@@ -36,15 +35,8 @@ TASK = load_task("agnews")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The small model with what makes it answer decisions."""
-    for library in (
-        "httpx2",
-        "torch",
-        "transformers",
-        "fastapi",
-        "uvicorn",
-        "openai",
-        "accelerate",
-    ):
+    installed = "httpx2", "torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate"
+    for library in installed:
         pytest.importorskip(library, reason="transformers[serving] is not installed")
     if not (MODEL / "config.json").is_file():
         pytest.skip(f"the small model is not at {MODEL}")
@@ -74,12 +66,6 @@ def server(folder):
     """Base URL of a running server."""
     with serving(folder, folder.parent / "log") as (_, port):
         yield f"http://127.0.0.1:{port}/v1"
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import oracles
-from dnip import Coefficients, solve
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from cases import cases
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, OutputError, solve
 from dnip.method.hand_on import HandOn
 from strategies import KINDS, random_probabilities, seeded
 
@@ -27,20 +27,16 @@ jsonable = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("aé", max_size=3), inner),
     max_leaves=6,
 )
-names = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1
-).filter(str.strip)
-
+letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+names = st.text(letters, min_size=1).filter(str.strip)
 
 SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
+LINEAR = json.loads(Coefficients(["a", "b", "c"], [7, 30, 12], 30).to_json())
 SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
-CONTINUOUS = json.loads(
-    Coefficients(["a", "b", "c"], [], "continuous", weights=[1.0, 0.5, 0.25]).to_json()
-)
+QUARTER = Coefficients([*"abc"], [], "continuous", weights=[1.0, 0.5, 0.25])
+CONTINUOUS = json.loads(QUARTER.to_json())
 HANDING_ON = HandOn([0.9, 0.0, 0.5], 0.3, 0.9)
-HAND_ON = json.loads(
-    Coefficients(["a", "b", "c"], [30, 20, 30], 30).with_hand_on(HANDING_ON).to_json()
-)
+HAND_ON = json.loads(Coefficients([*"abc"], [30, 20, 30], 30, hand_on=HANDING_ON).to_json())
 ALONE = HAND_ON["hand_on"]
 
 
@@ -86,33 +82,20 @@ def test_rows_below_the_threshold_of_their_decision_are_handed_on(kind):
     assert json.loads(without.to_json())["version"] == 1
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "share", "helper", "told"),
-    [
-        ([0.5, 0.5, 0.5], 0, 0.9, "hand_on must be a share .* between 0 and 1, and neither; got 0"),
-        ([0.5, 0.5, 0.5], 1.0, 0.9, "between 0 and 1, and neither; got 1.0"),
-        ([0.5, 0.5, 0.5], 0.3, 1.5, "helper_accuracy must be .* at least 0 and at most 1; got 1.5"),
-        ([0.5, 0.5, -0.1], 0.3, None, "one number from 0 to 1 for each class"),
-        ([0.5, 0.5, np.nan], 0.3, None, "one number from 0 to 1 for each class"),
-        ([0.5, 0.5], 0.3, None, "2 thresholds of handing on, but 3 classes"),
-    ],
-)
-def test_bad_thresholds_are_refused(thresholds, share, helper, told):
-    with pytest.raises(InvalidInputError, match=told):
-        Coefficients(["a", "b", "c"], [1, 1, 1], 1, hand_on=HandOn(thresholds, share, helper))
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("content", [SPACED, CONTINUOUS], ids=["log", "continuous"])
-def test_other_scales_predict_by_weights(kind, content):
+@pytest.mark.parametrize("content", [LINEAR, SPACED, CONTINUOUS], ids=["30", "log", "continuous"])
+def test_prediction_reweighting_and_biases_equal_numpy(kind, content):
     p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
     fitted = Coefficients.from_json(json.dumps(content))
-    expected = oracles.predict(p, content["weights"])
-    assert fitted.predict(p).tolist() == [fitted.classes[c] for c in expected]
+    predicted = oracles.predict(p, content["weight_indices" if content is LINEAR else "weights"])
+    assert fitted.predict(p).tolist() == [fitted.classes[c] for c in predicted]
     products = np.array(content["weights"]) * p
-    expected = products / products.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(fitted.apply(p), expected, rtol=1e-12, atol=1e-300)
-    assert list(fitted.logit_bias().values()) == [math.log(w) for w in content["weights"]]
+    expected, reweighted = products / products.sum(axis=1, keepdims=True), fitted.apply(p)
+    np.testing.assert_allclose(reweighted, expected, rtol=1e-12, atol=1e-300)
+    chosen = reweighted[np.arange(200), predicted]
+    np.testing.assert_array_equal(chosen, reweighted.max(axis=1))
+    biases = [math.log(weight) for weight in content["weights"]]
+    assert fitted.logit_bias() == dict(zip(fitted.classes, biases, strict=True))
 
 
 @seeded
@@ -143,21 +126,13 @@ def test_the_file_says_what_the_interface_promises():
     assert (content["fit"]["seed"], content["fit"]["solver"]) == (2, "coordinate")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_prediction_and_reweighting_equal_numpy(kind):
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_any_number_of_classes_is_predicted(n_classes):
     rng = np.random.default_rng(0)
-    for n_classes in (2, 3, 7):
-        p = random_probabilities(rng, 200, n_classes, kind)
-        indices = rng.integers(1, 31, n_classes)
-        fitted = Coefficients([f"c{c}" for c in range(n_classes)], indices, 30)
-        predicted = oracles.predict(p, indices)
-        assert fitted.predict(p).tolist() == [f"c{c}" for c in predicted]
-        reweighted = fitted.apply(p)
-        products = indices / 30 * p
-        expected = products / products.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(reweighted, expected, rtol=1e-12, atol=1e-300)
-        chosen = reweighted[np.arange(len(p)), predicted]
-        np.testing.assert_array_equal(chosen, reweighted.max(axis=1))
+    p = random_probabilities(rng, 200, n_classes, "mixed")
+    indices = rng.integers(1, 31, n_classes)
+    fitted = Coefficients([f"c{c}" for c in range(n_classes)], indices, 30)
+    assert fitted.predict(p).tolist() == [f"c{c}" for c in oracles.predict(p, indices)]
 
 
 PETS = ("cat", "dog", "owl")
@@ -168,16 +143,13 @@ def frame_of(columns, frames=pd):
     return frames.DataFrame(dict(zip(columns, p.T, strict=True)))
 
 
-@pytest.mark.parametrize(
-    ("classes", "columns"),
-    [
-        (PETS, PETS),
-        (PETS, ("p0", "p1", "p2")),
-        (PETS, (0, 1, 2)),
-        (("0", "1", "2"), (0, 1, 2)),
-        (("0", "1", "2"), PETS),
-        (("p2", "p1", "p0"), ("p2", "p1", "p0")),
-    ],
+@cases(
+    (PETS, PETS),
+    (PETS, ("p0", "p1", "p2")),
+    (PETS, (0, 1, 2)),
+    (("0", "1", "2"), (0, 1, 2)),
+    (("0", "1", "2"), PETS),
+    (("p2", "p1", "p0"), ("p2", "p1", "p0")),
 )
 def test_columns_in_order_and_without_a_name_are_taken_by_position(classes, columns):
     fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns)
@@ -186,17 +158,14 @@ def test_columns_in_order_and_without_a_name_are_taken_by_position(classes, colu
 
 
 @pytest.mark.parametrize("frames", [pd, pl])
-@pytest.mark.parametrize(
-    ("classes", "columns"),
-    [
-        (PETS, ("owl", "dog", "cat")),
-        (PETS, ("cat", "dog", "bat")),
-        (PETS, ("red", "green", "blue")),
-        (PETS, ("p1", "p2", "p3")),
-        (PETS, ("label", *PETS)),
-        (("0", "1", "2"), ("1", "2", "3")),
-        (("0", "1", "2"), ("p1", "p0", "p2")),
-    ],
+@cases(
+    (PETS, ("owl", "dog", "cat")),
+    (PETS, ("cat", "dog", "bat")),
+    (PETS, ("red", "green", "blue")),
+    (PETS, ("p1", "p2", "p3")),
+    (PETS, ("label", *PETS)),
+    (("0", "1", "2"), ("1", "2", "3")),
+    (("0", "1", "2"), ("p1", "p0", "p2")),
 )
 def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, columns):
     fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns, frames)
@@ -211,97 +180,87 @@ def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, 
         assert str(caught.value) == told
 
 
-def test_logit_bias_is_what_multiplies_a_probability_by_its_weight():
-    fitted = Coefficients(["a", "b"], [30, 3], 30)
-    bias = fitted.logit_bias()
-    assert list(bias) == ["a", "b"]
-    assert bias["a"] == 0.0
-    assert math.exp(bias["b"]) == pytest.approx(0.1)
-    logits = np.log([0.3, 0.7])
-    softened = np.exp(logits + list(bias.values()))
-    np.testing.assert_allclose(softened / softened.sum(), fitted.apply([[0.3, 0.7]])[0])
-
-
 @pytest.mark.parametrize("method", ["apply", "predict"])
-@pytest.mark.parametrize(
-    ("p", "told"),
-    [
-        ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
-        ([[0.5, -0.5]], r"probabilities\[0, 1\]: the probability is negative"),
-        ("x", "not a matrix of numbers"),
-    ],
+@cases(
+    ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
+    ([[0.5, -0.5]], r"probabilities\[0, 1\]: the probability is negative"),
+    ("x", "not a matrix of numbers"),
 )
 def test_bad_probabilities_are_refused(method, p, told):
     with pytest.raises(InvalidInputError, match=told):
         getattr(Coefficients(["a", "b"], [1, 2], 2), method)(p)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ((["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
-        ((["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
-        ((["a"], [1], 30), "at least 2 classes"),
-        ((["a", "b"], [1, 1], 0), "scale"),
-    ],
+def handing_on(thresholds, share=0.3, helper=0.9):
+    return ["a", "b", "c"], [1, 1, 1], 1, {}, {}, None, HandOn(thresholds, share, helper)
+
+
+@cases(
+    (lambda: (["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
+    (lambda: (["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
+    (lambda: (["a"], [1], 30), "at least 2 classes"),
+    (lambda: (["a", "b"], [1, 1], 0), "scale"),
+    (lambda: handing_on([0.5] * 3, 0), "hand_on must be a share .* 0 and 1, and neither; got 0"),
+    (lambda: handing_on([0.5] * 3, 1.0), "between 0 and 1, and neither; got 1.0"),
+    (lambda: handing_on([0.5] * 3, 0.3, 1.5), "helper_accuracy must be .* at most 1; got 1.5"),
+    (lambda: handing_on([0.5, 0.5, -0.1]), "one number from 0 to 1 for each class"),
+    (lambda: handing_on([0.5, 0.5, np.nan]), "one number from 0 to 1 for each class"),
+    (lambda: handing_on([0.5, 0.5]), "2 thresholds of handing on, but 3 classes"),
 )
 def test_bad_coefficients_are_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):
-        Coefficients(*arguments)
+        Coefficients(*arguments())
 
 
 def without(key):
     return {name: value for name, value in SOUND.items() if name != key}
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("", "not valid JSON"),
-        (json.dumps(SOUND)[:-9], "not valid JSON"),
-        ("[" * 100_000, "not valid JSON"),
-        ("1" * 5000, "not valid JSON"),
-        (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
-        ("null", '"format" is not "dnip-coefficients"'),
-        (without("format"), '"format" is not'),
-        (without("version"), "version None is unknown; this package reads versions 1 to 3"),
-        (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
-        (SOUND | {"version": 2}, "spacing missing"),
-        (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
-        (SPACED | {"version": 3}, "hand_on missing"),
-        (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
-        (SPACED | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but"),
-        (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
-        (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
-        (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
-        (HAND_ON | {"hand_on": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
-        (HAND_ON | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
-        (HAND_ON | {"hand_on": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
-        (HAND_ON | {"hand_on": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
-        (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
-        (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
-        (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
-        (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
-        (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
-        (without("weight_indices"), "weight_indices missing"),
-        (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
-        (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
-        (SOUND | {"classes": ["a", "b", 3]}, '"classes" holds other things than names'),
-        (SOUND | {"classes": ["a", "b", "b"]}, "b appear twice"),
-        (SOUND | {"classes": ["a", "b", "\ud800"]}, "valid Unicode"),
-        (SOUND | {"weight_indices": [30, 30]}, "3 whole numbers"),
-        (SOUND | {"weight_indices": [0, 30, 30]}, "outside 1..30"),
-        (SOUND | {"weight_indices": [30, 30, 10**30]}, "whole numbers"),
-        (SOUND | {"weight_indices": [[30], [30], [3, 0]]}, "inhomogeneous"),
-        (SOUND | {"weight_indices": {"a": 30}}, "not a JSON array"),
-        (SOUND | {"scale": 15}, "outside 1..15"),
-        (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal those of weight_indices"),
-        (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
-        (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
-        (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
-        (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),
-        (SOUND | {"fit": None}, '"fit" is None, not a JSON object'),
-    ],
+@cases(
+    ("", "not valid JSON"),
+    (json.dumps(SOUND)[:-9], "not valid JSON"),
+    ("[" * 100_000, "not valid JSON"),
+    ("1" * 5000, "not valid JSON"),
+    (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
+    ("null", '"format" is not "dnip-coefficients"'),
+    (without("format"), '"format" is not'),
+    (without("version"), "version None is unknown; this package reads versions 1 to 3"),
+    (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
+    (SOUND | {"version": 2}, "spacing missing"),
+    (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
+    (SPACED | {"version": 3}, "hand_on missing"),
+    (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
+    (SPACED | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but"),
+    (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
+    (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
+    (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
+    (HAND_ON | {"hand_on": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
+    (HAND_ON | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
+    (HAND_ON | {"hand_on": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
+    (HAND_ON | {"hand_on": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
+    (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
+    (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
+    (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
+    (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
+    (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
+    (without("weight_indices"), "weight_indices missing"),
+    (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
+    (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
+    (SOUND | {"classes": ["a", "b", 3]}, '"classes" holds other things than names'),
+    (SOUND | {"classes": ["a", "b", "b"]}, "b appear twice"),
+    (SOUND | {"classes": ["a", "b", "\ud800"]}, "valid Unicode"),
+    (SOUND | {"weight_indices": [30, 30]}, "3 whole numbers"),
+    (SOUND | {"weight_indices": [0, 30, 30]}, "outside 1..30"),
+    (SOUND | {"weight_indices": [30, 30, 10**30]}, "whole numbers"),
+    (SOUND | {"weight_indices": [[30], [30], [3, 0]]}, "inhomogeneous"),
+    (SOUND | {"weight_indices": {"a": 30}}, "not a JSON array"),
+    (SOUND | {"scale": 15}, "outside 1..15"),
+    (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal those of weight_indices"),
+    (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
+    (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
+    (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
+    (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),
+    (SOUND | {"fit": None}, '"fit" is None, not a JSON object'),
 )
 def test_damaged_content_is_refused(tmp_path, content, told):
     path = tmp_path / "coefficients.json"

@@ -1,11 +1,19 @@
-"""Problems: what counts, how much, and what is refused."""
+"""Problems and solutions; scales; and the same decisions and sums in every memory layout."""
+
+import dataclasses
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, strategies as st
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from cases import cases
+from dnip import DNIPWarning, InvalidInputError, Status, solve
+from dnip.base.arrays import row_sums
+from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
+from dnip.method.scales import Spacing, WeightScale
+from strategies import KINDS, random_probabilities, seeded, tables
 
 P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.25]])
 Y = [0, 1, 2, 1]
@@ -29,16 +37,13 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
     assert problem.n_examples == pytest.approx(weight.sum(), rel=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("labels", "weight", "message"),
-    [
-        ([1, 1, 1, 1], None, "only class 1 has labelled rows, .* at least 2 classes"),
-        ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
-        ([0, 1, -1, 1], None, r"labels\[2\]: label -1 is outside 0..2"),
-        (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
-        (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
-        (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
-    ],
+@cases(
+    ([1, 1, 1, 1], None, "only class 1 has labelled rows, .* at least 2 classes"),
+    ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
+    ([0, 1, -1, 1], None, r"labels\[2\]: label -1 is outside 0..2"),
+    (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
+    (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
+    (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
 )
 def test_refuses_what_cannot_be_fitted(labels, weight, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -53,13 +58,10 @@ def test_a_frame_names_the_classes():
     assert Problem.of(frame.to_numpy(), [1, 0], classes=["ham", "spam"]).classes == problem.classes
 
 
-@pytest.mark.parametrize(
-    ("frame", "labels", "classes", "told"),
-    [
-        ({"ham": [0.9], "spam": [0.1]}, ["ham"], ["spam", "ham"], "the classes in order are"),
-        ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "has a column label"),
-        ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "or class names and classes="),
-    ],
+@cases(
+    ({"ham": [0.9], "spam": [0.1]}, ["ham"], ["spam", "ham"], "the classes in order are"),
+    ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "has a column label"),
+    ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "or class names and classes="),
 )
 def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, told):
     with pytest.raises(InvalidInputError, match=told):
@@ -91,3 +93,97 @@ def test_single_precision_is_normalised_in_double():
         expected = Problem.of(p.astype(np.float64), Y).probabilities
     np.testing.assert_array_equal(problem.probabilities, expected)
     np.testing.assert_array_equal(p, given)
+
+
+def test_only_a_proof_is_called_one():
+    assert [s for s in Status if "optimal" in s.sentence] == [Status.OPTIMAL]
+
+
+def test_classes_at_the_end_of_the_scale_are_told():
+    p = np.array([[0.999, 0.001, 0.0], [0.998, 0.002, 0.0], [0.5, 0.3, 0.2]])
+    with pytest.warns(DNIPWarning, match="class 0"):
+        solution = solve(p, [1, 1, 2], scale=5)
+    ends = dataclasses.replace(solution, weight_indices=np.array([1, 5, 1]))
+    assert ends.unfitted == (0,)
+    assert ends.at_the_end == (2,)
+    assert solve(P, Y, scale=1).at_the_end == ()
+
+
+# --- layouts ---
+@seeded
+@given(tables(), st.data())
+def test_columns_decide_as_numpy_does_ties_included(table, data):
+    n = table.p.shape[1]
+    indices = np.array(data.draw(st.lists(st.integers(1, 12), min_size=n, max_size=n)))
+    columns = np.asfortranarray(table.p)
+    for weights in (None, indices):
+        expected = np.argmax(table.p if weights is None else weights * table.p, axis=1)
+        np.testing.assert_array_equal(decide(table.p, weights), expected)
+        np.testing.assert_array_equal(decide(columns, weights), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_classes", [2, 5, 9, 300])
+def test_no_layout_changes_a_bit(kind, n_classes):
+    rng = np.random.default_rng(0)
+    p = random_probabilities(rng, 200, n_classes, kind)
+    indices = rng.integers(1, 31, n_classes)
+    columns = np.asfortranarray(p)
+    np.testing.assert_array_equal(row_sums(columns), row_sums(p))
+    np.testing.assert_array_equal(reweight(columns, indices), reweight(p, indices))
+    np.testing.assert_array_equal(decide(columns, indices), decide(p, indices))
+
+
+def test_sums_are_added_from_the_first_class_to_the_last():
+    p = np.array([[1.0] + [2.0**-53] * 20, [2.0**-53] * 20 + [1.0]])
+    expected = [sum(row) for row in p.tolist()]
+    assert expected[0] != expected[1]
+    for layout in (p, np.asfortranarray(p)):
+        np.testing.assert_array_equal(row_sums(layout), expected)
+
+
+def test_blocks_of_rows_are_all_summed(monkeypatch):
+    monkeypatch.setattr("dnip.base.arrays._MAX_ENTRIES", 7)
+    p = np.arange(33.0).reshape(11, 3)
+    np.testing.assert_array_equal(row_sums(p), p.sum(axis=1))
+
+
+# --- scales ---
+@pytest.mark.parametrize("size", [1, 2, 10, 30, 1000, 10_000])
+def test_geometric_weights_go_from_one_over_k_to_one_in_equal_ratios(size):
+    weights = WeightScale.of(f"log:{size}").levels
+    assert (len(weights), weights[0], weights[-1]) == (size, 1 / size, 1.0)
+    exponents = (np.arange(1, size + 1) - size) / max(size - 1, 1)
+    np.testing.assert_allclose(weights, float(size) ** exponents, rtol=1e-14)
+    assert (np.diff(weights) > 0).all()
+
+
+def test_geometric_weights_are_the_same_numbers_everywhere():
+    # 2^(-4/3) and 2^(-2/3), correctly rounded
+    levels = WeightScale.of("log:4").levels.tolist()
+    assert levels == [0.25, 0.3968502629920499, 0.6299605249474366, 1.0]
+
+
+def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():
+    scale = WeightScale.of("30")
+    assert scale == WeightScale.of(30) == WeightScale(Spacing.LINEAR, 30)
+    indices = np.array([1, 7, 30])
+    assert scale.multipliers(indices).tolist() == [1.0, 7.0, 30.0]
+    assert scale.weights(indices).tolist() == [1 / 30, 7 / 30, 1.0]
+
+
+@cases(
+    ("log", "scale is 'log'"),
+    ("log:3.5", "scale is 'log:3.5'"),
+    ("Log:30", "scale is 'Log:30'"),
+    ("", "scale is ''"),
+    ("log:" + "9" * 5000, "scale is"),
+    ("log:0", "at least 1 and at most 10000; got 0"),
+    ("-3", "got -3"),
+    ("log:10001", "got 10001"),
+    (0, "got 0"),
+    (2.5, "got 2.5"),
+)
+def test_other_scales_are_refused(scale, told):
+    with pytest.raises(InvalidInputError, match=told):
+        WeightScale.of(scale)

@@ -6,18 +6,11 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from dnip import (
-    ClassAccuracyDisplay,
-    Coefficients,
-    DNIPClassifier,
-    FrontDisplay,
-    InvalidInputError,
-    OddClassDisplay,
-    TrueClassDisplay,
-)
-from dnip.base.errors import CoefficientsFormatError
+from dnip import ClassAccuracyDisplay, Coefficients, DNIPClassifier, FrontDisplay, OddClassDisplay
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import class_accuracies
+from dnip.presenting.displays import TrueClassDisplay
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -33,9 +26,8 @@ def _close():
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, y = make_classification(
-        300, n_informative=4, n_classes=3, weights=[0.7, 0.2, 0.1], random_state=0
-    )
+    kinds = {"n_informative": 4, "n_classes": 3, "weights": [0.7, 0.2, 0.1]}
+    X, y = make_classification(300, random_state=0, **kinds)
     return DNIPClassifier(LogisticRegression()).fit(X, NAMES[y]), X, NAMES[y]
 
 

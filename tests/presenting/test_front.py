@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import ProbabilityTable
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.metrics.expected import expected_cobias
@@ -86,13 +87,10 @@ def test_without_matplotlib_the_data_goes_alone(found, tmp_path, monkeypatch):
     assert len(written) == 2
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"n_classes": 2, "test": False},
-        {"n_classes": 12},
-        {"n_classes": 3, "n_rows": 40, "cross": "on"},
-    ],
+@cases(
+    {"n_classes": 2, "test": False},
+    {"n_classes": 12},
+    {"n_classes": 3, "n_rows": 40, "cross": "on"},
 )
 def test_all_kinds_of_fronts_can_be_drawn(tmp_path, settings):
     front = present_front(made(**settings), {}, Rule.of("min-cobias"))

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.presenting.evaluation import describe
 from dnip.presenting.measures import BINS, measure
 from dnip.presenting.report import report_on
-from dnip.tables.evaluation import evaluate
 
 CLASSES = ["cat", "dog", "eel"]
 
@@ -91,10 +89,8 @@ def test_alone_a_table_is_fitted_on_one_half_and_shown_on_the_other():
     sizes = np.bincount(table.labels[7:])
     assert found.data["support"] == (sizes // 2).tolist()
     fitted_on = found.coefficients.fit["data"]
-    assert (fitted_on["rows"], fitted_on["labelled_rows"]) == (
-        300 - sum(sizes // 2),
-        sum(sizes) - sum(sizes // 2),
-    )
+    shown = sum(sizes // 2)
+    assert (fitted_on["rows"], fitted_on["labelled_rows"]) == (300 - shown, sum(sizes) - shown)
     assert "<code>dnip fit</code> learns from all" in found.to_html()
     with pytest.raises(InvalidInputError, match="too few labels"):
         report_on(table.take([7, 8, 9]))
@@ -131,9 +127,7 @@ def test_hostile_names_end_no_element():
     assert len(found.verdict) < 1000
     assert html.count("</script>") == 2
     assert "<!--" not in html
-    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[
-        1
-    ]
+    data = html.partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
     assert json.loads(data)["classes"] == names
 
 
@@ -141,9 +135,8 @@ def test_without_labels_it_says_what_changes():
     table = draw()
     unlabelled = ProbabilityTable(table.probabilities, classes=CLASSES)
     coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
-    changed = (
-        oracles.predict(table.probabilities, [1, 2, 2]) != table.probabilities.argmax(axis=1)
-    ).sum()
+    raw = table.probabilities.argmax(axis=1)
+    changed = (oracles.predict(table.probabilities, [1, 2, 2]) != raw).sum()
     found = report_on(unlabelled, coefficients=coefficients)
     assert f"{changed:,} of 300" in found.verdict
     assert "no labels" not in found.to_html()
@@ -154,12 +147,8 @@ def test_without_labels_it_says_what_changes():
 def test_one_row_will_do_without_a_label_and_not_with_one():
     row = draw().take(np.arange(1))
     coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
-    assert (
-        "of 1 decisions"
-        in report_on(
-            ProbabilityTable(row.probabilities, classes=CLASSES), coefficients=coefficients
-        ).verdict
-    )
+    unlabelled = ProbabilityTable(row.probabilities, classes=CLASSES)
+    assert "of 1 decisions" in report_on(unlabelled, coefficients=coefficients).verdict
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         report_on(row, coefficients=coefficients)
 

@@ -99,11 +99,9 @@ def test_shares_sum_to_1_whatever_is_accepted(shares):
 def test_a_line_names_all_of_few_classes_and_the_most_frequent_of_many():
     few = TargetPrior(np.array([0.25, 0.75]), effective_rows=8.5)
     assert few.sentence(["a", "b"]) == "target prior: a 0.250, b 0.750"
-    assert few.to_dict(["a", "b"]) == {
-        "source": "given",
-        "shares": {"a": 0.25, "b": 0.75},
-        "effective_rows": 8.5,
-    }
+    shares = {"a": 0.25, "b": 0.75}
+    expected = {"source": "given", "shares": shares, "effective_rows": 8.5}
+    assert few.to_dict(["a", "b"]) == expected
     many = TargetPrior(np.r_[np.full(9, 0.05), 0.55])
     said = many.sentence([f"c{i}" for i in range(10)])
     assert said.startswith("target prior: c9 0.550, c0 0.050")
@@ -149,10 +147,8 @@ def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
     assert same.part == 0
     np.testing.assert_allclose(same.weights, weights / weights.max())
     other = np.array([0.2, 0.3, 0.5])
-    np.testing.assert_allclose(
-        adjust(weights, calibration, shares, other).weights,
-        adjust(30 * weights, calibration, shares, other).weights,
-    )
+    one, many = (adjust(n * weights, calibration, shares, other).weights for n in (1, 30))
+    np.testing.assert_allclose(one, many)
 
 
 def test_a_class_without_a_share_gets_next_to_nothing_and_an_unfitted_one_moves_along():

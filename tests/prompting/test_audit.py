@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.prompting.audit import audit
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.prompt import Prompt
@@ -105,13 +106,8 @@ def test_drift_through_the_chat_template():
     found = look(MOODS, steady)
     assert found.passed
     assert "has a chat template" in found.notes[0]
-
-    class Shifting(Words):
-        def encode_chat(self, text):
-            return [token + 50 for token in self.encode(text)]
-
-    shifting = Shifting(template=lambda prompt: f"<user> {prompt} <bot>")
-    found = look(MOODS, shifting)
+    steady.encode_chat = lambda text: [token + 50 for token in steady.encode(text)]
+    found = look(MOODS, steady)
     assert found.drifted == (0, 1)
     assert "'happy' is the tokens" in found.problems[0]
     assert "in the chat template. Use the same form" in found.problems[0]
@@ -128,12 +124,9 @@ def test_in_the_chat_template_its_own_tokens_are_scored():
     assert "begin with the same token" in first.problems[0]
 
 
-@pytest.mark.parametrize(
-    ("says", "partial", "problem", "note"),
-    [
-        ((0.01, 0.01), 0, "on 3 prompts the labels capture 1.2% of the probability", ""),
-        ((0.6, 0.3), 2, "", "on 2 of 3 prompts the server did not report every label"),
-    ],
+@cases(
+    ((0.01, 0.01), 0, "on 3 prompts the labels capture 1.2% of the probability", ""),
+    ((0.6, 0.3), 2, "", "on 2 of 3 prompts the server did not report every label"),
 )
 def test_what_the_mass_says(says, partial, problem, note):
     found = look(MOODS, Words(), Scoring.SUM, says=says, partial=partial)

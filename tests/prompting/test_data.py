@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.data import load_examples
 from dnip.prompting.plan import make_plan
@@ -63,27 +64,20 @@ def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name):
         load_examples(name, "test", TASK)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("test.jsonl", '{"text": "a", "id": 7}\n{"text": "b", "id": "7"}\n', "line 2: the id '7'"),
-        ("test.jsonl", '{"text": "a", "id": "test-1"}\n{"text": "b"}\n', "line 2: the id 'test-1'"),
-        ("test.jsonl", '{"text": "a", "id": "\\u0000"}\n', "line 1: the id"),
-        ("test.jsonl", '{"text": "\\ud800"}\n', "line 1: text is no valid Unicode"),
-        ("test.jsonl", '{"text": ["a", "\\ud800"]}\n', "line 1: text is no valid Unicode"),
-        (
-            "test.jsonl",
-            f'{{"text": "a", "label": "{"9" * 5000}"}}\n',
-            "line 1, column label: .*999",
-        ),
-        ("test.jsonl", '{"text": "a", "label": "glad"}\n', "Task mood has the classes happy, sad"),
-        ("test.jsonl", '{"label": 0}\n', "line 1: no text; it has label"),
-        ("test.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("test.jsonl", "", "there are no rows"),
-        ("test.csv", "text,label\na,0,9\n", "line 2 has more or fewer cells than the header"),
-        ("test.csv", "text,label,,,text\na,0,,,b\n", "test.csv: the column 'text' appears twice"),
-        ("test.parquet", "PAR1 no more", "the file cannot be read"),
-    ],
+@cases(
+    ("test.jsonl", '{"text": "a", "id": 7}\n{"text": "b", "id": "7"}\n', "line 2: the id '7'"),
+    ("test.jsonl", '{"text": "a", "id": "test-1"}\n{"text": "b"}\n', "line 2: the id 'test-1'"),
+    ("test.jsonl", '{"text": "a", "id": "\\u0000"}\n', "line 1: the id"),
+    ("test.jsonl", '{"text": "\\ud800"}\n', "line 1: text is no valid Unicode"),
+    ("test.jsonl", '{"text": ["a", "\\ud800"]}\n', "line 1: text is no valid Unicode"),
+    ("test.jsonl", f'{{"text": "a", "label": "{"9" * 5000}"}}\n', "line 1, column label: .*999"),
+    ("test.jsonl", '{"text": "a", "label": "glad"}\n', "Task mood has the classes happy, sad"),
+    ("test.jsonl", '{"label": 0}\n', "line 1: no text; it has label"),
+    ("test.jsonl", "[1]\n", "line 1: not a JSON object"),
+    ("test.jsonl", "", "there are no rows"),
+    ("test.csv", "text,label\na,0,9\n", "line 2 has more or fewer cells than the header"),
+    ("test.csv", "text,label,,,text\na,0,,,b\n", "test.csv: the column 'text' appears twice"),
+    ("test.parquet", "PAR1 no more", "the file cannot be read"),
 )
 def test_rows_are_checked_before_a_model_is_asked(tmp_path, name, content, told):
     if name.endswith("parquet"):
@@ -102,17 +96,13 @@ def test_the_address_of_a_folder_gives_the_same_prompts_so_that_runs_resume(tmp_
     assert there.settings == here.settings
 
 
-@pytest.mark.parametrize(
-    ("address", "kind", "told"),
-    [
-        ("ftp://host/news", BackendError, "ftp://…/news cannot be opened: "),
-        ("file:///no/folder", InvalidInputError, "file:///no/folder: there is no test.jsonl"),
-        (
-            "s3://key:secret@bucket/news?scheme=http&endpoint_override=127.0.0.1:1",
-            BackendError,
-            "s3://…/news cannot be opened: .*Could not connect",
-        ),
-    ],
+S3 = "s3://key:secret@bucket/news?scheme=http&endpoint_override=127.0.0.1:1"
+
+
+@cases(
+    ("ftp://host/news", BackendError, "ftp://…/news cannot be opened: "),
+    ("file:///no/folder", InvalidInputError, "file:///no/folder: there is no test.jsonl"),
+    (S3, BackendError, "s3://…/news cannot be opened: .*Could not connect"),
 )
 def test_what_cannot_be_opened_is_named_without_keys(address, kind, told):
     pytest.importorskip("pyarrow", reason="object stores need pyarrow")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, strategies as st
 
-from dnip import Coefficients
-from dnip.base.errors import InvalidInputError
+from cases import cases
+from dnip import Coefficients, InvalidInputError
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.labels import label_tokens, prompt_label_tokens
 from dnip.prompting.task import Task
@@ -81,8 +81,7 @@ def test_refuses_labels_that_depend_on_the_prompt():
         after_all(greedy, [], task("b", "c"))
 
 
-# --- biases -------------------------------------------------------------------------------------
-
+# --- biases ---
 COEFFICIENTS = Coefficients(["no", "yes"], [30, 15], 30)
 
 
@@ -126,9 +125,8 @@ class Merging(Words):
 @pytest.fixture
 def bias(monkeypatch):
     """A function from the name of a tokenizer above, and options, to the bias on each token."""
-    monkeypatch.setattr(
-        "dnip.prompting.label_bias.HubTokenizer", lambda name: globals()[name](name)
-    )
+    hub = "dnip.prompting.label_bias.HubTokenizer"
+    monkeypatch.setattr(hub, lambda name: globals()[name](name))
 
     def made(tokenizer, **options):
         return json.loads(LogitBias(tokenizer, **options).render(COEFFICIENTS))["logit_bias"]
@@ -146,14 +144,11 @@ def test_no_other_token_can_win_where_only_labels_may(bias):
     assert held == {token: value + 100 for token, value in bias("Words").items()}
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "options", "told"),
-    [
-        ("Letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
-        ("Words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
-        ("Merging", {}, "they take in the end of 'Answer:'"),
-        (None, {}, "Give --tokenizer"),
-    ],
+@cases(
+    ("Letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
+    ("Words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
+    ("Merging", {}, "they take in the end of 'Answer:'"),
+    (None, {}, "Give --tokenizer"),
 )
 def test_what_a_bias_cannot_do_is_refused(bias, tokenizer, options, told):
     with pytest.raises(InvalidInputError, match=told):

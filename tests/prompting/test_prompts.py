@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("jinja2", reason="prompts need jinja2")
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import built_in_tasks, load_task
@@ -85,8 +86,7 @@ def test_built_in_tasks_show_reasoning_for_every_class(name):
         assert not any(f" {word}" in f" {reason}" for word in task.label_words)
 
 
-# --- templates ----------------------------------------------------------------------------------
-
+# --- templates ---
 ROW = {"text": " a joy ", "choices": ["u", "v"], "deep": {"a": {"b": 1}}}
 
 
@@ -95,38 +95,32 @@ def fill(template):
     return PromptBuilder(task).prompt(ROW).example
 
 
-@pytest.mark.parametrize(
-    ("template", "expected"),
-    [
+@cases(
         ("{{ text }}\n", " a joy \n"),
         ("{{ text.strip()|upper ~ '.' }}", "A JOY."),
         ("{% for c in choices %}{{ loop.index }}{{ c }}{{ '' if loop.last else ', ' }}{% endfor %}",
          "1u, 2v"),
         ("{% for key, value in deep.items() %}{{ key }}{{ value.b }}{% endfor %}", "a1"),
-        ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no"),
-    ],
+        ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no")
 )  # fmt: skip
 def test_templates_write_fields_with_conditions_loops_and_filters(template, expected):
     assert fill(template) == expected
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
-        "{{ text.__class__.__mro__[1].__subclasses__() }}",
-        "{{ text['__class__'] }}",
-        "{{ text|attr('__class__') }}",
-        "{{ text.format.__globals__ }}",
-        "{{ '{0.__class__}'.format(text) }}",
-        "{{ self._TemplateReference__context }}",
-        "{{ choices.append(1) }}",
-        "{{ choices|map(attribute='__class__')|join }}",
-        "{% include 'mood.toml' %}",
-        "{% import 'mood.toml' as m %}",
-    ],
+@cases(
+    "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
+    "{{ text.__class__.__mro__[1].__subclasses__() }}",
+    "{{ text['__class__'] }}",
+    "{{ text|attr('__class__') }}",
+    "{{ text.format.__globals__ }}",
+    "{{ '{0.__class__}'.format(text) }}",
+    "{{ self._TemplateReference__context }}",
+    "{{ choices.append(1) }}",
+    "{{ choices|map(attribute='__class__')|join }}",
+    "{% include 'mood.toml' %}",
+    "{% import 'mood.toml' as m %}",
 )
-def test_no_code_runs_and_no_file_is_read(template, tmp_path, monkeypatch):
+def test_no_code_runs_and_no_file_is_read(tmp_path, monkeypatch, template):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mood.toml").write_text("secret")
     with pytest.raises(InvalidInputError, match=r"task mood: .*task-files\.md"):
@@ -134,10 +128,7 @@ def test_no_code_runs_and_no_file_is_read(template, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["mood.toml"]
 
 
-@pytest.mark.parametrize(
-    "template",
-    ["{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}", "{{ 'x' * 10**8 }}y"],
-)
+@cases("{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}", "{{ 'x' * 10**8 }}y")
 def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):
         fill(template)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip import BackendError, InvalidInputError, ProbabilityTable
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.journal import open_journal
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.run import run_plan
-from dnip.tables import ProbabilityTable
 from dnip.tables.provenance import metadata_path
 from fakes import TASK, FakeEngine, scores, write_data
 
@@ -27,18 +26,14 @@ def test_the_table_holds_every_row_once_in_order(plan, tmp_path):
     summary = run(plan, FakeEngine(), out)
     table = ProbabilityTable.read(out, TASK.classes)
     captured = np.array([scores(prompt.text, 2) for prompt in plan.prompts])
-    np.testing.assert_allclose(
-        table.probabilities, captured / captured.sum(axis=1, keepdims=True), rtol=1e-15
-    )
+    expected = captured / captured.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(table.probabilities, expected, rtol=1e-15)
     assert table.ids.tolist() == list(plan.examples.ids)
     assert table.labels.tolist() == plan.examples.labels.tolist()
     assert summary.n == 9
     assert summary.n_resumed == summary.n_open == 0
     assert summary.mean_mass == pytest.approx(captured.sum(axis=1).mean())
-    assert {path.name for path in tmp_path.iterdir() if "table" in path.name} == {
-        "table.csv",
-        "table.csv.meta.json",
-    }
+    assert {path.name for path in tmp_path.glob("*table*")} == {out.name, f"{out.name}.meta.json"}
 
 
 @pytest.mark.parametrize("stop_after", [0, 1, 4, 8, 9])
@@ -144,9 +139,7 @@ def test_means_of_tokens_are_no_captured_mass(plan, tmp_path):
     assert ProbabilityTable.read(out, TASK.classes).mass is None
 
 
-# --- which rows are prompted with what ----------------------------------------------------------
-
-
+# --- which rows are prompted with what ---
 def test_the_test_split_is_scored_with_demonstrations_of_the_training_split(tmp_path):
     plan = make_plan(TASK, write_data(tmp_path), shots=2, seed=1)
     assert plan.examples.ids == tuple(f"test-{i}" for i in range(9))

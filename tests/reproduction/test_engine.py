@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from cases import cases
 from dnip.base.errors import OutputError
 from fake_cells import FakeRequest, describe, die, draw, fail_without, fake, fill_disk, no_number
 from reproduction import cell as cell_room
@@ -97,10 +98,8 @@ def test_cells_of_a_table_that_cannot_be_made_are_reported(tmp_path):
     outcome = run(cells, tmp_path, [good, bad], jobs=2)
     assert set(by_label(outcome)) == {"good", "other"}
     assert by_label(outcome)["good"] == {"rows": 2, "classes": ["yes", "no"], "factor": 2}
-    assert outcome.failures == {
-        "bad": "the model cannot be loaded",
-        "fake bad": "its table bad could not be made",
-    }
+    lost = "its table bad could not be made"
+    assert outcome.failures == {"bad": "the model cannot be loaded", "fake bad": lost}
     assert (outcome.counts["tables"], outcome.counts["tables_reused"]) == (2, 0)
     again = run(cells, tmp_path, [good, FakeRequest(bad.path)])
     assert not again.failures
@@ -163,13 +162,10 @@ def test_labels_are_no_part_of_the_work_and_all_else_is(monkeypatch):
     assert one.key != before
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda folder: (folder / "deep" / "b.py").write_text("y = 2"),
-        lambda folder: (folder / "a.py").rename(folder / "c.py"),
-        lambda folder: (folder / "deep" / "new.py").touch(),
-    ],
+@cases(
+    lambda folder: (folder / "deep" / "b.py").write_text("y = 2"),
+    lambda folder: (folder / "a.py").rename(folder / "c.py"),
+    lambda folder: (folder / "deep" / "new.py").touch(),
 )
 def test_the_hash_of_sources_is_that_of_names_and_contents_at_any_depth(tmp_path, edit):
     (tmp_path / "deep").mkdir()

@@ -5,12 +5,11 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import ProbabilityTable, solve
+from dnip import Objective, ProbabilityTable, evaluate, solve
 from dnip.method.objective import term_values
 from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Figure, Spread, Table
 from dnip.solvers import Anneal
-from dnip.tables.evaluation import evaluate
 from reproduction.experiment import Text
 from reproduction.experiments.annealing_runs import measure_convergence, readings
 from reproduction.experiments.objectives import measure_objectives
@@ -19,7 +18,6 @@ from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
 from reproduction.registry import EXPERIMENTS
 from results import (
-    GOAL,
     METHODS,
     experiment,
     of_kind,
@@ -30,6 +28,7 @@ from results import (
     verdicts,
 )
 
+GOAL = Objective.published()
 OPT, TEST = starving_table(300, 1), starving_table(200, 2)
 
 
@@ -43,9 +42,7 @@ def test_an_experiment_whose_cells_all_failed_draws_nothing(name):
     assert verdicts(presented(name)) == []
 
 
-# Figures 4 and 5: objectives
-
-
+# --- Figures 4 and 5: objectives ---
 def test_fits_of_objectives_are_those_of_plain_calls():
     found = measure_objectives(OPT, TEST, changed="terms", dev_share=0.1, seed=3)
     rows, _ = cut(OPT, 0.1)
@@ -90,9 +87,7 @@ def test_each_claim_on_objectives_falls_with_its_own_number(changes, place, expe
     assert verdicts(artefacts)[place] == expected
 
 
-# Figure 3: prior methods
-
-
+# --- Figure 3: prior methods ---
 def test_prior_methods():
     pytest.importorskip("torch")
     labels = np.where(np.arange(200) < 100, TEST.labels, -1)
@@ -119,9 +114,7 @@ def test_dnip_is_ahead_only_where_it_is_in_both(adapter, batch, paper, expected)
     assert bool(of_kind(artefacts, Text)) == (adapter is None)
 
 
-# Table 3 and appendix C: times, gaps, scales
-
-
+# --- Table 3 and appendix C: times, gaps, scales ---
 def test_every_way_reports_the_objective_that_it_reached(tmp_path):
     TEST.write(tmp_path / "test.csv")
     (tmp_path / "test.csv.meta.json").write_text('{"seconds_per_prompt": 0.5}')
@@ -153,9 +146,7 @@ def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reach
     assert found["gaps"]["coordinate (ours)"] == [0, 0]
 
 
-# Tables 4 and 5: prompts
-
-
+# --- Tables 4 and 5: prompts ---
 @cases(
     ([([0, 1, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.9, 0.1])], [True, True]),
     # always the one shown most

@@ -133,9 +133,7 @@ def test_claims_on_all_models_are_judged_model_by_model():
     assert verdict(present([*one, *worse]), consistent) is False
 
 
-# --- means over runs and over tasks ---------------------------------------------------------------
-
-
+# --- means over runs and over tasks ---
 def test_all_is_the_mean_over_tasks_run_by_run():
     rates = {("a", 0): 0.5, ("a", 1): 0.7, ("b", 0): 0.1, ("b", 1): 0.2}
     found = results(

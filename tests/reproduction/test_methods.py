@@ -8,12 +8,11 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Objective
+from dnip import Objective, evaluate
 from dnip.comparing.baselines import OptSet
 from dnip.fitting.fit import fit_table
 from dnip.metrics import cobias, confusion_matrix
 from dnip.solvers import Anneal
-from dnip.tables.evaluation import evaluate
 from reproduction.linear_adapter import LinearAdapter, smooth_objective
 from reproduction.membership import Membership
 from reproduction.methods import best_of, choose_on_dev, cut, debias, scores_after

@@ -41,9 +41,7 @@ def test_confusion_matrices_and_their_picture():
     assert "m on agnews," in of_kind(most, Table)[0].title
 
 
-# Figures 1 and 2: densities
-
-
+# --- Figures 1 and 2: densities ---
 def test_densities_are_of_the_products_of_the_paper_and_of_their_shares():
     found = measure_densities(OPT, TEST, dev_share=0.1, seed=0, simulated=0)
     weights = fit_table(cut(OPT, 0.1)[0], seed=0).coefficients.weights

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cases import cases
 from dnip import Coefficients, DNIPClassifier, InvalidInputError
 from dnip.sklearn.onnx import register_converter
 
@@ -22,12 +23,6 @@ def digits():
     return load_digits(return_X_y=True)
 
 
-def test_thresholds_are_refused():
-    p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]]), [0, 0, 1, 1]
-    with pytest.raises(InvalidInputError, match="ONNX cannot hold the thresholds"):
-        converted(classifier(hand_on=0.3).fit(p, y), p)
-
-
 def converted(model, X):
     register_converter()
     content = skl2onnx.to_onnx(model, X[:1]).SerializeToString()
@@ -38,15 +33,12 @@ def classifier(estimator=None, **options):
     return DNIPClassifier(estimator, robust="off", scale=30, cv=2, **options)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        make_pipeline(StandardScaler(), LogisticRegression(max_iter=20, tol=1)),
-        RandomForestClassifier(9, max_depth=4, random_state=0),  # few trees: many ties
-    ],
+@cases(
+    make_pipeline(StandardScaler(), LogisticRegression(max_iter=20, tol=1)),
+    RandomForestClassifier(9, max_depth=4, random_state=0),  # few trees: many ties
 )
 @pytest.mark.parametrize("names", [np.arange(10), NAMES], ids=["numbers", "texts"])
-def test_around_an_estimator(digits, estimator, names):
+def test_around_an_estimator(digits, names, estimator):
     X, y = digits
     model = classifier(estimator).fit(X[:300], names[y[:300]])
     labels, probabilities = converted(model, X)
@@ -54,10 +46,13 @@ def test_around_an_estimator(digits, estimator, names):
     np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-6)
 
 
-def test_scores_alone_are_refused(digits):
+def test_thresholds_and_scores_alone_are_refused(digits):
     X, y = digits
     with pytest.raises(InvalidInputError, match="without predict_proba is not converted"):
         converted(classifier(RidgeClassifier()).fit(X, y), X)
+    p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]]), [0, 0, 1, 1]
+    with pytest.raises(InvalidInputError, match="ONNX cannot hold the thresholds"):
+        converted(classifier(hand_on=0.3).fit(p, y), p)
 
 
 def test_as_a_step_of_a_pipeline(digits):

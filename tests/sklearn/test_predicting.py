@@ -11,8 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
-from dnip import DNIPClassifier
-from dnip.base.errors import InvalidInputError
+from dnip import DNIPClassifier, InvalidInputError
 from dnip.sklearn.predicting import predict_out_of_fold
 
 X, TARGET = load_wine(return_X_y=True)
@@ -28,17 +27,13 @@ def out_of_fold(estimator=None, X=X, y=Y, classes=WINES, **settings):
 def test_a_partition_gives_what_cross_val_predict_gives(cv, n_folds):
     if isinstance(cv, KFold):
         cv.random_state = 0
-    p, rows = out_of_fold(cv=cv)
-    expected = cross_val_predict(GaussianNB(), X, Y, cv=cv or n_folds, method="predict_proba")
-    np.testing.assert_array_equal(np.sort(rows), np.arange(len(Y)))
-    np.testing.assert_array_equal(p, expected[rows])
-
-
-def test_folds_shrink_to_the_smallest_class():
     few = np.r_[np.flatnonzero(Y != "rosé"), np.flatnonzero(Y == "rosé")[:3]]
-    p, rows = out_of_fold(X=X[few], y=Y[few])
-    expected = cross_val_predict(GaussianNB(), X[few], Y[few], cv=3, method="predict_proba")
-    np.testing.assert_array_equal(p, expected[rows])
+    for own, folds in ((np.arange(len(Y)), n_folds), *[(few, 3)] * (cv is None)):
+        p, rows = out_of_fold(X=X[own], y=Y[own], cv=cv)  # as many as the smallest class allows
+        settings = {"cv": cv or folds, "method": "predict_proba"}
+        expected = cross_val_predict(GaussianNB(), X[own], Y[own], **settings)
+        np.testing.assert_array_equal(np.sort(rows), np.arange(len(own)))
+        np.testing.assert_array_equal(p, expected[rows])
 
 
 @pytest.mark.parametrize("y", [["a"] * 10, ["a"] * 9 + ["b"], list("abcdefghij")])
@@ -72,9 +67,8 @@ def test_fit_parameters_are_cut_to_the_fold_and_split_parameters_reach_the_split
             return 1
 
     weight = np.random.default_rng(0).uniform(size=len(Y))
-    p, rows = out_of_fold(
-        cv=Splitter(), fit_params={"sample_weight": weight}, split_params={"start": 1}
-    )
+    parameters = {"fit_params": {"sample_weight": weight}, "split_params": {"start": 1}}
+    p, rows = out_of_fold(cv=Splitter(), **parameters)
     fitted = GaussianNB().fit(X[1::2], Y[1::2], sample_weight=weight[1::2])
     np.testing.assert_array_equal(p, fitted.predict_proba(X[::2]))
     np.testing.assert_array_equal(rows, np.arange(0, len(Y), 2))

@@ -51,10 +51,8 @@ def test_the_schedules_of_the_paper_and_of_the_authors():
 
 def test_a_chain_in_parts_is_the_same_chain(monkeypatch):
     known = KNOWN["four classes"]
-    settings = {
-        "scale": known.scale,
-        "solver": Anneal(t_max=50.0, t_min=5.0, chain=1.0, chain_accepted=0.6),
-    }
+    solver = Anneal(t_max=50.0, t_min=5.0, chain=1.0, chain_accepted=0.6)
+    settings = {"scale": known.scale, "solver": solver}
     whole = solve(known.p, known.labels, **settings)
     monkeypatch.setattr("dnip.solvers.passes._CELLS", 2000)
     parts = solve(known.p, known.labels, **settings)

@@ -1,5 +1,6 @@
-"""Solvers against trying all weights, on both scales."""
+"""Solvers against trying all weights, on both scales; and on real tables of many ties."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -7,13 +8,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import oracles
-from dnip import Objective, solve
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.method.scales import WeightScale
-from dnip.solvers import Coordinate, Exhaustive
-from objectives import ABLATIONS
+from dnip.solvers import Anneal, Coordinate, Exhaustive
 from problems import KNOWN
-from strategies import KINDS, random_probabilities, random_problem, seeded
+from strategies import ABLATIONS, KINDS, random_probabilities, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
 
@@ -51,9 +50,8 @@ def test_solvers_equal_enumeration(name, gap, seed, n_classes, kind):
 def test_reaches_the_optimum_whatever_terms_are_kept(terms):
     known = KNOWN["three classes"]
     objective = Objective(tau=0.2, terms=terms)
-    optimum = oracles.optimum(
-        known.p, known.labels, known.scale, lambda c: oracles.objective(c, tau=0.2, terms=terms)
-    )
+    z = functools.partial(oracles.objective, tau=0.2, terms=terms)
+    optimum = oracles.optimum(known.p, known.labels, known.scale, z)
     solution = solve(known.p, known.labels, objective, scale=known.scale)
     assert solution.value == pytest.approx(optimum, abs=1e-12)
 
@@ -76,3 +74,35 @@ def test_effort_is_the_work_done():
     little, much = (solve(p, labels, solver=Coordinate(effort=effort)) for effort in (0.1, 1.0))
     assert little.evaluations < much.evaluations / 5
     assert much.value <= little.value
+
+
+# --- real tables ---
+@pytest.fixture(params=["emotion4__qwen-7b__task_icl1", "sst2__unnamed-llm"])
+def opt_set(request, shared_tables):
+    return ProbabilityTable.read(shared_tables / request.param / "opt.csv.gz")
+
+
+@pytest.mark.parametrize("smoothing", [1.0, 4000.0])
+def test_coordinate_is_no_worse_than_the_published_annealings(opt_set, smoothing):
+    p, labels = opt_set.probabilities, opt_set.labels
+    objective = Objective(tau=0.2, smoothing=smoothing)
+    found = solve(p, labels, objective, scale=30)
+    for solver, n_seeds in (Anneal.paper(), 1), (Anneal(), 20):
+        for seed in range(n_seeds):
+            annealed = solve(p, labels, objective, scale=30, solver=solver, seed=seed)
+            assert found.value <= annealed.value + 1e-12
+    confusion = oracles.confusion_at(p, labels, found.weight_indices)
+    np.testing.assert_array_equal(found.confusion, confusion)
+    z = oracles.objective(confusion, tau=0.2, mu=smoothing)
+    assert found.value == pytest.approx(z, abs=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [1.0, 4000.0])
+@pytest.mark.parametrize("beta", [0.0, 2.7, 10.0])
+def test_exact_proves_what_coordinate_finds(shared_tables, beta, smoothing):
+    table = ProbabilityTable.read(shared_tables / "mmlu16__llama-13b__gptprompt0" / "opt.csv.gz")
+    p, labels = table.probabilities, table.labels
+    objective = Objective(beta=beta, tau=0.2, smoothing=smoothing)
+    proven = solve(p, labels, objective, solver="exact")
+    assert (proven.status, proven.gap) == ("optimal", 0.0)
+    assert proven.value == pytest.approx(solve(p, labels, objective).value, abs=1e-9)

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import oracles
-from dnip import Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from cases import cases
+from dnip import DNIPWarning, InvalidInputError, Objective, Status, solve
 from dnip.solvers import Exact, exact
 from layouts import weights_of
-from objectives import OBJECTIVES
 from problems import KNOWN
-from strategies import KINDS, random_problem, seeded
+from strategies import KINDS, OBJECTIVES, random_problem, seeded
 
 SIZES = {2: 30, 3: 12, 4: 6, 6: 3}
 #: On the geometric scale of three classes; 2 and 5: steps that tie with eighths.
@@ -90,14 +89,10 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     assert several.evaluations == alone.evaluations
 
 
-@pytest.mark.parametrize(
-    "p",
-    [
-        np.tile([0.5, 0.3, 0.2], (30, 1)),
-        np.full((30, 3), 1 / 3),
-        np.tile([1 - 1e-16, 5e-324, 1e-16], (30, 1)),
-    ],
-    ids=["rows alike", "all tied", "smallest numbers"],
+@cases(
+    np.tile([0.5, 0.3, 0.2], (30, 1)),
+    np.full((30, 3), 1 / 3),
+    np.tile([1 - 1e-16, 5e-324, 1e-16], (30, 1)),
 )
 def test_degenerate_tables(p):
     labels = np.arange(30) % 3

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import oracles
+from cases import cases
 from dnip import solve
 from dnip.method.problem import Problem
 from dnip.solvers import Coordinate, passes
@@ -37,9 +38,7 @@ def force(monkeypatch):
 
 @each_layout
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("dtype", "weighted", "name"), [(np.float64, True, "{}"), (np.float32, False, "log:{}")]
-)
+@cases((np.float64, True, "{}"), (np.float32, False, "log:{}"))
 def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype, weighted, name):
     force(layout, 3)
     rng = np.random.default_rng(0)

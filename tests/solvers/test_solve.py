@@ -7,20 +7,10 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import CustomObjective, Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import CustomObjective, DNIPWarning, InvalidInputError, Objective, Status, solve
 from dnip.method.problem import Problem
-from dnip.solvers import (
-    SOLVERS,
-    Anneal,
-    Coordinate,
-    Exact,
-    Exhaustive,
-    Landscape,
-    Proposal,
-    SearchSettings,
-    Solver,
-)
+from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Exhaustive, SearchSettings, Solver
+from dnip.solvers.landscape import Landscape, Proposal
 from problems import KNOWN
 
 PROVING = {"exact", "exhaustive"}

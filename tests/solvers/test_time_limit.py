@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from dnip import Objective, ProbabilityTable, solve
+from cases import cases
+from dnip import Objective, ProbabilityTable, Status, solve
 from dnip.fitting.fit import fit_table
-from dnip.method.solution import Status
 from dnip.solvers import passes
 from dnip.solvers.anneal import Anneal
 
@@ -22,17 +22,13 @@ def draw(n_rows, n_classes):
     return rng.dirichlet(np.ones(n_classes), n_rows), rng.integers(0, n_classes, n_rows)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"scale": 30},
-        {"scale": "log:1000"},
-        {"solver": "exact", "scale": 30},
-        {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
-        {"objective": Objective(gap="single")},
-        {"objective": lambda confusion: 1 - np.trace(confusion) / confusion.sum()},
-    ],
-    ids=["linear", "log", "exact", "anneal", "single", "function"],
+@cases(
+    {"scale": 30},
+    {"scale": "log:1000"},
+    {"solver": "exact", "scale": 30},
+    {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
+    {"objective": Objective(gap="single")},
+    {"objective": lambda confusion: 1 - np.trace(confusion) / confusion.sum()},
 )
 def test_a_descent_over_many_classes_ends_in_time(settings):
     p, y = draw(300, 1_500)

@@ -25,9 +25,6 @@ def assert_same():
 def table():
     """A table with everything: names, ids, and some unlabelled rows."""
     rng = np.random.default_rng(0)
-    return ProbabilityTable(
-        rng.dirichlet(np.ones(3), size=40),
-        rng.integers(-1, 3, size=40),
-        np.array([f"row {i}" for i in range(40)]),
-        ("bad", "so, so", 'go"od'),
-    )
+    p, labels = rng.dirichlet(np.ones(3), size=40), rng.integers(-1, 3, size=40)
+    ids = np.array([f"row {i}" for i in range(40)])
+    return ProbabilityTable(p, labels, ids, ("bad", "so, so", 'go"od'))

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from dnip import Coefficients, InvalidInputError, ProbabilityTable, evaluate
 from dnip.method.hand_on import HandOn
-from dnip.tables.evaluation import evaluate
 from strategies import KINDS, random_probabilities
 
 NAMES = ("bad", "okay", "good")

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import Coefficients, DNIPWarning, InvalidInputError
 from dnip.deploying.application import apply_stream
 from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts

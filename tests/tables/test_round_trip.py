@@ -136,14 +136,11 @@ class TestOtherPeoplesFiles:
         assert table.probabilities.tolist() == [[0.75, 0.25]]
         assert table.labels.tolist() == [1]
 
-    @pytest.mark.parametrize(
-        "arrays",
-        [
-            {"p0": [0.25], "p1": [0.75], "label": [1], "id": ["x"]},
-            {"p": [[0.25, 0.75]], "labels": [1], "ids": ["x"]},
-            {"probabilities": [[0.25, 0.75]], "labels": [1.0], "id": ["x"], "prediction": [0]},
-            {"p": [[0.25, 0.75]], "label": ["yes"], "id": ["x"], "classes": ["no", "yes"]},
-        ],
+    @cases(
+        {"p0": [0.25], "p1": [0.75], "label": [1], "id": ["x"]},
+        {"p": [[0.25, 0.75]], "labels": [1], "ids": ["x"]},
+        {"probabilities": [[0.25, 0.75]], "labels": [1.0], "id": ["x"], "prediction": [0]},
+        {"p": [[0.25, 0.75]], "label": ["yes"], "id": ["x"], "classes": ["no", "yes"]},
     )
     def test_npz_with_columns_or_a_matrix(self, tmp_path, arrays):
         np.savez(tmp_path / "t.npz", **{name: np.array(value) for name, value in arrays.items()})

@@ -52,14 +52,11 @@ def test_false_alarms_are_rare():
     assert np.mean(np.array(found) <= 0.05) <= 0.08  # 5 %, and two deviations of 200 draws
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda p: p ** np.array([1, 1, 1.6]),  # one class is more extreme
-        lambda p: p * [1, 1, 1.6],  # one class is more probable
-        lambda p: p**1.4,  # all are surer
-        lambda p: p[:, [0, 2, 1]] * [1, 1.5, 1],
-    ],
+@cases(
+    lambda p: p ** np.array([1, 1, 1.6]),  # one class is more extreme
+    lambda p: p * [1, 1, 1.6],  # one class is more probable
+    lambda p: p**1.4,  # all are surer
+    lambda p: p[:, [0, 2, 1]] * [1, 1.5, 1],
 )
 def test_changes_are_noticed(change):
     noticed = []

@@ -155,9 +155,8 @@ def test_more_classes_than_can_be_counted_are_refused_at_the_first_rows():
 
 
 def test_every_row_of_a_class_has_the_same_chance():
-    table = ProbabilityTable(
-        np.full((24, 2), 0.5), np.repeat([0, 1], [4, 20]), mass=np.arange(24) / 24
-    )
+    labels, mass = np.repeat([0, 1], [4, 20]), np.arange(24) / 24
+    table = ProbabilityTable(np.full((24, 2), 0.5), labels, mass=mass)
     seen = np.zeros(24)
     for seed in range(2000):
         sample = draw([table.take(range(9)), table.take(range(9, 24))], 9, seed)

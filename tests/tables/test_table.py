@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 from cases import cases
-from dnip.base.errors import InvalidInputError
-from dnip.tables import ProbabilityTable
+from dnip import InvalidInputError, ProbabilityTable
 
 P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
 
@@ -64,15 +63,11 @@ def test_the_hash_is_of_the_data_and_of_nothing_else():
 
 
 class TestFrames:
-    @pytest.mark.parametrize(
-        "frame",
-        [
-            pd.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
-            pd.DataFrame({"p0": pd.array([0.5, None], "Float64"), "p1": [0.5, 1]}),
-            pl.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
-            pa.table({"p0": [0.5, None], "p1": [0.5, 1]}),
-        ],
-        ids=["pandas", "pandas nullable", "polars", "Arrow"],
+    @cases(
+        pd.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
+        pd.DataFrame({"p0": pd.array([0.5, None], "Float64"), "p1": [0.5, 1]}),
+        pl.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
+        pa.table({"p0": [0.5, None], "p1": [0.5, 1]}),
     )
     def test_an_empty_cell_is_refused_with_its_place(self, frame):
         with pytest.raises(InvalidInputError, match="frame: row 2, column p0: the cell is empty"):

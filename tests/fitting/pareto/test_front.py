@@ -5,8 +5,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, ProbabilityTable, Status
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, Status
 from dnip.fitting.pareto import Rule, front, trace_front
 from dnip.method.problem import Problem
 from dnip.metrics.expected import expected_cobias

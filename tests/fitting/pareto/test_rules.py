@@ -5,11 +5,10 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, Status
 from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
 from dnip.fitting.pareto.rules import knee
 from dnip.method.scales import WeightScale
-from dnip.method.solution import Status
 from fronts import indices_of
 from strategies import random_probabilities
 

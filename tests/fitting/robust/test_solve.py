@@ -1,5 +1,6 @@
-"""Robust fits hold on other rows, and on awkward tables."""
+"""Robust fits hold on other rows and on awkward tables, and keep constraints, on the scale."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -9,12 +10,14 @@ from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
 import oracles
-from dnip import DNIPClassifier, Objective, ProbabilityTable, solve
-from dnip.base.errors import DNIPWarning
+from cases import cases
+from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
+from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.fitting.fit import fit_table
+from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
+from dnip.method.scales import WeightScale
 from dnip.metrics import accuracy, cobias, confusion_matrix
-from populations import Rows, biased_rows, few
-from robustly import solve_robustly
+from populations import Rows, biased_rows, few, solve_robustly
 from strategies import seeded, tables
 
 BIAS = [1.5, 0, 0, -1.5]
@@ -79,11 +82,8 @@ def test_sample_weights_count_as_repetitions_in_any_order(pool, others):
     rng = np.random.default_rng(0)
     times = rng.integers(0, 4, len(labels))
     rows = rng.permutation(np.repeat(np.arange(len(labels)), times))
-    unlabelled = {
-        None: None,
-        "alike": pool.probabilities[:500],
-        "moved": pool.probabilities[:500, [1, 0, 3, 2]],
-    }[others]
+    few_others = pool.probabilities[:500]
+    unlabelled = {None: None, "alike": few_others, "moved": few_others[:, [1, 0, 3, 2]]}[others]
     weighed = solve_robustly(p, labels, sample_weight=times, unlabelled=unlabelled)
     repeated = solve_robustly(p[rows], labels[rows], unlabelled=unlabelled)
     np.testing.assert_array_equal(weighed.solution.weights, repeated.solution.weights)
@@ -116,12 +116,6 @@ def test_objectives_without_gaps_are_optimised_as_they_are(pool):
     for objective in (Objective(beta=0), Objective(terms=("error",)), lambda c: -accuracy(c)):
         found = solve_robustly(p, labels, objective)
         assert found.decision is None
-
-
-@pytest.mark.parametrize("rows", [np.eye(3)[[0, 1, 2, 0, 1, 2]], np.full((6, 3), 1 / 3)])
-def test_rows_that_decide_nothing_are_no_failure(rows):
-    found = solve_robustly(rows, [0, 1, 2, 0, 1, 2], unlabelled=rows)
-    assert (found.solution.weight_indices >= 1).all()
 
 
 def test_a_time_limit_holds_for_robust_fits_too(pool):
@@ -166,29 +160,19 @@ def test_a_real_table_with_its_test_rows_unlabelled(shared_tables):
     assert reached_accuracy >= 0.83
 
 
-def one_class_is_nearly_all(rng):
-    return rng.dirichlet(np.ones(3), 200), np.repeat([0, 1], [199, 1])
-
-
-def one_label_per_class(rng):
-    return rng.dirichlet(np.ones(5), 5), np.arange(5)
-
-
-def most_classes_without_labels(rng):
-    return rng.dirichlet(np.full(1_000, 0.05), 300), rng.integers(0, 100, 300)
-
-
-def all_equal(rng):
-    return np.full((40, 4), 0.25), rng.integers(0, 4, 40)
-
-
 def a_column_of_zeros(rng):
     p = rng.dirichlet(np.ones(4), 80)
     p[:, 2] = 0
     return p / p.sum(axis=1, keepdims=True), rng.integers(0, 4, 80)
 
 
-AWKWARD = [one_class_is_nearly_all, one_label_per_class, all_equal, a_column_of_zeros]
+AWKWARD = {
+    "nearly one class": lambda rng: (rng.dirichlet([1] * 3, 200), np.repeat([0, 1], [199, 1])),
+    "one label per class": lambda rng: (rng.dirichlet([1] * 5, 5), np.arange(5)),
+    "all equal": lambda rng: (np.full((40, 4), 0.25), rng.integers(0, 4, 40)),
+    "all certain": lambda rng: (np.eye(3)[[0, 1, 2, 0, 1, 2]], np.array([0, 1, 2, 0, 1, 2])),
+    "a column of zeros": a_column_of_zeros,
+}
 
 
 def check(solution, p, labels, mass=None):
@@ -203,25 +187,23 @@ def check(solution, p, labels, mass=None):
     assert np.isfinite(solution.value)
 
 
-@pytest.mark.parametrize("make", AWKWARD, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", AWKWARD.values(), ids=AWKWARD)
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
 @pytest.mark.parametrize("others", [None, "alike", "turned"])
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_every_fit_ends_in_weights(make, robust, others):
     p, labels = make(np.random.default_rng(0))
     table = ProbabilityTable(p, labels)
-    unlabelled = {
-        None: None,
-        "alike": ProbabilityTable(p),
-        "turned": ProbabilityTable(np.roll(p, 1, axis=1)),
-    }[others]
+    rows = {"alike": p, "turned": np.roll(p, 1, axis=1)}
+    unlabelled = ProbabilityTable(rows[others]) if others else None
     fit = fit_table(table, robust=robust, unlabelled=unlabelled)
     check(fit.solution, p, labels)
     assert fit.coefficients.predict(p).shape == labels.shape
 
 
 def test_many_classes_without_labels_and_many_unlabelled_rows():
-    p, labels = most_classes_without_labels(np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    p, labels = rng.dirichlet(np.full(1_000, 0.05), 300), rng.integers(0, 100, 300)
     with pytest.warns(DNIPWarning, match="no labelled example"):
         found = solve_robustly(p, labels, unlabelled=p, time_limit=0.2)
     check(found.solution, p, labels)
@@ -239,14 +221,8 @@ def test_tables_of_any_kind(table, scale, unlabelled):
     p = table.p / table.p.sum(axis=1, keepdims=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)
-        found = solve_robustly(
-            p,
-            table.labels,
-            robust="on",
-            scale=scale,
-            sample_weight=table.mass,
-            unlabelled=p[::-1] if unlabelled else None,
-        )
+        rows = {"sample_weight": table.mass, "unlabelled": p[::-1] if unlabelled else None}
+        found = solve_robustly(p, table.labels, robust="on", scale=scale, **rows)
     check(found.solution, p, table.labels, table.mass)
 
 
@@ -269,3 +245,96 @@ def test_a_robust_fit_is_the_default():
     assert fit().weight_indices_.tolist() == fit(robust="auto").weight_indices_.tolist()
     assert fit(robust="off").decision_ is None
     assert fit(beta=0).decision_ is None
+
+
+# --- constraints ---
+@cases(*((30, seed) for seed in range(4)), ("log:30", 0), ("log:1000", 3))
+def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
+    p, labels = few(pool, 15, seed)
+    raw = oracles.confusion_at(p, labels, np.ones(4))
+    asked = Constraints(0.0, {0: 0.7, 3: 0.5})
+    settings = {"unlabelled": pool.probabilities[:500], "scale": scale}
+    found = solve_robustly(p, labels, constraints=asked, **settings)
+    reached = oracles.confusion_at(p, labels, found.solution.weights)
+    assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
+    np.testing.assert_array_equal(found.solution.confusion, reached)
+    assert found.solution.constraints["class_accuracies"]["0"] >= 0.7
+    free = solve_robustly(p, labels, **settings)
+    kept = oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5})
+    toward = found.decision.toward_constraints
+    assert (toward == 0) == kept
+    if kept:
+        np.testing.assert_array_equal(found.solution.weights, free.solution.weights)
+    else:
+        assert f"{toward:.0%} of the way" in found.decision.sentence
+        assert found.decision.to_dict()["toward_constraints"] == toward
+
+
+def test_some_blends_have_to_go_and_some_do_not(pool):
+    gone = []
+    for seed in range(4):
+        p, labels = few(pool, 15, seed)
+        asked = Constraints(0.0, {0: 0.7, 3: 0.5})
+        found = solve_robustly(p, labels, constraints=asked)
+        gone.append(found.decision.toward_constraints)
+    assert min(gone) == 0 < max(gone)
+
+
+@pytest.mark.parametrize("scale", [30, "log:30"])
+def test_frozen_classes_keep_their_weight(pool, scale):
+    p, labels = few(pool, 15)
+    for asked in (Constraints(freeze=[1, 2]), Constraints(0.05, freeze=[1, 2])):
+        found = solve_robustly(p, labels, scale=scale, constraints=asked)
+        assert found.solution.weights[[1, 2]].tolist() == [1.0, 1.0]
+        assert found.solution.weights.max() == 1.0
+        assert found.solution.weights[0] < 1
+
+
+@pytest.mark.parametrize("robust", ["auto", "on", "off"])
+def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust):
+    p, labels = few(pool, 15)
+    asked = Constraints(None, {"all": 0.99})
+    with pytest.raises(InfeasibleError, match=r"at least 0\.99 is asked"):
+        solve_robustly(p, labels, robust=robust, constraints=asked)
+
+
+def error(log_rounded, log_weights):
+    difference = log_rounded - log_weights
+    return ((difference - difference.mean()) ** 2).sum()
+
+
+@pytest.mark.parametrize("name", [1, 2, 5, 8, "log:6"])
+def test_hardly_any_weights_of_the_scale_are_closer(name):
+    scale = WeightScale.of(name)
+    rng = np.random.default_rng(scale.size)
+    for _ in range(20):
+        log_weights = rng.uniform(-np.log(scale.size), 0, 3)
+        found = round_to_scale(log_weights, scale)
+        every = itertools.product(np.log(scale.levels), repeat=3)
+        best = min(error(np.array(levels), log_weights) for levels in every)
+        assert error(np.log(found.multipliers), log_weights) <= 1.5 * best + 0.02
+
+
+@pytest.mark.parametrize("name", [30, "log:30"])
+def test_indices_come_back(name):
+    scale = WeightScale.of(name)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        indices = rng.integers(1, 31, 5)
+        indices[rng.integers(5)] = 30
+        found = round_to_scale(np.log(scale.weights(indices)), scale)
+        ratios = scale.levels[found.indices - 1] / scale.levels[indices - 1]
+        np.testing.assert_allclose(ratios, ratios[0])
+
+
+def test_the_first_weights_on_the_way_that_keep_are_taken():
+    scale = WeightScale.of(100)
+    start, end = (round_to_scale(np.log([1.0, w]), scale) for w in (1.0, 0.25))
+
+    def keeps(multipliers):
+        return multipliers[1] / multipliers[0] <= 0.5
+
+    weights, part = go_until_kept(start, end, keeps, scale)
+    assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
+    assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
+    assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)

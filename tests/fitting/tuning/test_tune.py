@@ -13,14 +13,12 @@ from hypothesis import given, strategies as st
 import dnip.fitting.tuning.trials as trials_module
 import oracles
 from cases import cases
-from dnip import Objective, ProbabilityTable, tune
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip import DNIPWarning, InvalidInputError, Objective, ProbabilityTable, tune
 from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Grid, Settings
 from dnip.fitting.tuning.trials import choose_dev_rows, cut, run_trials
-from robustly import solve_robustly
-from selection_populations import skewed
+from populations import skewed, solve_robustly
 from strategies import seeded
 
 SMALL = Grid((1.0, 2.7), (0.2,), (30,))

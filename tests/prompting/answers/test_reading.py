@@ -8,8 +8,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from cases import cases
+from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.deploying.application import apply_stream
 from dnip.deploying.decisions import correct
 from dnip.prompting.answers import read_answers, write_import
@@ -18,18 +18,14 @@ CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.jsonl", "\n\n".join(map(json.dumps, ROWS))),
+@cases(
+("a.jsonl", "\n\n".join(map(json.dumps, ROWS))),
         ("a.json", json.dumps(ROWS)),
         ("a.json", json.dumps(ROWS, indent=2)),
         ("a.json", "\n".join(json.dumps(row, indent=2) for row in ROWS)),
         ("a.jsonl", "\n".join(json.dumps([row]) for row in ROWS)),
         ("a.csv", "id,spam,ham\n" + "".join(f"{r['id']},{r['spam']},{r['ham']}\n" for r in ROWS)),
-        ("a.tsv", "id\tspam\tham\n" + "".join("{id}\t{spam}\t{ham}\n".format(**r) for r in ROWS)),
-    ],
-    ids=["lines", "list", "list over lines", "objects over lines", "lists in lines", "CSV", "TSV"],
+        ("a.tsv", "id\tspam\tham\n" + "".join("{id}\t{spam}\t{ham}\n".format(**r) for r in ROWS))
 )  # fmt: skip
 def test_a_file_is_read_in_each_layout(tmp_path, name, text):
     path = tmp_path / name

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
@@ -45,14 +46,11 @@ def test_an_answer_is_recognised_and_read(source, answer):
         assert (table.ids.tolist(), table.labels.tolist()) == (["7"], [1])
 
 
-@pytest.mark.parametrize(
-    ("path", "shape"),
-    [
-        ("openai.types.decision.Decision", "decisions: OpenAI"),
-        ("openai.types.completion.Completion", "logprobs: completions"),
-        ("openai.types.chat.chat_completion.ChatCompletion", "logprobs: chat"),
-        ("openai.types.responses.response.Response", "logprobs: Responses"),
-    ],
+@cases(
+    ("openai.types.decision.Decision", "decisions: OpenAI"),
+    ("openai.types.completion.Completion", "logprobs: completions"),
+    ("openai.types.chat.chat_completion.ChatCompletion", "logprobs: chat"),
+    ("openai.types.responses.response.Response", "logprobs: Responses"),
 )
 def test_what_the_openai_client_writes_of_its_own_types_is_read(path, shape):
     module, _, name = path.rpartition(".")
@@ -67,10 +65,7 @@ def test_every_source_has_a_shape():
     assert set(SOURCES) == {param.values[0] for param in ALL} | {"lm-eval-mutual-info"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "p_yes"),
-    [({"type": "noul", "noul": 0.9}, 0.9), ({"type": "predicate", "probability": 0.25}, 0.25)],
-)
+@cases(({"type": "noul", "noul": 0.9}, 0.9), ({"type": "predicate", "probability": 0.25}, 0.25))
 def test_a_question_of_yes_and_no_has_these_classes(answer, p_yes):
     for classes in (["no", "yes"], ["false", "true"]):
         table, _ = read_answers([choice(answer)], classes)
@@ -100,23 +95,13 @@ def test_mutual_information_divides_by_what_choices_have_without_a_context():
 
 
 def chat(text, *positions, reason="stop", **message):
-    content = [
-        {
-            "token": chosen,
-            "logprob": math.log(tokens[chosen]),
-            "top_logprobs": [{"token": one, "logprob": math.log(p)} for one, p in tokens.items()],
-        }
-        for chosen, tokens in positions
-    ]
-    return {
-        "choices": [
-            {
-                "message": {"content": text, **message},
-                "logprobs": {"content": content},
-                "finish_reason": reason,
-            }
-        ]
-    }
+    content = []
+    for chosen, tokens in positions:
+        top = [{"token": one, "logprob": math.log(p)} for one, p in tokens.items()]
+        own = {"token": chosen, "logprob": math.log(tokens[chosen])}
+        content.append({**own, "top_logprobs": top})
+    choice = {"message": {"content": text, **message}, "finish_reason": reason}
+    return {"choices": [{**choice, "logprobs": {"content": content}}]}
 
 
 def test_the_last_label_of_a_longer_answer_is_read():
@@ -133,19 +118,16 @@ def test_the_last_label_of_a_longer_answer_is_read():
     assert summary.n_several == 1
 
 
-def test_an_article_is_not_the_label_a():
-    label = ("B", {"B": 0.6, "A": 0.2})
-    article = (" a", {" a": 0.9, " the": 0.1})
-    table, summary = read_answers([chat("B a", label, article)], ["A", "B"])
-    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
-    assert summary.n_several == 0
-
-
-def test_an_answer_that_is_cut_within_its_label_is_no_fallback():
-    tokens = {"sp": 0.6, "ha": 0.2, "!": 0.1}
-    table, summary = read_answers([chat("sp", ("sp", tokens), reason="length")], CLASSES)
-    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
-    assert summary.n_nameless == 0
+@cases(
+    # an article is not the label a; and an answer that is cut within its label is no fallback
+    (["A", "B"], [("B", {"B": 0.6, "A": 0.2}), (" a", {" a": 0.9, " the": 0.1})], "stop", 0.25),
+    (["spam", "ham"], [("sp", {"sp": 0.6, "ha": 0.2, "!": 0.1})], "length", 0.75),
+)
+def test_a_label_is_found_as_it_is_said(classes, positions, reason, first):
+    said = chat("".join(token for token, _ in positions), *positions, reason=reason)
+    table, summary = read_answers([said], classes)
+    np.testing.assert_allclose(table.probabilities, [[first, 1 - first]])
+    assert (summary.n_several, summary.n_nameless) == (0, 0)
 
 
 @pytest.mark.parametrize(("fill", "ham"), [("zero", 0.0), ("half", 0.1), ("ceiling", 0.2)])
@@ -173,7 +155,7 @@ REFUSALS = {
     "Gemini": {"candidates": [{"finishReason": "SAFETY"}]},
     "Gemini, no candidate": {"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}},
     "Responses": {
-        "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I cannot"}]}]
+        "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No"}]}]
     },
 }
 
@@ -186,9 +168,7 @@ def test_refusals_are_counted_and_left_out(refusal):
     assert (table.ids.tolist(), summary.refused, summary.failed) == (["a"], ("b",), ())
 
 
-@pytest.mark.parametrize(
-    ("source", "answer", "told"),
-    [
+@cases(
         ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
         ("logprobs", {"choices": [{"text": "ham"}]}, "completion of OpenAI's API has no log-"),
         ("logprobs", {"content": [{"text": "ham"}]}, "message of Anthropic has no log-.*--votes"),
@@ -212,23 +192,16 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.003, 0.002]}, "sum to 0.005"),
         ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "not understood"),
         ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
-        (
-            "hugging-face",
-            [{"label": name, "score": 0.25} for name in ("ham", "spam", "egg")],
-            "the options are ham, spam, egg, but the classes are ham, spam",
-        ),
+        ("hugging-face", [{"label": c, "score": 0.25} for c in ("ham", "spam", "egg")],
+         "the options are ham, spam, egg, but the classes are ham, spam"),
         ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam"),
         ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
         ("columns", {"ham": 0.5, "spam": -0.5}, "negative"),
         ("columns", {"ham": 0.5, "spam": 0.5, "mass": 2}, "answer 1, mass"),
         ("columns", {"ham": 0.0, "spam": 0.0}, "all class probabilities are 0"),
         ("decisions", choice({"type": "box", "box": {}}), "type 'box'"),
-        (
-            "decisions",
-            choice({"type": "choice", "choice": "a", "probabilities": {"a": 1, "b": 0}}),
-            "the options are a, b, but the classes are ham, spam",
-        ),
-    ],
+        ("decisions", choice({"type": "choice", "choice": "a", "probabilities": {"a": 1, "b": 0}}),
+         "the options are a, b, but the classes are ham, spam")
 )  # fmt: skip
 def test_damaged_answers_are_refused(source, answer, told):
     assert SOURCES[source].recognises(answer)
@@ -272,42 +245,31 @@ def test_a_target_that_may_be_a_place_or_a_text_is_refused():
         read_answers([answer], ["1", "2"])
 
 
-# --- votes ---------------------------------------------------------------------------------------
-
+# --- votes ---
 OPENAI = ("stop", "length", "content_filter")
 #: How each service writes an answer that ended, was cut, or was refused: without log-probabilities.
 SAYS = {
     "choices": lambda text, end: {
-        "message": {"content": f"<think>ham</think>{text}"},
-        "finish_reason": OPENAI[end],
-    },
+        "message": {"content": f"<think>ham</think>{text}"}, "finish_reason": OPENAI[end]},
     "candidates": lambda text, end: {
         "content": {"parts": [{"text": "ham", "thought": True}, {"text": text}]},
-        "finish_reason": ("STOP", "MAX_TOKENS", "SAFETY")[end],
-    },
+        "finish_reason": ("STOP", "MAX_TOKENS", "SAFETY")[end]},
     "outputs": lambda text, end: {"text": text, "token_ids": [], "finish_reason": OPENAI[end]},
     "Anthropic": lambda text, end: {
-        "type": "message",
-        "content": [{"type": "thinking", "thinking": "ham"}, {"type": "text", "text": text}],
-        "stop_reason": ("end_turn", "max_tokens", "refusal")[end],
-    },
+        "type": "message", "stop_reason": ("end_turn", "max_tokens", "refusal")[end],
+        "content": [{"type": "thinking", "thinking": "ham"}, {"type": "text", "text": text}]},
     "LangChain": lambda text, end: {
-        "lc": 1,
-        "id": ["langchain"],
-        "kwargs": {"content": text, "response_metadata": {"finish_reason": OPENAI[end]}},
-    },
+        "lc": 1, "id": ["langchain"],
+        "kwargs": {"content": text, "response_metadata": {"finish_reason": OPENAI[end]}}},
     "Responses": lambda text, end: {
         "output": [{"type": "message", "content": [{("text", "text", "refusal")[end]: text}]}],
-        "incomplete_details": {"reason": "max_output_tokens"} if end == 1 else None,
-    },
+        "incomplete_details": {"reason": "max_output_tokens"} if end == 1 else None},
     "Ollama": lambda text, end: {"message": {"content": text}, "done_reason": OPENAI[end]},
     "llama.cpp": lambda text, end: {
-        "content": text,
-        "completion_probabilities": [],
-        "stop_type": ("eos", "limit", "refusal")[end],
-    },
+        "content": text, "completion_probabilities": [],
+        "stop_type": ("eos", "limit", "refusal")[end]},
     "a column": lambda text, end: {"answer": (text, "", None)[end], "label": "ham"},
-}
+}  # fmt: skip
 VOTES = {"It is ham.": 0, "ham? No: SPAM": 1, "I cannot say": None}
 
 
@@ -334,16 +296,10 @@ def test_votes_of_repeated_answers_are_counted(service):
     np.testing.assert_allclose(table.probabilities, (votes / np.maximum(n, 1)[:, None])[rows])
     np.testing.assert_allclose(table.mass, n[rows] / 4)
     assert summary.n_tied == (votes[rows, 0] == votes[rows, 1]).sum()
-    assert (summary.source, summary.votes) == (
-        "votes",
-        {
-            "answers": 48,
-            "refused": refused,
-            "unmatched": 48 - refused - n.sum(),
-            "fewest": n[rows].min(),
-            "most": n.max(),
-        },
-    )
+    unmatched = 48 - refused - n.sum()
+    counts = {"answers": 48, "refused": refused, "unmatched": unmatched}
+    told = {**counts, "fewest": n[rows].min(), "most": n.max()}
+    assert (summary.source, summary.votes) == ("votes", told)
 
 
 def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
@@ -360,24 +316,18 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
         assert (summary.votes["answers"], len(summary.failed)) == (3, int(answers is batch))
 
 
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
-        ([{"id": 1, "a": None}, {"id": 1, "a": "egg"}], "votes; refused: 1, unmatched: 1, "),
-        ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
-        ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),
-        ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b"),
-    ],
-    ids=["no votes", "single answers", "two labels", "two columns"],
-)  # fmt: skip
+@cases(
+    ([{"id": 1, "a": None}, {"id": 1, "a": "egg"}], "votes; refused: 1, unmatched: 1, "),
+    ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
+    ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),
+    ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b"),
+)
 def test_answers_that_make_no_votes_are_refused(answers, told):
     with pytest.raises(InvalidInputError, match=told):
         read_answers(answers, CLASSES, votes=True)
 
 
-# --- real writers -------------------------------------------------------------------------------
-
-
+# --- real writers ---
 def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     pytest.importorskip("torch")
     pytest.importorskip("transformers")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.base.errors import BackendError
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.server import Server
@@ -67,44 +68,37 @@ def test_a_refusal_captures_nothing():
     assert row.details == {"refused": True}
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        ({"choices": []}, "'answers'"),
-        ({"answers": {"mood": {"type": "noul", "noul": 0.5}}}, "false, true"),
-    ],
+@cases(
+    ({"choices": []}, "'answers'"),
+    ({"answers": {"mood": {"type": "noul", "noul": 0.5}}}, "false, true"),
 )
 def test_an_answer_that_is_none_ends_the_run(answer, told):
     with pytest.raises(BackendError, match=f"prompt 0.*not understood.*{told}"):
         ask(answer)
 
 
-# --- votes ----------------------------------------------------------------------------------------
-
+# --- votes ---
 MOODS = ("good", "bad", "not good")
 
 
-@pytest.mark.parametrize(
-    ("words", "text", "vote"),
-    [
-        (MOODS, "good", 0),
-        (MOODS, "good at first, then bad", 1),
-        (MOODS, "bad, no: good.", 0),
-        (MOODS, "**Good**", 0),
-        (MOODS, "BAD", 1),
-        (MOODS, "it is not good", 2),
-        (MOODS, "not good, but good", 0),
-        (MOODS, "goodness", None),
-        (MOODS, "good_bad", None),
-        (MOODS, "", None),
-        (("a.b", "a"), "a.b", 0),
-        (("a.b", "a"), "axb", None),
-        (("us", "US"), "us or US", 1),
-        (("us", "US"), "Us", None),
-        (("1", "10"), "10", 1),
-        (("+", "-"), "so: -", 1),
-        (("straße", "weg"), "STRASSE oder Straße", 0),
-    ],
+@cases(
+    (MOODS, "good", 0),
+    (MOODS, "good at first, then bad", 1),
+    (MOODS, "bad, no: good.", 0),
+    (MOODS, "**Good**", 0),
+    (MOODS, "BAD", 1),
+    (MOODS, "it is not good", 2),
+    (MOODS, "not good, but good", 0),
+    (MOODS, "goodness", None),
+    (MOODS, "good_bad", None),
+    (MOODS, "", None),
+    (("a.b", "a"), "a.b", 0),
+    (("a.b", "a"), "axb", None),
+    (("us", "US"), "us or US", 1),
+    (("us", "US"), "Us", None),
+    (("1", "10"), "10", 1),
+    (("+", "-"), "so: -", 1),
+    (("straße", "weg"), "STRASSE oder Straße", 0),
 )
 def test_the_last_label_word_is_the_vote(words, text, vote):
     assert Ballot(words).read(text) == vote

@@ -32,9 +32,10 @@ def encode(text):
 
 
 CODE = {"encode": encode, "encode_chat": encode, "decode": str}
-TOKENIZER = SimpleNamespace(
-    name="tok", chat=lambda prompt: prompt, in_chat=lambda task: task, **CODE
-)
+CHAT = {"chat": lambda prompt: prompt, "in_chat": lambda task: task}
+TOKENIZER = SimpleNamespace(name="tok", **CHAT, **CODE)
+TEXT = "A message.\nMood:"
+TURN = {"role": "user", "content": TEXT}
 #: Of labels at one place: reported, unreported where 0.
 SURE = {" good": 0.5, " great": 0.25, " bad": 0.125}
 TORN = {" bad": 0.5, " good": 0.25}
@@ -67,37 +68,24 @@ def chat(*places, end="stop", text=None):
     return {"choices": [choice]}
 
 
-each_shape = pytest.mark.parametrize(
-    ("endpoint", "shape"), [("completions", completion), ("chat", chat)]
-)
+SHAPES = [("completions", completion), ("chat", chat)]
+each_shape = pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
 
 
 def asked(answer, *, kind=OpenAIReasoningEngine, **settings):
     """The one row that is read from a server's answer, and the request."""
     with FailingServer(lambda body: answer) as server:
         engine = kind("m", Server(server.url, retries=0), **settings)
-        [row] = engine.score([Prompt("", "A message.\nMood:")], TASK)
+        [row] = engine.score([Prompt("", TEXT)], TASK)
     return row, server.requests[0]
 
 
-# --- one token ----------------------------------------------------------------------------------
-
-
+# --- one token ---
 @cases(
-    ({}, {"prompt": "A message.\nMood:", "logprobs": 20}),
-    ({"top_logprobs": 5}, {"prompt": "A message.\nMood:", "logprobs": 5}),
-    (
-        {"endpoint": "chat"},
-        {
-            "messages": [{"role": "user", "content": "A message.\nMood:"}],
-            "logprobs": True,
-            "top_logprobs": 20,
-        },
-    ),
-    (
-        {"extra_body": {"n_probs": 9, "logprobs": None}},
-        {"prompt": "A message.\nMood:", "n_probs": 9},
-    ),
+    ({}, {"prompt": TEXT, "logprobs": 20}),
+    ({"top_logprobs": 5}, {"prompt": TEXT, "logprobs": 5}),
+    ({"endpoint": "chat"}, {"messages": [TURN], "logprobs": True, "top_logprobs": 20}),
+    ({"extra_body": {"n_probs": 9, "logprobs": None}}, {"prompt": TEXT, "n_probs": 9}),
 )
 def test_scoring_asks_for_one_token_and_its_rivals(settings, expected):
     shape = chat if "endpoint" in settings else completion
@@ -132,9 +120,7 @@ def test_a_prompt_whose_end_becomes_part_of_the_answer_is_refused():
         asked({}, kind=OpenAIEngine, tokenizer=merging)
 
 
-# --- a whole answer -----------------------------------------------------------------------------
-
-
+# --- a whole answer ---
 NICE = place(" nice", SURE | {" nice": 0.01})
 
 
@@ -159,10 +145,7 @@ def test_an_empty_answer_tells_nothing():
     assert row.details == {"fallback": 1, "cut": 0, "new_tokens": 0}
 
 
-@pytest.mark.parametrize(
-    "tail",
-    [[place("\n\n"), place(" bad", TORN)], [place("\n"), place("\n"), place(" bad", TORN)], []],
-)
+@cases([place("\n\n"), place(" bad", TORN)], [place("\n"), place("\n"), place(" bad", TORN)], [])
 def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
     """Some servers report the tokens of the stop text, though they cut it off the text."""
     row, request = asked(completion(place(" good", SURE), place(".\n\n"), *tail), stop="\n\n")
@@ -197,9 +180,7 @@ def test_a_label_is_spelled_whole(tokens, last):
     assert (row.captured[2] == 0.75) == (last is not None)
 
 
-# --- the JSON of servers ------------------------------------------------------------------------
-
-
+# --- the JSON of servers ---
 def one_place(top):
     return {"choices": [{"logprobs": {"top_logprobs": [top]}}]}
 
@@ -241,38 +222,33 @@ def test_sampled_answers_are_read(choice, text):
     assert read_text({"choices": [choice]}) == text
 
 
-# --- which reported token belongs to which label ------------------------------------------------
-
-
+# --- which reported token belongs to which label ---
 def report(*tokens):
     return Reported(tuple(Token(text, math.log(p), *rest) for text, p, *rest in tokens))
 
 
-@pytest.mark.parametrize(
-    ("chat", "tokens", "captured", "ceiling", "ambiguous"),
-    [
-        # one token each, space and case as written
-        (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
-        # the beginning of one label's answer is its first token
-        (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
-        # the longest is the answer's token; the others begin other words
-        (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
-        # the beginning of two answers is none's
-        (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
-        # a longer word is another word
-        (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
-        # distinct tokens that are written alike add up
-        (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
-        # a reply begins afresh: with the space and without it are two tokens
-        (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
-        (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
-        # a lone letter may be the first token, but hardly is: it only raises the ceiling
-        (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
-        (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
-        (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
-        # tokens without text are no one's
-        (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
-    ],
+@cases(
+    # one token each, space and case as written
+    (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
+    # the beginning of one label's answer is its first token
+    (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
+    # the longest is the answer's token; the others begin other words
+    (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
+    # the beginning of two answers is none's
+    (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
+    # a longer word is another word
+    (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
+    # distinct tokens that are written alike add up
+    (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
+    # a reply begins afresh: with the space and without it are two tokens
+    (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
+    (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
+    # a lone letter may be the first token, but hardly is: it only raises the ceiling
+    (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
+    (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
+    (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
+    # tokens without text are no one's
+    (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
 )
 def test_labels_are_found(chat, tokens, captured, ceiling, ambiguous):
     match = LabelMatcher.for_task(TASK, chat=bool(chat)).match(report(*tokens))
@@ -299,13 +275,10 @@ def test_built_in_tasks_can_be_told_apart(name, chat):
     LabelMatcher.for_task(load_task(name), chat=chat)
 
 
-@pytest.mark.parametrize(
-    ("words", "settings", "message"),
-    [
-        (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
-        (("good", "great", "bad"), {"token_ids": (1, 2)}, "3 different token ids"),
-        (("good", "great", "bad"), {"token_ids": (1, 2, 2)}, "3 different token ids"),
-    ],
+@cases(
+    (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
+    (("good", "great", "bad"), {"token_ids": (1, 2)}, "3 different token ids"),
+    (("good", "great", "bad"), {"token_ids": (1, 2, 2)}, "3 different token ids"),
 )
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip import BackendError, InvalidInputError, ProbabilityTable
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.openai_engine import OpenAIEngine
@@ -24,10 +24,9 @@ from dnip.prompting.engines.votes import VotingEngine
 from dnip.prompting.plan import make_plan
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.run import run_plan
-from dnip.tables import ProbabilityTable
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
-from real_servers import free_port
+from processes import free_port, wait_for
 
 pytest.importorskip("openai")
 
@@ -35,7 +34,7 @@ KEY = "sk-SECRET-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch, no_proxy):
+def surroundings(monkeypatch):
     """A key, no long waits between retries, and no thread left over."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
@@ -160,9 +159,7 @@ def test_any_text_can_be_sent():
     assert server.requests[0]["prompt"] == one.text
 
 
-# --- asking again -------------------------------------------------------------------------------
-
-
+# --- asking again ---
 def test_the_wait_that_a_server_asks_for_is_the_least():
     start = time.monotonic()
     with FailingServer(completion, {0: "429-seconds"}.get, retry_after="1") as server:
@@ -186,9 +183,7 @@ def test_retries_of_a_request_are_capped(fault, told):
     assert caught.value.retryable
 
 
-# --- failing at once ----------------------------------------------------------------------------
-
-
+# --- failing at once ---
 @cases(
     (401, '{"error": {"message": "Incorrect API key provided: sk-SECRET-***"}}', "refuses access"),
     (403, "", "OPENAI_API_KEY was sent. Set OPENAI_API_KEY to a key"),
@@ -259,9 +254,7 @@ def test_surroundings_that_cannot_be_used_are_told_unseen(monkeypatch, name, val
     assert "SECRET" not in everything_said(caught.value)
 
 
-# --- ending early -------------------------------------------------------------------------------
-
-
+# --- ending early ---
 def test_closing_ends_requests_under_way():
     with FailingServer(completion, lambda number: "hang" if number >= 4 else None) as server:
         stream = engine(server.url, timeout=60).score(prompts(100), TASK)
@@ -293,15 +286,10 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
 def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
     with FailingServer(completion, lambda _: "hang", hang=60) as server:
-        child = subprocess.Popen(
-            [sys.executable, "-c", CTRL_C.format(url=server.url)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        deadline = time.monotonic() + 30
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.02)
+        command = [sys.executable, "-c", CTRL_C.format(url=server.url)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        child = subprocess.Popen(command, **pipes)
+        wait_for(lambda: server.requests)
         start = time.monotonic()
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=20)
@@ -310,9 +298,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
     assert err == ""
 
 
-# --- keys and settings --------------------------------------------------------------------------
-
-
+# --- keys and settings ---
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
 def test_the_key_is_nowhere_to_be_seen(status, caplog, capfd):
     """Even where the server repeats it."""
@@ -337,9 +323,7 @@ def test_a_key_that_is_none_is_refused_unseen(key, monkeypatch):
     assert "sk-" not in everything_said(caught.value)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://me:SECRET@host", "http://h?k=SECRET", "ftp://SECRET@h", "http://SECRET@h:port"]
-)
+@cases("http://me:SECRET@host", "http://h?k=SECRET", "ftp://SECRET@h", "http://SECRET@h:port")
 def test_a_url_with_secrets_is_refused_unseen(url):
     with pytest.raises(InvalidInputError, match="base_url") as caught:
         Server(url)

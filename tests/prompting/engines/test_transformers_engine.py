@@ -97,9 +97,8 @@ def test_a_prompt_that_ends_in_the_answers_space(tiny_model, scoring):
     prompts = random_prompts(TASK, 1, 5)
     spaced = [Prompt(p.prefix, p.example + " ") for p in prompts]
     bare = replace(TASK, answer_prefix="")
-    np.testing.assert_allclose(
-        scores(engine, spaced, bare, scoring), scores(engine, prompts, TASK, scoring), atol=1e-7
-    )
+    plain = scores(engine, prompts, TASK, scoring)
+    np.testing.assert_allclose(scores(engine, spaced, bare, scoring), plain, atol=1e-7)
 
 
 def test_special_tokens_at_the_end_of_a_prompt_are_left_out(copy):
@@ -236,8 +235,7 @@ def test_reads_no_device_of_a_model(copy):
         HubTokenizer(copy)
 
 
-# --- in a chat template -------------------------------------------------------------------------
-
+# --- in a chat template ---
 TURNS = (
     "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
@@ -288,17 +286,14 @@ def test_equals_one_chat_at_a_time(copy, template):
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
-        "{{ messages.__class__.__mro__[1].__subclasses__() }}",
-        "{{ messages.append(1) }}",
-        "{% include 'config.json' %}",
-        "{{ 'x' * (messages | length * 100000001) }}",
-    ],
+@cases(
+    "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
+    "{{ messages.__class__.__mro__[1].__subclasses__() }}",
+    "{{ messages.append(1) }}",
+    "{% include 'config.json' %}",
+    "{{ 'x' * (messages | length * 100000001) }}",
 )
-def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, template, monkeypatch):
+def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, monkeypatch, template):
     add_chat_template(copy, template)
     before = sorted(copy.iterdir())
     monkeypatch.chdir(copy)  # where there is a file to read

@@ -13,8 +13,7 @@ from dnip.solvers.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_co
 from dnip.solvers.kernels.relaxation import Multipliers, Relaxation, new_relaxed, raise_bound
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from dnip.solvers.landscape import compile_terms
-from objectives import OBJECTIVES
-from strategies import KINDS, labelled_rows, seeded
+from strategies import KINDS, OBJECTIVES, labelled_rows, seeded
 
 K = 12
 WEIGHTS = Scale(np.arange(1.0, K + 1), np.log(np.arange(1.0, K + 1)))

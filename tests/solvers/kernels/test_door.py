@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import dnip.solvers.kernels
+from cases import cases
 from dnip import Objective, solve
 from dnip.fitting.pareto import front
 from dnip.solvers import Exact, kernels
@@ -127,9 +128,7 @@ def test_columns_by_row_are_refused():
         Struct(new_rows(label, COUNTS[:2], settled, columns=columns))
 
 
-@pytest.mark.parametrize(
-    "given", [linear_levels(3), Struct(linear_levels(3)), new_memo(COUNTS, 1.0)]
-)
+@cases(linear_levels(3), Struct(linear_levels(3)), new_memo(COUNTS, 1.0))
 def test_another_record_is_refused(given):
     with pytest.raises(TypeError, match=r"takes Floors here; got (Levels|Memo)"):
         shortfall(COUNTS, given, COUNTS)

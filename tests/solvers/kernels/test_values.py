@@ -6,8 +6,7 @@ from hypothesis import given, strategies as st
 
 import oracles
 from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, value
-from objectives import ABLATIONS
-from strategies import random_confusion, seeded
+from strategies import ABLATIONS, random_confusion, seeded
 
 each_ablation = pytest.mark.parametrize("terms", ABLATIONS, ids="+".join)
 each_gap = pytest.mark.parametrize("gap", ["pairwise", "single"])

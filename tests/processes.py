@@ -1,4 +1,4 @@
-"""Real servers, started for a test and ended with it."""
+"""Real processes: commands that end, and servers that are started for a test and ended with it."""
 
 import socket
 import subprocess
@@ -6,6 +6,21 @@ import time
 from contextlib import contextmanager
 
 import pytest
+
+
+def ran(*command, **options):
+    """What a command came to, with all that it said as text."""
+    command = [str(word) for word in command]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def wait_for(condition):
+    """Wait until there is something, and return it."""
+    deadline = time.monotonic() + 20
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
 
 
 def free_port():
