@@ -20,8 +20,7 @@ from dnip.fitting.robust import calibrate
 from dnip.method.objective import PUBLISHED_TAU
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
-from dnip.priors import estimate_prior
-from dnip.priors.estimate import maximise_shares
+from dnip.priors.estimate import estimate_prior, maximise_shares
 
 MOST_CLASSES = 20
 FREQUENT = 0.85

@@ -104,7 +104,7 @@ def decide(url: str, hour: str, news: list[tuple[str, int]], example: str) -> No
     print(f"{hour}: {len(news)} decisions, {told}, worst class {right.min():.3f}", flush=True)
     labels = [f"{hour}-{n},{NAMES[truth[n]]}\n" for n in range(0, len(news), 2)]
     Path(f"{hour}.labels.csv").write_text("id,label\n" + "".join(labels))
-    time.sleep(2)  # the sidecar writes once a second
+    time.sleep(2)  # the sidecar writes twice a second
     rows = [row for file in Path("recorded/topic").iterdir() for row in file.open()]
     Path(hour).mkdir()
     Path(hour, "rows.jsonl").write_text("".join(row for row in rows if f'"{hour}-' in row))

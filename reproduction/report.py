@@ -10,7 +10,7 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import markdown, printable
 from dnip.base.files import make_folder
 from dnip.presenting.artefacts import Column, Figure, Table
-from dnip.presenting.drawing import save_figure
+from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.formats import with_title
 from dnip.presenting.results import write_json, write_text
 from reproduction.experiment import Claim, Text

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.race.curves import Curve, Look, Panel, curve_figure
 from dnip.base.escaping import markdown, printable
-from dnip.presenting.drawing import FlowSide, flow_figure
+from dnip.presenting.drawing.flows import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import load_task

@@ -6,7 +6,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
 from dnip.base.escaping import printable
-from dnip.presenting.drawing import save_figure
+from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 
 STEERING = "\x1b]0;PWNED\x07\x1b[2J"

@@ -96,6 +96,7 @@ def broken(**changes):
     (lambda: broken(alpha=0.1), "its alpha is 0.1, not 0.05"),
     (lambda: broken(looks=["a", "a"]), "its looks are not different hashes"),
     (lambda: broken(looks=[1]), "its looks are not different hashes"),
+    (lambda: broken(looks="ab"), "its looks are not different hashes"),
     (lambda: Path("looks.json").write_text("{}"), "'format' is missing"),
     (lambda: (Path("looks.json").unlink(), os.mkfifo("looks.json")), "it is a pipe"),
     (lambda: Path("c.json").write_text(Path("moved.json").read_text()), "its coefficients is"),
@@ -118,4 +119,4 @@ def test_a_look_that_fails_is_not_counted(dnip):
     assert not Path("looks.json").exists()
     run = dnip("check", "new.csv", "--coefficients", "c.json", "--looks", "c.json")
     assert run.status == 1
-    assert "--coefficients and --looks are the same file" in run.err
+    assert "coefficients and looks are the same file" in run.err

@@ -85,8 +85,8 @@ def test_what_is_missing_is_counted_and_named(dnip, write):
         "note: failed requests, which are not in the table: 2 (b, c)",
         "note: answers without the question, which are not in the table: 1",
         "note: rows without a label: 1",
-        "note: probabilities are rounded to 0.1; rows with ties for the best class: 0",
         "note: rows that give everything to one class, so that no weights can move them: 1",
+        "note: probabilities are rounded to 0.1; rows with ties for the best class: 0",
     ]
     table = ProbabilityTable.read("t.csv", ["ham", "spam"])
     assert (table.ids.tolist(), table.labels.tolist()) == (["a", "d"], [1, -1])

@@ -38,17 +38,17 @@ WRITES = {
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
     "audit": {},
     "serve": {},
-    "check": {},
+    "check": {"looks": ".json"},
     "report": {"out": ".html", "figures": ("front.png", "front.svg")},
 }
 BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
-#: Options whose text is no path.
+#: Options whose text is no path, or that of a folder which gets files of new names alone.
 WORDS = {
     *("classes", "scale", "scales", "memory", "betas", "taus", "smoothings", "robust_modes"),
     *("weights", "terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
-    *("upstream", "host", "max_body", "logit_bias_model"),
+    *("upstream", "host", "max_body", "logit_bias_model", "record", "record_size"),
     *("to", "labels", "answer_prefix", "table_name", "columns"),
 }
 GIVEN = {"pareto": ["--choose", "knee"], "export": ["--to", "logit-bias"]}

@@ -28,6 +28,8 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
 @cases(
     ("--coefficients topic=half.json", ["half.json", "not valid JSON"]),
     ("--upstream h --coefficients q=c.json", ["upstream must begin with"]),
+    ("--upstream http://a..b --coefficients q=c.json", ["name a host"]),
+    ("--coefficients \udcff=c.json", ["'\\udcff' is no valid Unicode"]),
     ("--coefficients q=c.json --timeout 0", ["timeout must be"]),
     ("--coefficients q=c.json --max-body 0", ["max_body must be"]),
     ("--coefficients q=c.json --grace -1", ["grace must be"]),
@@ -235,6 +237,16 @@ def test_two_sidecars_share_a_folder_and_a_request_sent_twice_is_one_row(folder,
     with pytest.warns(DNIPWarning, match="10 rows left out, with the id of an earlier row"):
         table = ProbabilityTable.read("recorded/topic")
     assert sorted(table.ids) == sorted(f"r{number}" for number in range(70))
+
+
+def test_a_record_that_is_moved_away_begins_anew(folder, upstream):
+    with sidecar(upstream, 0, *RECORD) as process:
+        ask_for(process.port, range(20))
+        wait_for(lambda: counts(process.port)["topic"] == 20)
+        Path("recorded").rename("moved")
+        ask_for(process.port, range(20, 40))
+    assert_raw(ProbabilityTable.read("moved/topic"), range(20))
+    assert_raw(ProbabilityTable.read("recorded/topic"), range(20, 40))
 
 
 def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch):

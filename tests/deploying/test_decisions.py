@@ -195,3 +195,25 @@ def test_damaged_probabilities_name_the_option(probabilities, message):
 def test_only_the_questions_asked_for_are_read():
     body = {"answers": {"region": {"type": "box"}, **SYSTEM_ONE["answers"]}}
     assert [d.question for d in read_decisions(body, {"tone", "team"})] == ["team", "tone"]
+
+
+class Counted(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_options_are_found_by_name_however_many_there_are():
+    names = [f"c{n}" for n in range(1000)]
+    given = dict.fromkeys(map(Counted, reversed(names)), 0.001)
+    answer = {"type": "choice", "choice": "c0", "probabilities": given}
+    fitted = Coefficients(names, range(1, 1001), 1000)
+    new, _ = correct({"answers": {"topic": answer}}, {"topic": fitted})
+    assert new["answers"]["topic"]["choice"] == "c999"
+    assert Counted.compared < 20 * len(names)

@@ -10,7 +10,7 @@ from dnip.fitting.fit import fit_table
 from dnip.method.hand_on import HandOn
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import accuracy
-from dnip.priors import PriorEstimate
+from dnip.priors.estimate import PriorEstimate
 from populations import biased_rows
 
 

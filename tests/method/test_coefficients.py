@@ -230,6 +230,7 @@ def without(key):
     (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
     (SPACED | {"version": 3}, "hand_on missing"),
     (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
+    (SPACED | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but"),
     (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
     (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
     (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),

@@ -11,6 +11,7 @@ import pytest
 import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
+from dnip.fitting.fit import fit_table
 from dnip.presenting.report import report_on
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -22,7 +23,9 @@ if CHROMIUM is None:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("report") / "report.html"
-    found.write_text(report_on(bundled_table("opt"), bundled_table("test")).to_html())
+    opt, test = bundled_table("opt"), bundled_table("test")
+    fitted = fit_table(opt, evidence=True, hand_on=0.25).coefficients
+    found.write_text(report_on(opt, test, fitted).to_html())
     return found
 
 
@@ -97,6 +100,11 @@ def test_a_dark_screen_prints_dark_on_white(page):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 41, 51)"
     assert not page.locator("#copy").is_visible()
+    # two lines of eight shares, and the share that was asked for
+    dots = page.locator("#handing-on circle")
+    filled = page.locator("#handing-on circle[fill='var(--after)']")
+    assert (dots.count(), filled.count()) == (16, 1)
+    assert dots.last.is_visible()
 
 
 def test_hostile_names_do_no_harm_on_a_phone(visit, tmp_path):

@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.priors import Calibration, TargetPrior, adjust, check_prior, estimate_prior, weigh_rows
-from dnip.priors.target import is_estimate, read_prior
+from dnip.priors.calibration import Calibration, adjust, weigh_rows
+from dnip.priors.estimate import estimate_prior
+from dnip.priors.target import TargetPrior, check_prior, is_estimate, read_prior
 from populations import biased_rows
 
 CLASSES = ("ham", "spam", "a=b")

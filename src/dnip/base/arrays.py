@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 #: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
 #: to a few digits) are left as they are, so that ties between printed probabilities stay ties.

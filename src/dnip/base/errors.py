@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Self
+from typing import Self
 
 # Letters of a name in a list of them.
 _LONG = 60

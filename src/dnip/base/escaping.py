@@ -6,11 +6,8 @@ There is one function per medium. CSV and JSON need none: programs read them bac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # Control and direction characters, marks without width, and halves of surrogate pairs. Line ends,
 # tabs and the joiners of Persian, Hindi and emoji are not among them.

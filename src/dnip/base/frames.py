@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from dnip.base.errors import InvalidInputError, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 #: Columns of a table that are no classes.
 _NO_CLASSES = frozenset({"label", "id"})

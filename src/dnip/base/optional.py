@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from dnip.base.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 def load_optional(module: str, *, purpose: str, extra: str) -> ModuleType:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
 import tomllib
+from collections.abc import Sequence
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic_core import ErrorDetails
 
 from dnip.base.errors import InvalidInputError, MissingDependencyError, listed
 from dnip.base.files import read_text
@@ -15,12 +20,6 @@ try:
 except ImportError as error:
     raise MissingDependencyError("pydantic", purpose="read a task", extra="prompt") from error
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-    from importlib.resources.abc import Traversable
-
-    from pydantic_core import ErrorDetails
 
 _SUFFIX = ".toml"
 _Value = TypeVar("_Value")

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Booleans, Floats, Integers
+from dnip.base.typing import Booleans, Floats, Integers
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
@@ -130,8 +125,8 @@ def check_url(name: str, url: str) -> str:
         parts = urlsplit(url)
         plain = url.isprintable() and " " not in url
         known = plain and parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
+        _ = parts.port, (parts.hostname or "").encode("idna")
+    except ValueError:  # also for a host with a part that is empty or too long
         known = False
     if not known:
         shown = repr(url) if "@" not in url and "?" not in url else "another text"

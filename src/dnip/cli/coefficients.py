@@ -10,7 +10,7 @@ from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.cli.console import complain, live_progress
 from dnip.deploying.application import estimate_stream
 from dnip.method.coefficients import Coefficients
-from dnip.priors import TargetPrior, is_estimate, read_prior
+from dnip.priors.target import TargetPrior, is_estimate, read_prior
 from dnip.tables import Scan
 from dnip.tables.reading import classes_of
 

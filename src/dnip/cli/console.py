@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from json import dumps
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +16,6 @@ from dnip.base.errors import OutputError
 from dnip.base.escaping import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from dnip.method.solution import TraceEntry

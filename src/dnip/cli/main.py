@@ -37,13 +37,10 @@ def main() -> None:
         from dnip.cli.app import commands, read_defaults  # slow enough to be interrupted
 
         commands(prog_name="dnip", default_map=read_defaults(Path.cwd()))
-    except DNIPError as error:
-        _complain("error", str(error))
-        sys.exit(1)
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (OSError, MemoryError, ImportError) as error:
+    except (DNIPError, OSError, MemoryError, ImportError) as error:
         _complain("error", str(error) or "out of memory")
         sys.exit(1)
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from dnip.comparing.baselines import RAW
 from dnip.comparing.results import COMPARED, Comparison
 from dnip.metrics import METRICS, scores
 from dnip.presenting.artefacts import Column, Figure, Table
-from dnip.presenting.drawing import Point, point_figure
+from dnip.presenting.drawing.points import Point, point_figure
 from dnip.presenting.drawing.style import BLACK, BLUE, RED
 from dnip.presenting.formats import seconds
 from dnip.presenting.results import ResultFiles, Results

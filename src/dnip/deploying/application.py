@@ -18,7 +18,7 @@ from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import check_writable
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.priors import PriorEstimate, estimate_prior, most_rows
+from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.columns import HANDED_ON

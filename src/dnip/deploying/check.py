@@ -15,7 +15,7 @@ from dnip.deploying.class_scores import ClassScores, Score
 from dnip.deploying.looks import Look
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
-from dnip.priors import PriorEstimate
+from dnip.priors.estimate import PriorEstimate
 from dnip.tables import Rows
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_same_classes, tell_corrected

@@ -121,7 +121,8 @@ def _read(state: Path, head: dict[str, Any]) -> list[str]:
             if content[name] != here:
                 raise ValueError(f"its {name} is {shown(content[name])}, not {shown(here)}")
         seen: list[str] = content["looks"]
-        if not all(isinstance(one, str) for one in seen) or len({*seen}) < len(seen):
+        texts = isinstance(seen, list) and all(isinstance(one, str) for one in seen)
+        if not texts or len({*seen}) < len(seen):
             raise ValueError("its looks are not different hashes")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)

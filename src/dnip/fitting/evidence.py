@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -159,6 +159,33 @@ class FitEvidence:
             "weight_ranges": self.ranges.tolist(),
             **told,
         }
+
+
+class Served(NamedTuple):
+    """What rows with a helper are expected to show, judged by rows that were left out."""
+
+    share: float  # of the rows that are handed on
+    accuracy: float  # of the system, or of the rows that remain
+    gaps: Expectation
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Share, accuracy and COBias, for the record of a fit."""
+        return {"share": self.share, "accuracy": self.accuracy, "cobias": self.gaps.cobias}
+
+    def to_dict(self, level: float) -> dict[str, Any]:
+        """Return every metric, with intervals of a level between 0 and 1."""
+        gaps, intervals = self.gaps.to_dict(), self.gaps.intervals(level)
+        del gaps["cobias_single"], intervals["cobias_single"]
+        return {"share": self.share, "accuracy": self.accuracy, **gaps, "intervals": intervals}
+
+
+class Point(NamedTuple):
+    """A share of rows to hand on, and what comes of it."""
+
+    asked: float
+    one: Served  # with one threshold for all rows
+    each: Served  # with one for each predicted class
 
 
 def _arrow(values: Sequence[float]) -> str:

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base.cluster import Cluster
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.fitting.evidence import FitEvidence
@@ -32,26 +33,15 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
-from dnip.priors import (
-    Calibration,
-    PriorLike,
-    TargetPrior,
-    check_prior,
-    effective_rows,
-    estimate_prior,
-    is_estimate,
-    most_rows,
-    read_prior,
-)
+from dnip.priors.calibration import Calibration, effective_rows
+from dnip.priors.estimate import estimate_prior, most_rows
+from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Coordinate, Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample, Sample, sample_classes
 from dnip.tables.sketch import LEAST_ROWS, TableSample
-
-if TYPE_CHECKING:
-    from dnip.base.cluster import Cluster
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000

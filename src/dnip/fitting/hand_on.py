@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from dnip.base.errors import listed, unwarned
 from dnip.base.typing import Booleans, Floats, Labels
+from dnip.fitting.evidence import Point, Served
+from dnip.fitting.record import Fit
 from dnip.fitting.settings import FitSettings, beta_of
 from dnip.method.hand_on import HandOn
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.expected import Expectation
-from dnip.priors import weigh_rows
-
-if TYPE_CHECKING:
-    from dnip.fitting.record import Fit
+from dnip.priors.calibration import weigh_rows
 
 #: Shares that are judged beside the one that is asked for.
 FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -95,33 +94,6 @@ class Helper(NamedTuple):
         right, rows = self.served(*(each[..., sizes > 0] for each in (sizes, hits, state)))
         error = 1 - right.sum(axis=-1) / rows.sum(axis=-1)
         return np.asarray(error + self.beta * cobias_of(right / rows))
-
-
-class Served(NamedTuple):
-    """What rows with a helper are expected to show, judged by rows that were left out."""
-
-    share: float  # of the rows that are handed on
-    accuracy: float  # of the system, or of the rows that remain
-    gaps: Expectation
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """Share, accuracy and COBias, for the record of a fit."""
-        return {"share": self.share, "accuracy": self.accuracy, "cobias": self.gaps.cobias}
-
-    def to_dict(self, level: float) -> dict[str, Any]:
-        """Return every metric, with intervals of a level between 0 and 1."""
-        gaps, intervals = self.gaps.to_dict(), self.gaps.intervals(level)
-        del gaps["cobias_single"], intervals["cobias_single"]
-        return {"share": self.share, "accuracy": self.accuracy, **gaps, "intervals": intervals}
-
-
-class Point(NamedTuple):
-    """A share of rows to hand on, and what comes of it."""
-
-    asked: float
-    one: Served  # with one threshold for all rows
-    each: Served  # with one for each predicted class
 
 
 def judge(
@@ -333,14 +305,13 @@ def hand_on(
     handed = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
     if abs(handed - share) > _FAR:
         notes.append(f"Few rows, or many equal ones: {handed:.1%} are handed on, not {share:.1%}.")
+    coefficients = fitted.coefficients.with_hand_on(thresholds)
     points: tuple[Point, ...] = ()
     folds = [(left_out, Decided.by(by, problem, rows.weight)) for left_out, by in refits]
     if folds and fitted.evidence is not None:
         followed = fitted.evidence.reweighted.followed
         helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
         points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
-    coefficients = fitted.coefficients.with_hand_on(thresholds)
-    if points:
         front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
         coefficients = coefficients.with_fit({**coefficients.fit, "handing_on": front})
     return replace(fitted, coefficients=coefficients, handing_on=points, notes=tuple(notes))

@@ -13,14 +13,14 @@ from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
-from dnip.fitting.evidence import NEEDED, FitEvidence
-from dnip.fitting.hand_on import Point
+from dnip.fitting.evidence import NEEDED, FitEvidence, Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
-from dnip.priors import Calibration, TargetPrior
+from dnip.priors.calibration import Calibration
+from dnip.priors.target import TargetPrior
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.evaluation import Evaluation

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
@@ -30,9 +31,6 @@ from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
-
-if TYPE_CHECKING:
-    from dnip.base.cluster import Cluster
 
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]

@@ -10,7 +10,7 @@ from dnip.base.validation import check_choice
 from dnip.method.hand_on import HandOn
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.priors import PriorLike
+from dnip.priors.target import PriorLike
 from dnip.solvers import Anneal, SearchKeywords, SearchSettings, Solver
 
 #: When to fit robustly: where it is quick, always, or never.
@@ -74,8 +74,7 @@ class FitSettings(SearchSettings):
         **search: Unpack[SearchKeywords],
     ) -> None:
         super().__init__(objective, **search)
-        object.__setattr__(self, "robust", check_choice("robust", robust, ROBUST))
-        object.__setattr__(self, "target_prior", target_prior)
+        vars(self).update(robust=check_choice("robust", robust, ROBUST), target_prior=target_prior)
         if hand_on is not None:
             HandOn((), hand_on, helper_accuracy)  # refuses what is out of range
         vars(self).update(hand_on=hand_on, helper_accuracy=helper_accuracy)

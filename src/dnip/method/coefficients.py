@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,9 @@ from dnip.method.hand_on import HandOn, check_hand_on, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import Spacing, WeightScale, check_scaled
 from dnip.method.solution import Solution
-from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
+from dnip.priors.calibration import Calibration, adjust
+from dnip.priors.estimate import PriorEstimate, estimate_prior
+from dnip.priors.target import PriorLike, check_prior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,8 +248,7 @@ class Coefficients:
         p = check_columns(probabilities, self.classes)
         if self.hand_on is None:
             return np.zeros(len(p), np.bool_)
-        chosen = decide(p, self.multipliers)
-        return self.hand_on.handed_on(reweight(p, self.multipliers), chosen)
+        return self.hand_on.handed_on(reweight(p, self.multipliers), decide(p, self.multipliers))
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.
@@ -270,8 +271,7 @@ class Coefficients:
         Raises
         ------
         InvalidInputError
-            For shares that are not a class mix, or thresholds of handing on: these hold for the
-            mix of the fit.
+            For shares that are not a class mix, or thresholds: they hold for the mix of the fit.
         CoefficientsFormatError
             For coefficients of an older version, without class shares or calibration.
 
@@ -375,7 +375,7 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        return file.from_text(text, source, cls)
+        return cast("Coefficients", file.from_text(text, source, cls))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the coefficients to a JSON file, whole or not at all.

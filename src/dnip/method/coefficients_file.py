@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,7 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
 from dnip.method.hand_on import HandOn
 from dnip.method.scales import Spacing, WeightScale
-from dnip.priors import Calibration
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
+from dnip.priors.calibration import Calibration
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.
@@ -78,7 +75,7 @@ def read(path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coefficients:
+def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa: ANN401
     """Read JSON text.
 
     Parameters
@@ -87,7 +84,7 @@ def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coef
     source : str
         Where the text came from, for messages.
     make : callable
-        ``Coefficients``.
+        ``Coefficients``; what it makes is returned.
 
     Raises
     ------
@@ -111,7 +108,7 @@ def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coef
     continuous = spacing is Spacing.CONTINUOUS
     try:
         size = 0 if continuous else check_scale(content["scale"])
-        hand_on = HandOn(**content["hand_on"]) if version == HAND_ON_VERSION else None
+        hand_on = HandOn(**content["hand_on"]) if "hand_on" in content else None
         made = make(
             classes=content["classes"],
             weight_indices=[] if continuous else content["weight_indices"],

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.typing import Booleans, Counts, Floats, Integers
 from dnip.base.validation import check_number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Booleans, Counts, Floats, Integers
 
 #: In place of a class: every class that has labels and no floor of its own.
 EVERY_CLASS = "all"

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import read_text
 from dnip.base.validation import check_classes, is_number
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
 
 _FORMS = (
     "Give one row per true class and one number per predicted class, as CSV or JSON, with or "

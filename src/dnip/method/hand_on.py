@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import InvalidInputError, shown
+from dnip.base.typing import Booleans, Counts, Floats, Probabilities
 from dnip.base.validation import check_number
 from dnip.method.prediction import decide
 from dnip.metrics import HEADLINE, METRICS
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Booleans, Counts, Floats, Probabilities
 
 
 @dataclass(frozen=True, eq=False)

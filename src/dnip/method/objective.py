@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, runtime_checkable
+from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Pairs
+from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_number
 from dnip.method.costs import Costs
 from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over
 from dnip.metrics.confusion import as_counts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Floats
 
 #: τ of the paper, and μ of the authors' public code.
 PUBLISHED_TAU, PUBLISHED_MU = 0.2, 4000.0

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_probabilities, row_sums
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.frames import check_column_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Floats, Probabilities, WeightIndices
+from dnip.base.typing import Floats, Probabilities, WeightIndices
 
 
 def decide(

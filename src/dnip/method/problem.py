@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import check_column_names, class_columns
+from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_classes, check_several_classes
 from dnip.method.prediction import decide
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import (
-        Booleans,
-        Confusion,
-        Counts,
-        Floats,
-        Integers,
-        Labels,
-        Probabilities,
-    )
 
 # Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
 _BITS = 30

@@ -7,17 +7,13 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats, WeightIndices
 from dnip.base.validation import check_scale, check_weight_indices, check_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Floats, WeightIndices
 
 #: What `WeightScale.of` reads.
 SCALE_NAME = re.compile(r"(log:)?(-?[0-9]{1,9})")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from math import ceil, log10
-from typing import TYPE_CHECKING
 
-from dnip.presenting.artefacts import Column, Estimate, Table
+from dnip.deploying.check import Check
+from dnip.presenting.artefacts import Column, Estimate, Row, Table
 from dnip.presenting.formats import percent
 from dnip.presenting.terminal import to_text
-
-if TYPE_CHECKING:
-    from dnip.deploying.check import Check
-    from dnip.presenting.artefacts import Row
 
 
 def describe_check(check: Check) -> str:

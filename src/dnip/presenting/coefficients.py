@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dnip.method.coefficients import Coefficients
 from dnip.method.scales import WeightScale
 from dnip.presenting.artefacts import Column, Row, Table
 from dnip.presenting.terminal import shorten, to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dnip.method.coefficients import Coefficients
 
 # Letters of a class name, of the name of an entry and of a value, so that lines fit 80 columns.
 _CLASS, _ENTRY, _WIDE, _NARROW = 40, 28, 50, 23
@@ -52,11 +49,6 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     weights = to_text(Table("weights", "", columns, rows))
     record = to_text(Table("entries", "", [Column("entry"), Column("value")], entries))
     return f"{weights}\n\n{record}"
-
-
-def coefficients_to_dict(coefficients: Coefficients) -> dict[str, Any]:
-    """Return what a coefficients file holds."""
-    return dict(json.loads(coefficients.to_json()))
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dnip.fitting.pareto import trace_front
+from dnip.base.typing import Integers
+from dnip.fitting.pareto import TradeOff, trace_front
+from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import probabilities_of
 from dnip.presenting.drawing.bars import draw_bars, draw_histogram, name_tasks
 from dnip.presenting.drawing.flows import draw_flows
@@ -14,20 +18,10 @@ from dnip.presenting.drawing.front import draw_front
 from dnip.presenting.drawing.style import load_matplotlib
 from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
 from dnip.presenting.measures import measure
-from dnip.tables.evaluation import evaluate
+from dnip.tables import ProbabilityTable
+from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.given import as_table
 from dnip.tables.guards import check_same_classes, scored_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Integers
-    from dnip.fitting.pareto import TradeOff
-    from dnip.method.coefficients import Coefficients
-    from dnip.tables import ProbabilityTable
-    from dnip.tables.evaluation import Evaluation
 
 
 class _Display:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import listed
+from dnip.base.typing import Confusion
+from dnip.method.coefficients import Coefficients
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, odd_classes
-from dnip.presenting.artefacts import Column, Estimate, Spread, Table
-from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
+from dnip.presenting.artefacts import Column, Estimate, Figure, Spread, Table, Value
+from dnip.presenting.drawing.bars import Bars, bar_figure
+from dnip.presenting.drawing.flows import FlowSide, flow_figure
 from dnip.presenting.drawing.style import FIXED
 from dnip.presenting.formats import percent, show
 from dnip.presenting.terminal import to_text, wrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dnip.base.typing import Confusion
-    from dnip.method.coefficients import Coefficients
-    from dnip.presenting.artefacts import Figure, Value
-    from dnip.tables.evaluation import Evaluation
+from dnip.tables.evaluation import Evaluation
 
 # Classes with one floor that are named, the lowest.
 _FEW = 3

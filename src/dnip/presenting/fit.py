@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.record import note_on_free
+from dnip.fitting.record import Fit, note_on_free
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dnip.fitting.evidence import FitEvidence
-    from dnip.fitting.record import Fit
     from dnip.fitting.tuning import Tuning
     from dnip.method.solution import Solution
 
@@ -111,7 +110,7 @@ def describe_handing_on(fitted: Fit, confidence: float) -> str:
     level = Column(f"{100 * confidence:g} % interval", right=True)
     columns = [Column("thresholds"), *figures, level, Column("worst class", 3)]
     who = "; of those that remain" if helper is None else f" to a helper, right on {helper:.0%}"
-    title = f"Expected on other rows, {hand_on.share:.0%} of them handed on{who}:"
+    title = f"Expected on other rows, {100 * hand_on.share:.3g}% of them handed on{who}:"
     return f"{title}\n{to_text(Table('handing on', '', columns, rows))}"
 
 

@@ -6,16 +6,12 @@ A further format is a function, and one in ``escaping.py`` that escapes text for
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dnip.base.escaping import markdown
-from dnip.presenting.artefacts import Estimate, Spread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dnip.presenting.artefacts import Column, Table, Value
+from dnip.presenting.artefacts import Column, Estimate, Spread, Table, Value
 
 #: What stands for nothing, and before a number below 0.
 DASH, MINUS = "–", "−"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from dnip.base.typing import Counts
+from dnip.fitting.pareto import Front, Rule, TradeOff
 from dnip.fitting.pareto.rules import FEW, knee, place_on
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.expected import expected_cobias
-from dnip.presenting.artefacts import Column, Table
+from dnip.presenting.artefacts import Column, Table, Value
 from dnip.presenting.drawing.front import front_figure
 from dnip.presenting.results import ResultFiles, Results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from dnip.base.typing import Counts
-    from dnip.fitting.pareto import Front, Rule, TradeOff
-    from dnip.presenting.artefacts import Value
 
 FILES = ResultFiles("pareto.json", "pareto.csv", "pareto.png")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.confusion import count_pairs
@@ -17,10 +18,7 @@ from dnip.presenting.drawing.bars import draw_histogram
 from dnip.presenting.drawing.style import FIXED, tidy
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.presenting.formats import percent
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
-    from dnip.tables.evaluation import Evaluation
+from dnip.tables.evaluation import Evaluation
 
 #: Bars of a histogram of probabilities.
 BINS = 20

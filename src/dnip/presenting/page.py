@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import html
 from dnip.base.files import atomic_path
 from dnip.base.optional import load_optional
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
-    from dnip.presenting.artefacts import Figure
+from dnip.method.coefficients import Coefficients
+from dnip.presenting.artefacts import Figure
 
 #: Headings, and names and values below each.
 Facts: TypeAlias = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]

@@ -65,7 +65,7 @@ def describe_import(summary: ImportSummary, out: Path) -> str:
     """Return what was imported, from where, and how many rows have labels."""
     text = f"{summary.n:,} rows written to {out}, {summary.n_labelled:,} of them with a label"
     text += f"\nsource {summary.source}"
-    if summary.model is not None:
+    if summary.model:
         text += f", model {summary.model}"
     if summary.question not in (None, "none"):  # the filter of lm-evaluation-harness
         text += f", question {summary.question}"
@@ -86,27 +86,21 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
     for kind, ids in ((refusals, summary.refused), ("failed requests", summary.failed)):
         if ids:
             yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
-    if summary.n_other:
-        yield f"answers without the question, which are not in the table: {summary.n_other:,}"
-    if summary.n_unknown:
-        yield f"labels of ids that no answer has: {summary.n_unknown:,}"
-    if 0 < summary.n_labelled < summary.n:
-        yield f"rows without a label: {summary.n - summary.n_labelled:,}"
-    if summary.n_open:
-        yield f"rows whose decision depends on labels that are not reported: {summary.n_open:,}"
-    if summary.n_nameless:
-        yield f"answers that name no class, read at their first token: {summary.n_nameless:,}"
-    if summary.n_several:
-        yield f"answers that name several classes, of which the last is read: {summary.n_several:,}"
-    if summary.n_normalised:
-        yield f"rows whose numbers do not sum to 1, divided by their sum: {summary.n_normalised:,}"
+    counts = {
+        "answers without the question, which are not in the table": summary.n_other,
+        "labels of ids that no answer has": summary.n_unknown,
+        "rows without a label": summary.n_labelled and summary.n - summary.n_labelled,
+        "rows whose decision depends on labels that are not reported": summary.n_open,
+        "answers that name no class, read at their first token": summary.n_nameless,
+        "answers that name several classes, of which the last is read": summary.n_several,
+        "rows whose numbers do not sum to 1, divided by their sum": summary.n_normalised,
+        "rows that give everything to one class, so that no weights can move them": (
+            summary.n_one_class
+        ),
+    }
+    yield from (f"{text}: {count:,}" for text, count in counts.items() if count)
     if summary.decimals and not summary.votes:
         yield (
             f"probabilities are rounded to {10.0**-summary.decimals:g}; rows with ties for the "
             f"best class: {summary.n_tied:,}"
-        )
-    if summary.n_one_class:
-        yield (
-            "rows that give everything to one class, so that no weights can move them: "
-            f"{summary.n_one_class:,}"
         )

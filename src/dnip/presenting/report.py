@@ -5,17 +5,21 @@ The page holds counts, and no row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, unwarned
+from dnip.base.typing import Booleans, Floats
 from dnip.base.validation import check_integer
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on
+from dnip.fitting.record import Fit
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
@@ -26,20 +30,11 @@ from dnip.presenting.formats import percent
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.page import Facts, Report
 from dnip.presenting.terminal import shorten
-from dnip.tables.evaluation import evaluate
+from dnip.tables import ProbabilityTable
+from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_disjoint, check_same_classes, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Booleans, Floats
-    from dnip.fitting.record import Fit
-    from dnip.tables import ProbabilityTable
-    from dnip.tables.evaluation import Evaluation
 
 # Lines of the front's search, as a part of what `dnip pareto` visits.
 _EFFORT = 0.1
@@ -162,10 +157,18 @@ def report_on(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
+            **_handing_on(coefficients),
         },
         facts,
         tuple(report_figures(evaluation, choices)),
     )
+
+
+def _handing_on(coefficients: Coefficients) -> dict[str, Any]:
+    """Return what the page draws of handing on: expected scores by share, and the share asked."""
+    if coefficients.hand_on is None:
+        return {}
+    return {"handing": coefficients.fit.get("handing_on", ()), "asked": coefficients.hand_on.share}
 
 
 def _has_labels(table: ProbabilityTable) -> bool:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, new_folder
+from dnip.presenting.artefacts import Figure, Table
 from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.formats import with_title
 from dnip.presenting.terminal import to_text, wrapped
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Sequence
-
-    from dnip.presenting.artefacts import Figure, Table
 
 
 @dataclass(frozen=True)

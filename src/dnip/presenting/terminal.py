@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
 from dnip.base.escaping import printable
+from dnip.presenting.artefacts import Table
 from dnip.presenting.formats import DASH, MINUS, Marks, cells_of, groups_of, is_right
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.presenting.artefacts import Table
 
 #: Columns of a terminal.
 WIDTH = 80

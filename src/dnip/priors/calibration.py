@@ -155,7 +155,7 @@ def adjust(
 
     Examples
     --------
-    >>> from dnip.priors import Calibration
+    >>> from dnip.priors.calibration import Calibration
     >>> sharp = Calibration(np.zeros(2), 2.0, np.array([50.0, 50.0]))
     >>> half = np.array([0.5, 0.5])
     >>> adjust(np.ones(2), sharp, half, np.array([0.8, 0.2]))

@@ -101,7 +101,7 @@ def estimate_prior(probabilities: ArrayLike, calibration: Calibration) -> PriorE
 
     Examples
     --------
-    >>> from dnip.priors import Calibration
+    >>> from dnip.priors.calibration import Calibration
     >>> p = [[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20
     >>> sharp = Calibration(np.zeros(2), 2.0, np.array([500.0, 500.0]))
     >>> estimate = estimate_prior(p, sharp)

@@ -151,6 +151,7 @@ def _damaged(source: str, line: int, error: Exception) -> InvalidInputError:
 def _csv(file: IO[str], source: str) -> Iterator[Found]:
     reader = csv.DictReader(file, restkey=_MORE, strict=True, delimiter=delimiter_of(source))
     try:
+        _check_header(reader.fieldnames or (), source)
         for row in reader:
             where = f"{source}: line {reader.line_num}"
             if _MORE in row or None in row.values():
@@ -166,12 +167,22 @@ def _csv(file: IO[str], source: str) -> Iterator[Found]:
         ) from error
 
 
+def _check_header(names: Sequence[str], source: str) -> None:
+    """Refuse a column that appears twice: a row could hold one of them only."""
+    if twice := [name for name in names if name and names.count(name) > 1]:
+        raise InvalidInputError(
+            f"{source}: the column {twice[0]!r} appears twice",
+            hint="Give every column a name of its own",
+        )
+
+
 def _parquet(file: IO[bytes], source: str) -> Iterator[Found]:
     parquet: Any = load_optional("pyarrow.parquet", purpose=f"read {source}", extra="parquet")
     row, batches = 0, arrow_batches(file, source)
     if source.lower().endswith(".parquet"):
         batches = parquet.ParquetFile(file).iter_batches(batch_size=1024)
     for batch in batches:
+        _check_header(batch.schema.names, source)
         for content in batch.to_pylist():
             row += 1
             yield Found(f"{source}: row {row}", content)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.option import option
-from dnip.deploying.exports import Export, split_names
+from dnip.deploying.exports.formats import Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.method.hand_on import refuse_hand_on
 from dnip.prompting.engines.hub import HubTokenizer

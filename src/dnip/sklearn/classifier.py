@@ -24,7 +24,7 @@ from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.priors import PriorLike, check_prior
+from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Solver
 
 try:

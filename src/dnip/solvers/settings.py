@@ -120,16 +120,14 @@ class SearchSettings:
             kept = replace(kept, allow_silence=True)
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)
-        checked = {
-            "objective": goal,
-            "scale": WeightScale.of(scale),
-            "solver": solver_of(solver),
-            "seed": check_integer("seed", seed, at_least=0),
-            "time_limit": time_limit,
-            "constraints": kept,
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            objective=goal,
+            scale=WeightScale.of(scale),
+            solver=solver_of(solver),
+            seed=check_integer("seed", seed, at_least=0),
+            time_limit=time_limit,
+            constraints=kept,
+        )
         if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
             raise InvalidInputError(
                 f"the {self.solver.name} solver bounds the terms of an Objective; it knows no "

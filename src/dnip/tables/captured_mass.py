@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Integers
+from dnip.base.typing import Integers
 
 #: Below this captured mass, most of what the model would say is no label.
 LOW_MASS = 0.1

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
+from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_countable, check_level, check_several_classes
-from dnip.method.hand_on import served
+from dnip.method.coefficients import Coefficients
+from dnip.method.hand_on import HandOn, served
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
-from dnip.priors import effective_rows
+from dnip.priors.calibration import effective_rows
 from dnip.tables import Rows, Scan
-from dnip.tables.captured_mass import MassCounts
-from dnip.tables.given import as_table
+from dnip.tables.captured_mass import CapturedMass, MassCounts
+from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Confusion, Counts, Floats
-    from dnip.method.coefficients import Coefficients
-    from dnip.method.hand_on import HandOn
-    from dnip.tables.captured_mass import CapturedMass
-    from dnip.tables.given import TableLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)

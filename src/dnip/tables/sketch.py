@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
+from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.method.coefficients_file import REFIT, recorded
 from dnip.method.prediction import decide
 from dnip.metrics.two_samples import hotelling_p_value, smirnov_p_value
-from dnip.priors import most_rows
 from dnip.priors.calibration import centred, log_probabilities
+from dnip.priors.estimate import most_rows
 from dnip.tables.sampling import RowSample
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dnip.base.typing import Floats, Labels, Probabilities
 
 #: From fewer rows nothing can be told.
 LEAST_ROWS = 30

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Integers
 from dnip.base.validation import check_integer, check_number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Integers
 
 #: Draws of up to this many rows are class-balanced, larger ones uniform. The paper only says that
 #: its smallest sets cover all classes.

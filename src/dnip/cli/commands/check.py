@@ -48,10 +48,10 @@ def check(
     from dnip.tables import Scan
     from dnip.tables.provenance import origin_of
 
+    check_files({"table": table, "coefficients": coefficients}, {"looks": looks})
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)
     scan = Scan(table, fitted.classes)
-    check_files({"TABLE": table, "--coefficients": coefficients}, {"--looks": looks})
     one = nullcontext() if looks is None else next_look(looks, table, fitted, alpha)
     with one as look, cluster.reading("checking", scan, fitted.classes) as (rows, progress):
         found = check_rows(rows, fitted, alpha=alpha, look=look, origin=origin, progress=progress)

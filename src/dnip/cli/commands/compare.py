@@ -69,8 +69,7 @@ def compare(
     dnip compare opt.csv --test test.csv --methods raw,dnip
     """
     from dnip.base.files import check_files
-    from dnip.comparing import Material
-    from dnip.comparing import compare as compare_methods
+    from dnip.comparing import Material, compare as compare_methods
     from dnip.comparing.baselines import choose
     from dnip.comparing.presentation import FILES, present_comparison
     from dnip.tables import ProbabilityTable

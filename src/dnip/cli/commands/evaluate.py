@@ -49,9 +49,9 @@ def evaluate(
     from dnip.base.validation import check_level
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.drawing import check_picture, save_figure
+    from dnip.presenting.drawing.style import check_picture, save_figure
     from dnip.presenting.evaluation import describe, odd_class_figure, sight
-    from dnip.priors import is_estimate, read_prior
+    from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table
 

@@ -12,8 +12,8 @@ from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish
 from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
-from dnip.deploying.exports import Export, Sql
-from dnip.deploying.exports.sql import DIALECTS
+from dnip.deploying.exports.formats import Export
+from dnip.deploying.exports.sql import DIALECTS, Sql
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 
 FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}

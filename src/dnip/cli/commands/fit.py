@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, SolverName, Switch, option
 from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
@@ -58,7 +59,6 @@ class ConstraintOptions:
         InvalidInputError
             For a rate that is not CLASS=RATE, or a class with two rates.
         """
-        from dnip.base.errors import InvalidInputError
         from dnip.method.constraints import Constraints
 
         rates: dict[str | int, float] = {}
@@ -171,7 +171,6 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         )
 
     def _helper_accuracy(self) -> float | None:
-        from dnip.base.errors import InvalidInputError
         from dnip.base.validation import is_number
 
         text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.hand_on is None
@@ -182,7 +181,6 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         return None if text == "none" else float(text)
 
     def _solver(self, preset: str | Solver) -> Solver:
-        from dnip.base.errors import InvalidInputError
         from dnip.solvers import SOLVERS, solver_of
 
         usual = solver_of(preset)
@@ -237,7 +235,6 @@ def fit(
     dnip fit opt.csv
     dnip fit opt.csv --max-accuracy-loss 0.01 --out coefficients.json
     """
-    from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
     from dnip.cli.coefficients import check_out, save_coefficients

@@ -42,7 +42,7 @@ def report(
     from dnip.base.files import check_files, new_folder
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.drawing import save_figure
+    from dnip.presenting.drawing.style import save_figure
     from dnip.presenting.measures import FILES
     from dnip.presenting.report import report_on
     from dnip.presenting.terminal import wrapped

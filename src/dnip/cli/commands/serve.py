@@ -89,8 +89,8 @@ def serve(
     for library in ("uvicorn", "httptools", "starlette", "aiohttp"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.recording import Recorder
-    from dnip.deploying.sidecar.server import LOG, log_to_standard_error, make_server
+    from dnip.deploying.sidecar.recording import LOG, Recorder
+    from dnip.deploying.sidecar.server import log_to_standard_error, make_server
 
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = LOG.warning if log == "json" else None

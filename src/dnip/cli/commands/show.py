@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import loads
 from pathlib import Path
 from typing import Annotated
 
@@ -27,15 +28,11 @@ def show(
     dnip show old.json new.json
     """
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.coefficients import (
-        Differences,
-        coefficients_to_dict,
-        describe_coefficients,
-    )
+    from dnip.presenting.coefficients import Differences, describe_coefficients
 
     loaded = Coefficients.load(coefficients)
     if other is None:
-        finish(coefficients_to_dict(loaded), describe_coefficients(loaded), json=json)
+        finish(loads(loaded.to_json()), describe_coefficients(loaded), json=json)
         return
     found = Differences.between(loaded, Coefficients.load(other))
     finish(found.to_dict(), found.describe(), json=json)

@@ -109,8 +109,7 @@ def tune(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
     from dnip.cli.coefficients import check_out, save_coefficients
-    from dnip.fitting.tuning import Criterion, Grid
-    from dnip.fitting.tuning import tune as tune_table
+    from dnip.fitting.tuning import Criterion, Grid, tune as tune_table
     from dnip.method.objective import Objective
     from dnip.presenting.fit import describe_fit, describe_tuning, fit_to_dict
 

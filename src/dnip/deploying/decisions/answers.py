@@ -86,8 +86,9 @@ def order_of(question: str, classes: Collection[str], *names: tuple[str, ...]) -
         If the classes are not the options.
     """
     for options in names:
-        if len(options) == len(classes) and set(options) == set(classes):
-            return [options.index(name) for name in classes]
+        places = {name: place for place, name in enumerate(options)}
+        if len(options) == len(classes) and places.keys() == set(classes):
+            return [places[name] for name in classes]
     raise CoefficientsFormatError(
         f"question {question!r} has the options {listed(names[0])}, but the coefficients were "
         f"fitted for {listed(tuple(classes))}",

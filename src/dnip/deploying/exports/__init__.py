@@ -1,19 +1,8 @@
 """Coefficients in the formats of other systems. Adding one: a class here, a line in `FORMATS`."""
 
-from dnip.deploying.exports.formats import Export, JsonBias, Onnx, split_names
+from dnip.deploying.exports.formats import Export, JsonBias, Onnx
 from dnip.deploying.exports.scripts import JavaScript, PythonFile
 from dnip.deploying.exports.sql import Sql
-
-__all__ = [
-    "FORMATS",
-    "Export",
-    "JavaScript",
-    "JsonBias",
-    "Onnx",
-    "PythonFile",
-    "Sql",
-    "split_names",
-]
 
 #: By the name that users type; `dnip.prompting.label_bias` has the formats that need a tokenizer.
 FORMATS: dict[str, type[Export]] = {

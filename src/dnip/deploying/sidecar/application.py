@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import posixpath
 import warnings
@@ -23,13 +22,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, DNIPWarning, InvalidInputError
-from dnip.base.validation import check_choice, check_integer
+from dnip.base.validation import check_choice, check_integer, is_storable
 from dnip.deploying.decisions import Correction, correct
 from dnip.deploying.decisions.marks import header_of, marked
 from dnip.deploying.decisions.requests import check_asked
 from dnip.deploying.sidecar.bias import add_bias, read_bias
 from dnip.deploying.sidecar.metrics import Metrics
-from dnip.deploying.sidecar.recording import ID_HEADER, Recorder, request_id
+from dnip.deploying.sidecar.recording import ID_HEADER, LOG, Recorder, request_id
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import digest
@@ -46,8 +45,6 @@ ON_MISMATCH = ("refuse", "pass")
 
 # Why a question was not corrected, by the error that it ends in.
 _REASONS = ((CorrectedError, "corrected"), (CoefficientsFormatError, "options"))
-
-_LOG = logging.getLogger("dnip.sidecar")
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -93,6 +90,11 @@ def make_app(
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
+    if odd := [question for question in coefficients if not is_storable(question)]:
+        raise InvalidInputError(
+            f"the question {odd[0]!r} is no valid Unicode text",
+            hint="Name it in UTF-8, as the requests do",
+        )
     sidecar = _Sidecar(
         Upstream(upstream, timeout),
         WatchedCoefficients(coefficients),
@@ -160,7 +162,7 @@ class _Sidecar:
         assert isinstance(failure, FailedError)
         self.metrics.add_failure(failure.status)
         what = "%s %.200r: %s", request.method, request.url.path, failure
-        _LOG.warning(*what, extra={"status": failure.status})
+        LOG.warning(*what, extra={"status": failure.status})
         headers = {"connection": "close"} if failure.status == 413 else {}  # more would come
         return _error(failure.status, failure.message, headers)
 
@@ -246,7 +248,7 @@ class _Sidecar:
             # a status after which clients do not ask again
             raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
         if is_first:  # all others are counted
-            _LOG.warning("passed on as it is: %s", error.message, extra=extra)
+            LOG.warning("passed on as it is: %s", error.message, extra=extra)
 
     def _corrected(
         self, content: bytes, coefficients: Mapping[str, Coefficients]
@@ -263,7 +265,7 @@ class _Sidecar:
             if not one.explained and self.metrics.add_missed(name, "confidence") == 1:
                 extra = {"question": name, "reason": "confidence"}
                 text = "question %r: no known definition gives the confidence"
-                _LOG.warning(text, name, extra=extra)
+                LOG.warning(text, name, extra=extra)
         return body, changed, corrections
 
     def _marked(self, content: bytes) -> tuple[bytes, dict[str, str]]:

@@ -12,13 +12,13 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from dnip.deploying.sidecar.recording import LOG
+
 # What a client is waited for.
 _SEND, _READ = "send a request", "read its answer"
 
 # What an event may have beside its message.
 _FIELDS = ("question", "reason", "status")
-
-LOG = logging.getLogger("dnip.sidecar")
 
 
 def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Server:

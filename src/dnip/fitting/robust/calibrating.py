@@ -11,8 +11,7 @@ from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.shift import fit_shift
 from dnip.fitting.robust.smooth import batch_shift, draw_per_class
 from dnip.metrics.two_samples import smirnov_p_value
-from dnip.priors import Calibration
-from dnip.priors.calibration import centred, log_probabilities, softmax
+from dnip.priors.calibration import Calibration, centred, log_probabilities, softmax
 from dnip.priors.estimate import likely_shares
 from dnip.tables.sketch import TableSample
 

@@ -16,7 +16,8 @@ from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
 from dnip.method.solution import Solution
-from dnip.priors import check_prior, weigh_rows
+from dnip.priors.calibration import weigh_rows
+from dnip.priors.target import check_prior
 from dnip.solvers import Coordinate, Progress, find_optimum
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.escaping import literal
-from dnip.presenting.artefacts import Figure
+from dnip.presenting.artefacts import Figure, Spread
 from dnip.presenting.drawing.style import FIXED, INK, colours, legend_below, tidy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.presenting.artefacts import Spread
 
 # Bars in a panel above which their values are not written.
 _MOST_LABELLED = 24

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from itertools import cycle, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dnip.base.escaping import literal
+from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import COLOURS, FAINT, INK, load_matplotlib
 from dnip.presenting.terminal import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Confusion, Floats, Integers
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30

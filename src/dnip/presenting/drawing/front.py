@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.escaping import literal
+from dnip.fitting.pareto import TradeOff
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.expected import expected_cobias
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import BLACK, COLOURS, FAINT, FIXED, GREEN, GREY, tidy
-
-if TYPE_CHECKING:
-    from dnip.fitting.pareto import TradeOff
 
 _OPT, _TEST, _CHOSEN = FIXED["opt"], FIXED["test"], BLACK
 _LOOKS = {"opt": (_OPT, "-"), "left out": (GREEN, ":"), "test": (_TEST, "-")}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dnip.base.escaping import literal
 from dnip.presenting.artefacts import Estimate, Figure
 from dnip.presenting.drawing.style import tidy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Point(NamedTuple):

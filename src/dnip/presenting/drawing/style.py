@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_writable
 from dnip.base.optional import load_optional
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
-    from types import ModuleType
-
-    from dnip.presenting.artefacts import Figure
+from dnip.presenting.artefacts import Figure
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is
 #: too faint for lines and black hides the whiskers of bars.

@@ -1,6 +1,6 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const { classes, support, bins, choices } = data;
+const { classes, support, bins, choices, handing, asked } = data;
 const raw = choices[0];
 const order = classes.map((_, c) => c).filter((c) => raw.rates[c])
   .sort((a, b) => raw.rates[a][0] - raw.rates[b][0]);
@@ -48,10 +48,10 @@ function ticks(low, high) {
   return Array.from({ length: count }, (_, i) => [(first + i) * step, ((first + i) * step).toFixed(digits)]);
 }
 
-function drawFront() {
-  const width = widthOf("front");
+// Axes with round values, and where a value stands on them.
+function chart(id, label, xs, xName, ys, yName) {
+  const width = widthOf(id);
   const [height, left, bottom] = [Math.min(340, 0.75 * width), 56, 40];
-  const xs = choices.map((c) => c.accuracy), ys = choices.map((c) => c.cobias);
   const scale = (values, from, to) => {
     const low = Math.min(...values), high = Math.max(...values);
     const room = (high - low) * 0.05 || 0.01;
@@ -60,15 +60,14 @@ function drawFront() {
   };
   const [x, xTicks] = scale(xs, left, width - 12);
   const [y, yTicks] = scale(ys, height - bottom, 12);
-  const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": "Accuracy and COBias of every choice of weights" });
+  const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const axis = { stroke: "var(--faint)" };
   svg.append(
     make("line", { x1: left, y1: height - bottom, x2: width, y2: height - bottom, ...axis }),
     make("line", { x1: left, y1: 0, x2: left, y2: height - bottom, ...axis }),
-    make("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "accuracy"),
+    make("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, xName),
     make("text", { x: 14, y: (height - bottom) / 2, "text-anchor": "middle",
-      transform: `rotate(-90 14 ${(height - bottom) / 2})` }, "COBias"));
+      transform: `rotate(-90 14 ${(height - bottom) / 2})` }, yName));
   for (const [v, text] of xTicks) {
     svg.append(make("line", { x1: x(v), x2: x(v), y1: 0, y2: height - bottom, stroke: "var(--line)" }),
       make("text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, text));
@@ -77,6 +76,13 @@ function drawFront() {
     svg.append(make("line", { x1: left, x2: width, y1: y(v), y2: y(v), stroke: "var(--line)" }),
       make("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, text));
   }
+  at(id).replaceChildren(svg);
+  return [svg, x, y];
+}
+
+function drawFront() {
+  const [svg, x, y] = chart("front", "Accuracy and COBias of every choice of weights",
+    choices.map((c) => c.accuracy), "accuracy", choices.map((c) => c.cobias), "COBias");
   choices.forEach((choice, number) => {
     const dot = make("circle", { cx: x(choice.accuracy), cy: y(choice.cobias),
       r: number === chosen ? 8 : number < 2 ? 6 : 4.5, style: "cursor:pointer",
@@ -87,7 +93,24 @@ function drawFront() {
     dot.addEventListener("click", () => choose(number));
     svg.append(dot);
   });
-  at("front").replaceChildren(svg);
+}
+
+function drawHandingOn() {
+  if (!at("handing-on")) return;
+  const points = ["one", "each"].map((way) => handing.map((at) => ({ ...at[way], asked: at.asked })));
+  const [svg, x, y] = chart("handing-on", "COBias by the share of rows that is handed on",
+    points.flat().map((p) => p.share), "share handed on", [0, ...points.flat().map((p) => p.cobias)], "COBias");
+  const looks = [["one threshold", "var(--before)", "6 4"], ["one per class", "var(--after)", "none"]];
+  looks.forEach(([name, colour, dashes], way) => {
+    const path = points[way].map((p) => `${x(p.share)},${y(p.cobias)}`).join("L");
+    svg.append(make("path", { d: `M${path}`, fill: "none", stroke: colour, "stroke-width": 2,
+      "stroke-dasharray": dashes }));
+    for (const p of points[way]) {
+      svg.append(make("circle", { cx: x(p.share), cy: y(p.cobias), r: 4.5, stroke: colour,
+        "stroke-width": 2, fill: way === 1 && p.asked === asked ? colour : "var(--page)" },
+      make("title", {}, `${name}, ${p.share.toFixed(3)} handed on: COBias ${p.cobias.toFixed(3)}, accuracy ${p.accuracy.toFixed(3)}`)));
+    }
+  });
 }
 
 function drawTotals() {
@@ -214,7 +237,7 @@ function choose(number) {
   draw();
 }
 
-addEventListener("resize", () => { widths = {}; drawFront(); drawProbabilities(); });
+addEventListener("resize", () => { widths = {}; drawFront(); drawProbabilities(); drawHandingOn(); });
 at("raw").addEventListener("click", () => choose(0));
 at("own").addEventListener("click", () => choose(1));
 const slider = at("slider");
@@ -233,3 +256,4 @@ at("copy").addEventListener("click", async () => {
   }
 });
 draw();
+drawHandingOn();

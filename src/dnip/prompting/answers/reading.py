@@ -196,9 +196,12 @@ def read_answers(
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
     polled = _count_votes(collector, Ballot(wanted.names)) if votes else None
     if not collector.kept:
+        lost = {"refused": len(collector.refused), **(polled or {})}
+        lost["failed"] = len(collector.failed)
+        kinds = [name for name in ("refused", "unmatched", "failed") if name in lost]
         raise InvalidInputError(
-            f"{origin}: there are no answers with probabilities or votes; refused: "
-            f"{len(collector.refused):,}, failed: {len(collector.failed):,}",
+            f"{origin}: there are no answers with probabilities or votes; "
+            + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
             hint="Give a file that holds answers, and say with --map how they name the classes",
         )
     where, numbers, rows = zip(*collector.kept.values(), strict=True)

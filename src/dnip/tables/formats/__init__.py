@@ -9,16 +9,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables.formats import parquet
+from dnip.tables.formats import parquet, text
 from dnip.tables.formats.npz import NpzWriter, read_npz
-from dnip.tables.formats.text import (
-    CsvWriter,
-    JsonlWriter,
-    TsvWriter,
-    read_csv,
-    read_folder,
-    read_jsonl,
-)
 from dnip.tables.rows import Block, Share
 
 
@@ -66,11 +58,11 @@ class Format:
 
 
 FORMATS = {
-    ".csv": Format(read_csv, CsvWriter),
-    ".csv.gz": Format(read_csv, partial(CsvWriter, compressed=True)),
-    ".tsv": Format(read_csv, TsvWriter),
-    ".jsonl": Format(read_jsonl, JsonlWriter),
-    ".jsonl.gz": Format(read_jsonl, partial(JsonlWriter, compressed=True)),
+    ".csv": Format(text.read_csv, text.CsvWriter),
+    ".csv.gz": Format(text.read_csv, partial(text.CsvWriter, compressed=True)),
+    ".tsv": Format(text.read_csv, text.TsvWriter),
+    ".jsonl": Format(text.read_jsonl, text.JsonlWriter),
+    ".jsonl.gz": Format(text.read_jsonl, partial(text.JsonlWriter, compressed=True)),
     ".npz": Format(read_npz, NpzWriter),
     ".parquet": Format(parquet.read_parquet, parquet.ParquetWriter, parquet.count_groups),
     ".arrow": Format(parquet.read_arrow, parquet.ArrowWriter),
@@ -94,7 +86,7 @@ def format_of(path: Path) -> Format:
     """
     if path.is_dir():
         lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
-        return Format(read_folder, JsonlWriter) if lines else FORMATS[".parquet"]
+        return Format(text.read_folder, text.JsonlWriter) if lines else FORMATS[".parquet"]
     for suffix, found in FORMATS.items():
         if path.name.lower().endswith(suffix):
             return found
