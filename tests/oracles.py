@@ -147,11 +147,8 @@ def anneal(
         most = 6 if chain is None else math.ceil(chain * n_classes * scale)
         enough = 7 if chain is None else math.ceil(share * most)
         if chain is not None:
-            drawn = (
-                rng.choice(n_classes, most).tolist(),
-                rng.integers(1, scale, most).tolist(),
-                rng.random(most).tolist(),
-            )
+            drawn = rng.choice(n_classes, most), rng.integers(1, scale, most), rng.random(most)
+            drawn = [numbers.tolist() for numbers in drawn]
         generated = accepted = no_worse = improved = 0
         while generated < most and accepted < enough and (chain is not None or no_worse < 3):
             if chain is None:

@@ -19,6 +19,8 @@ TYING = [i / 8 for i in range(9)] + [i / 10 for i in range(1, 10)]
 TINY = [5e-324, 1e-323, 1e-310, 2.3e-308, 1e-300, 1e-30, 1e-9]
 
 probability = st.one_of(st.sampled_from(TYING), st.sampled_from(TINY), st.floats(0, 1))
+#: What a generator may start with.
+SEEDS = st.integers(0, 2**32 - 1)
 
 
 class Table(NamedTuple):

@@ -1,16 +1,21 @@
-"""Text of others through everything that writes Markdown or HTML."""
+"""Text of others through everything that writes Markdown or HTML; terminals, pictures, pages."""
 
 import base64
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from benchmarks.race.presentation import present_race
 from benchmarks.race.results import Race
+from cases import cases
+from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
 from dnip.base.escaping import html, markdown, printable
 from dnip.comparing import Comparison
 from dnip.comparing.presentation import present_comparison
 from dnip.presenting.artefacts import Column, Figure, Table
+from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.presenting.formats import to_markdown
 from reproduction.experiment import Claim, Text
 from reproduction.plan import ModelPlan, load_plan
@@ -137,3 +142,50 @@ def test_tables_and_pages_of_comparisons_and_races_keep_their_shape(text):
 def test_tables_stay_tables():
     table = Table("t", "x", [Column("a"), Column("s")], [(text, 1) for text in HOSTILE])
     assert shape(to_markdown(table)).count("td_open") == 2 * len(HOSTILE)
+
+
+# --- names ---
+STEERING = "\x1b]0;PWNED\x07\x1b[2J"
+NAMES = ["$5 to $10", "$x_$", r"$\frac{$", "$$", r"\$", "\ufeff", STEERING, "\u202eright", "{a}^2"]
+
+
+def test_ordinary_texts_stay():
+    for text in ["café\tμ\n", "日本語", "می‌خواهم", "👩‍💻", "a$b\\"]:
+        assert printable(text) == text
+
+
+@pytest.mark.parametrize("text", [STEERING, "\x9b2J", "\r", "\ud800", "\x7f", "\u2028", "\u2066"])
+def test_what_steers_a_terminal_is_escaped(text):
+    assert printable(text).isascii()
+    assert printable(text).isprintable()
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+@pytest.mark.parametrize("figure_of", [odd_class_figure, class_accuracy_figure])
+def test_any_names_can_be_drawn(tmp_path, figure_of, suffix):
+    pytest.importorskip("matplotlib")
+    n = len(NAMES)
+    p = np.eye(n)[np.arange(3 * n) % n] + 0.5 + np.arange(n) / 10
+    table = ProbabilityTable(p / p.sum(axis=1, keepdims=True), np.arange(3 * n) // 3, None, NAMES)
+    evaluation = evaluate([table], coefficients=Coefficients(NAMES, [*range(2, n + 2)], 30))
+    save_figure(figure_of(evaluation), tmp_path / f"p{suffix}")
+    assert (tmp_path / f"p{suffix}").stat().st_size > 1000
+
+
+P, Y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]), np.array([0, 1, 0, 1])
+TABLE = ProbabilityTable(P, Y, classes=["<ham>", "spam"])
+
+
+@cases(
+    Coefficients(["<ham>", "spam"], [1, 2], 2),
+    solve(P, Y),
+    evaluate(TABLE, coefficients=Coefficients(["<ham>", "spam"], [1, 2], 2)),
+    fit(TABLE),
+)
+def test_everything_shows_itself_in_one_line_and_as_a_table(shown):
+    assert repr(shown).startswith(f"{type(shown).__name__}(")
+    assert "\n" not in repr(shown)
+    assert len(repr(shown)) < 150
+    table = shown._repr_html_()
+    assert table.count("<tr>") == 3
+    assert "<ham>" not in table

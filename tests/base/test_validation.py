@@ -7,12 +7,8 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from cases import cases
-from dnip.base.arrays import (
-    ROW_SUM_TOLERANCE,
-    check_labels,
-    check_probabilities,
-    check_sample_weight,
-)
+from dnip.base import arrays as of_tables
+from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.base.validation import (
     check_choice,
@@ -40,7 +36,7 @@ SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=2)
 @given(arrays(np.float64, SHAPES, elements=st.floats(0, 1e300, exclude_min=True)))
 def test_normalised_rows_sum_to_one(p):
     checked = check_probabilities(p, warn=False)
-    np.testing.assert_allclose(checked.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE)
+    np.testing.assert_allclose(checked.sum(axis=1), 1, atol=of_tables.ROW_SUM_TOLERANCE)
 
 
 def test_names_are_indices_where_the_classes_are_known():

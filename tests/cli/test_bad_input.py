@@ -85,7 +85,7 @@ LEAST = "--min-class-accuracy 1"
     ("fit t.csv --hand-on 0.3 --helper-accuracy 90%", "is '90%'; it is a rate or none"),
     ("fit t.csv --hand-on 0.3 --helper-accuracy 90", "at most 1; got 90.0"),
     ("fit t.csv --helper-accuracy 0.9", "beside --hand-on SHARE"),
-    ("fit t.csv --min-class-accuracy 0", "'0', not CLASS=RATE"),
+    ("fit t.csv --min-class-accuracy Tech", "'Tech', not CLASS=RATE"),
     ("fit t.csv --min-class-accuracy 0=1.5", "a rate from 0 to 1"),
     (f"fit t.csv {LEAST}=0.5 {LEAST}=0.6", "asks class 1 for 0.5 and for 0.6"),
     ("fit t.csv --freeze 0,1", "every class with labels is frozen"),

@@ -135,17 +135,9 @@ def test_boolean_options_stay_booleans():
 
 
 def test_vllm_reports_the_mass_and_its_share_of_the_vocabulary():
-    body = {
-        "answers": {
-            "urgent": {
-                "type": "noul",
-                "noul": 0.4,
-                "probabilities": {"yes": 0.4, "no": 0.6},
-                "confidence": 0.3,
-            }
-        },
-        "diagnostics": {"urgent": {"label_mass": 0.5, "argmax_is_label": True}},
-    }
+    answer = {"type": "noul", "noul": 0.4, "probabilities": {"yes": 0.4, "no": 0.6}}
+    mass = {"urgent": {"label_mass": 0.5, "argmax_is_label": True}}
+    body = {"answers": {"urgent": {**answer, "confidence": 0.3}}, "diagnostics": mass}
     new, [correction] = correct(body, FITTED)
     assert correction.before.mass == correction.after.mass == 0.5
     answer = new["answers"]["urgent"]
@@ -160,6 +152,11 @@ def test_sglang_puts_the_mass_and_yes_no_answers_into_the_answer():
     assert new["answers"]["urgent"]["probabilities"]["yes"] == pytest.approx(0.8 / 1.4)
 
 
+def choosing(probabilities):
+    answer = {"type": "choice", "choice": "a", "probabilities": probabilities}
+    return {"answers": {"q": answer}}
+
+
 @cases(
     ([], "'answers'"),
     ({"choices": []}, "'answers'"),
@@ -172,24 +169,16 @@ def test_sglang_puts_the_mass_and_yes_no_answers_into_the_answer():
     ({"answers": {"q": {"type": "noul", "noul": 10**400}}}, "'q', noul.*too large"),
     ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
     ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
+    (choosing({"a": 0.5, "b": None}), "'q', b: None"),
+    (choosing({"a": 0.5, "b": float("nan")}), "'q', b: the probability is not a number"),
+    (choosing({"a": 0, "b": 0}), "'q'.*all class probabilities are 0"),
+    (choosing({"b": 0.5, "c": 0.5}), "'q': the choice 'a' is not among the options b, c"),
+    (choosing([{"value": "a", "probability": p} for p in (1, 0)]), "same name"),
+    (choosing([{"probability": 1}, {"value": "a", "probability": 0}]), "named None"),
 )
-def test_damaged_answers_name_the_question(body, message):
+def test_damaged_answers_name_the_question_and_the_option(body, message):
     with pytest.raises(InvalidInputError, match=message):
         read_decisions(body)
-
-
-@cases(
-    ({"a": 0.5, "b": None}, "'q', b: None"),
-    ({"a": 0.5, "b": float("nan")}, "'q', b: the probability is not a number"),
-    ({"a": 0, "b": 0}, "'q'.*all class probabilities are 0"),
-    ({"b": 0.5, "c": 0.5}, "'q': the choice 'a' is not among the options b, c"),
-    ([{"value": "a", "probability": 1}, {"value": "a", "probability": 0}], "same name"),
-    ([{"probability": 1}, {"value": "a", "probability": 0}], "named None"),
-)
-def test_damaged_probabilities_name_the_option(probabilities, message):
-    answer = {"type": "choice", "choice": "a", "probabilities": probabilities}
-    with pytest.raises(InvalidInputError, match=message):
-        read_decisions({"answers": {"q": answer}})
 
 
 def test_only_the_questions_asked_for_are_read():

@@ -136,9 +136,8 @@ def test_claims_on_all_models_are_judged_model_by_model():
 # --- means over runs and over tasks ---
 def test_all_is_the_mean_over_tasks_run_by_run():
     rates = {("a", 0): 0.5, ("a", 1): 0.7, ("b", 0): 0.1, ("b", 1): 0.2}
-    found = results(
-        *(({"task": t, "seed": s}, {"raw": {"accuracy": x}}) for (t, s), x in rates.items())
-    )
+    runs = (({"task": t, "seed": s}, {"raw": {"accuracy": x}}) for (t, s), x in rates.items())
+    found = results(*runs)
     spread = VariantComparison.of(found, {"raw": ("raw",)}).spread("raw", ALL, "accuracy")
     of_runs = [fmean([0.5, 0.1]), fmean([0.7, 0.2])]
     assert (spread.mean, spread.deviation) == pytest.approx((fmean(of_runs), stdev(of_runs)))

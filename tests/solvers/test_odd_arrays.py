@@ -1,11 +1,26 @@
-"""Arrays as users have them: other layouts change nothing, and what cannot be fitted is refused."""
+"""Arrays as users have them change nothing or are refused; a time limit holds in every search."""
+
+import time
 
 import numpy as np
 import pytest
 
-from dnip import Coefficients, InvalidInputError, ProbabilityTable, evaluate, solve
+from cases import cases
+from dnip import (
+    Coefficients,
+    InvalidInputError,
+    Objective,
+    ProbabilityTable,
+    Status,
+    evaluate,
+    solve,
+)
 from dnip.fitting.fit import fit_table
+from dnip.solvers import passes
+from dnip.solvers.anneal import Anneal
 from strategies import random_probabilities
+
+pytestmark = pytest.mark.filterwarnings("ignore:no labelled example")
 
 RNG = np.random.default_rng(0)
 P = random_probabilities(RNG, 700, 6, "mixed")
@@ -59,3 +74,48 @@ def test_one_row_and_100_000_columns_can_be_predicted():
     wide = Coefficients([str(c) for c in range(100_000)], np.arange(100_000) % 30 + 1, 30)
     p = np.full((1, 100_000), 1e-5)
     assert wide.predict(p).tolist() == ["29"]
+
+
+# --- time limits ---
+# Far more than a limit of half a second needs, far less than the search would take.
+_SECONDS = 10.0
+
+
+def draw(n_rows, n_classes):
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.ones(n_classes), n_rows), rng.integers(0, n_classes, n_rows)
+
+
+@cases(
+    {"scale": 30},
+    {"scale": "log:1000"},
+    {"solver": "exact", "scale": 30},
+    {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
+    {"objective": Objective(gap="single")},
+    {"objective": lambda confusion: 1 - np.trace(confusion) / confusion.sum()},
+)
+def test_a_descent_over_many_classes_ends_in_time(settings):
+    p, y = draw(300, 1_500)
+    began = time.perf_counter()
+    found = solve(p, y, **settings, time_limit=0.5)
+    assert time.perf_counter() - began < _SECONDS
+    assert found.status is Status.TIME_LIMIT
+    assert found.value <= found.trace[0].value
+
+
+@pytest.mark.parametrize("robust", ["off", "auto", "on"])
+def test_a_fit_of_many_classes_ends_in_time(robust):
+    table = ProbabilityTable(*draw(60, 3_000))
+    began = time.perf_counter()
+    found = fit_table(table, robust=robust, time_limit=0.5)
+    assert time.perf_counter() - began < _SECONDS
+    assert found.solution.status is Status.TIME_LIMIT
+
+
+def test_a_descent_in_steps_is_the_descent_in_one(monkeypatch):
+    p, y = draw(200, 12)
+    whole = solve(p, y)
+    monkeypatch.setattr(passes, "_CELLS", 1)
+    stepwise = solve(p, y)
+    np.testing.assert_array_equal(stepwise.weight_indices, whole.weight_indices)
+    assert (stepwise.value, stepwise.evaluations) == (whole.value, whole.evaluations)

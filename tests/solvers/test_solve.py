@@ -211,10 +211,9 @@ def test_an_objective_that_changes_its_argument_harms_no_count():
 def test_a_called_objective_is_searched_like_a_compiled_one(solver, name):
     known = KNOWN[name]
     error = Objective(terms=("error",))
-    compiled, called = (
-        solve(known.p, known.labels, objective, scale=known.scale, solver=solver, seed=2)
-        for objective in (error, CustomObjective(error))
-    )
+    forms, settings = (error, CustomObjective(error)), {"scale": known.scale, "seed": 2}
+    given = known.p, known.labels
+    compiled, called = (solve(*given, form, solver=solver, **settings) for form in forms)
     assert called.value == compiled.value
 
 

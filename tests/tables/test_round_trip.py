@@ -36,9 +36,7 @@ def tables(draw):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables())
 def test_read_gives_what_was_written(tmp_path, assert_same, suffix, table):
     path = tmp_path / f"t.{suffix}"

@@ -32,9 +32,8 @@ def test_scores_are_the_means_over_folds_of_the_metric(metric, n_folds):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 61)
     labels = folds_of(y, n_folds)
-    predictions = {
-        settings: folds_of(noisy(y, rng, [0.9, 0.5, 0.7]), n_folds) for settings in (DEFAULT, OTHER)
-    }
+    rates = [0.9, 0.5, 0.7]
+    predictions = {one: folds_of(noisy(y, rng, rates), n_folds) for one in (DEFAULT, OTHER)}
     found = choose(labels, predictions, Criterion("weighted", {metric: 2}), 3, seed=0)
     of, sign = METRICS[metric].of, METRICS[metric].sign
     for settings, parts in predictions.items():

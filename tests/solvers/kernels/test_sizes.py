@@ -14,18 +14,9 @@ from layouts import each_layout, take_layout, weights_of
 from strategies import KINDS, random_probabilities
 
 #: Rows, classes and scale: few and many of each, and blocks of 512 rows that are full or not.
-each_size = pytest.mark.parametrize(
-    ("n_rows", "n_classes", "scale"),
-    [
-        (2, 2, 1),
-        (2, 2, 10_000),
-        (3, 130, "log:2"),
-        (511, 3, "log:500"),
-        (512, 2, "log:10000"),
-        (513, 17, 2),
-        (1025, 65, 30),
-    ],
-)
+SIZES = [(2, 2, 1), (2, 2, 10_000), (3, 130, "log:2"), (511, 3, "log:500"), (512, 2, "log:10000")]
+SIZES += [(513, 17, 2), (1025, 65, 30)]
+each_size = pytest.mark.parametrize(("n_rows", "n_classes", "scale"), SIZES)
 few = settings(derandomize=True, deadline=None, max_examples=4)
 each_table = given(kind=st.sampled_from(KINDS), seed=st.integers(0, 99))
 pytestmark = pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")  # classes without rows
