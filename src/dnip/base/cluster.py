@@ -21,6 +21,8 @@ from dnip.base.version import __version__
 
 # How often Ray repeats a task whose process died.
 _RETRIES = 4
+# Seconds for other tasks to end when one has failed.
+_LONGEST_END = 10.0
 _HOST_AND_PORT = re.compile(r"(?P<host>[^/]+):(?P<port>[0-9]+)$")
 
 
@@ -86,13 +88,19 @@ class Cluster:
         """Yield the result of a task for each item, as they come; errors as for `get`."""
         left, shared = iter(items), self.ray.put(work)
         running: list[Any] = []
-        while True:
-            free = self.workers - len(running)
-            running += [self.start(shared, item) for item in islice(left, free)]
-            if not running:
-                return
-            done, running = self.ray.wait(running)
-            yield from self.get(done)
+        try:
+            while True:
+                free = self.workers - len(running)
+                running += [self.start(shared, item) for item in islice(left, free)]
+                if not running:
+                    return
+                done, running = self.ray.wait(running)
+                yield from self.get(done)
+        finally:  # after an error, no task goes on writing
+            for task in running:
+                self.ray.cancel(task)
+            if running:
+                self.ray.wait(running, num_returns=len(running), timeout=_LONGEST_END)
 
 
 def _run(wanted: str, work: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
