@@ -63,8 +63,8 @@ def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | No
 class Recorder:
     """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
 
-    A row waits in memory; a thread writes twice a second. Each process writes
-    files of its own, so several may share a folder. The oldest file goes first.
+    A row waits in memory; a thread writes twice a second. Each process writes files of its own, so
+    several may share a folder. The oldest file goes first.
 
     Parameters
     ----------
