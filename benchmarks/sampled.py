@@ -16,7 +16,7 @@ from benchmarks.tables import Table, print_markdown
 ROWS, GROUP_ROWS = 10_000_000, 500_000
 # Share of a class over that of the one before.
 MIXES = {"even": 1.0, "falling by a quarter": 0.75}
-FORMATS = ("parquet", "npz")
+FORMATS = ("parquet",)
 
 
 def run(_tables: list[Table]) -> None:
@@ -63,7 +63,6 @@ def write_table(path: Path, n_classes: int, factor: float, n_rows: int = ROWS) -
     shares = factor ** np.arange(n_classes)
     favoured = rng.standard_normal(n_classes)
     names = [f"p{index}" for index in range(n_classes)]
-    blocks = []
     writer = None
     for _ in range(n_rows // GROUP_ROWS):
         labels = rng.choice(n_classes, GROUP_ROWS, p=shares / shares.sum())
@@ -71,14 +70,8 @@ def write_table(path: Path, n_classes: int, factor: float, n_rows: int = ROWS) -
         p[labels, np.arange(GROUP_ROWS)] += 2 + 0.75 * np.log(n_classes)
         np.exp(p, out=p)
         p /= p.sum(axis=0)
-        if path.suffix == ".npz":
-            blocks.append((p.T.copy(), labels))
-            continue
         group = pa.table({"label": labels, **dict(zip(names, p, strict=True))})
         writer = writer or pq.ParquetWriter(path, group.schema)
         writer.write_table(group)
     if writer is not None:
         writer.close()
-        return
-    everything, labels = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    np.savez(path, probabilities=everything, labels=labels)

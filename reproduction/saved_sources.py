@@ -14,7 +14,7 @@ from reproduction.fingerprints import hash_values
 from reproduction.sources import Source, Sources
 
 # Endings of table files, best first.
-_ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".jsonl")
+_ENDINGS = (".csv.gz", ".csv", ".parquet", ".jsonl")
 _PARTS = ("opt", "test")
 
 

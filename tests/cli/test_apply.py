@@ -14,7 +14,7 @@ from dnip.fitting.fit import fit_table
 from dnip.method.hand_on import HandOn
 from strategies import random_probabilities
 
-SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
+SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]
 INDICES = [30, 12, 7]
 
 
@@ -57,7 +57,6 @@ READ = {
     "csv": pd.read_csv,
     "csv.gz": pd.read_csv,
     "jsonl": lambda path: pd.read_json(path, lines=True),
-    "npz": np.load,
     "parquet": pd.read_parquet,
 }
 
@@ -136,8 +135,6 @@ def corrected(dnip, folder):
 @pytest.mark.parametrize("command", REFUSING, ids=" ".join)
 def test_commands_that_need_raw_probabilities_refuse_corrected_ones(dnip, corrected, command):
     for suffix in SUFFIXES:
-        if command[0] == "import" and suffix == "npz":
-            continue  # which it does not read
         run = dnip(*(f"out.{suffix}" if word == "out" else word for word in command))
         run.assert_refused(f"out.{suffix}", "corrected already", corrected)
     assert not any(Path(name).exists() for name in ("twice.csv", "o.csv", "imported.csv"))

@@ -24,14 +24,14 @@ NAMES = (
 )
 TUNE = ("--betas", "1", "--taus", "0", "--folds", "2")
 RUNS = {
-    "fit": ("o.npz", "--out", "d.json", "--evidence"),
-    "evaluate": ("o.npz", "--coefficients", "c.json"),
-    "apply": ("o.npz", "--coefficients", "c.json", "--out", "a.csv"),
-    "compare": ("o.npz", "--test", "t.npz", "--methods", "raw,dnip-plain", "--seeds", "1"),
-    "pareto": ("o.npz", "--test", "t.npz", "--effort", "0.01", "--choose", "knee"),
-    "tune": ("o.npz", "--out", "d.json", *TUNE),
-    "report": ("o.npz", "--test", "t.npz"),
-    "check": ("o.npz", "--coefficients", "d.json"),
+    "fit": ("o.parquet", "--out", "d.json", "--evidence"),
+    "evaluate": ("o.parquet", "--coefficients", "c.json"),
+    "apply": ("o.parquet", "--coefficients", "c.json", "--out", "a.csv"),
+    "compare": ("o.parquet", "--test", "t.parquet", "--methods", "raw,dnip-plain", "--seeds", "1"),
+    "pareto": ("o.parquet", "--test", "t.parquet", "--effort", "0.01", "--choose", "knee"),
+    "tune": ("o.parquet", "--out", "d.json", *TUNE),
+    "report": ("o.parquet", "--test", "t.parquet"),
+    "check": ("o.parquet", "--coefficients", "d.json"),
     "export": ("c.json", "--to", "json-bias"),
     "show": ("c.json",),
 }
@@ -42,7 +42,7 @@ ELSEWHERE = {"demo", "audit", "prompt", "import", "serve"}
 @pytest.fixture
 def tables(folder):
     rng = np.random.default_rng(0)
-    for name in ("o.npz", "t.npz"):
+    for name in ("o.parquet", "t.parquet"):
         p = random_probabilities(rng, 70, 7, "mixed")
         ProbabilityTable(p, np.arange(70) % 7, classes=NAMES).write(name)
     Coefficients(NAMES, [30, 12, 7, 30, 30, 20, 30], 30).save("c.json")

@@ -24,23 +24,23 @@ def made(seed, n, shares, unlabelled=False):
 @pytest.fixture
 def tables(folder):
     """An opt set of equal shares, and rows of another mix with and without labels."""
-    made(0, 600, [1 / 3] * 3).write("opt.npz")
-    made(1, 2_000, SHARES).write("test.npz")
+    made(0, 600, [1 / 3] * 3).write("opt.parquet")
+    made(1, 2_000, SHARES).write("test.parquet")
     made(1, 2_000, SHARES, unlabelled=True).write("new.csv")
     return folder
 
 
 @pytest.fixture
 def fitted(dnip, tables):
-    assert dnip("fit", "opt.npz", "--out", "c.json", "--robust", "off").status == 0
+    assert dnip("fit", "opt.parquet", "--out", "c.json", "--robust", "off").status == 0
     return Coefficients.load("c.json")
 
 
 @pytest.mark.parametrize("mix", [MIX, "uniform"])
 def test_fit_is_that_of_the_library(dnip, tables, mix):
-    run = dnip("fit", "opt.npz", "--robust", "off", "--target-prior", mix, "--json")
+    run = dnip("fit", "opt.parquet", "--robust", "off", "--target-prior", mix, "--json")
     shares = [1 / 3] * 3 if mix == "uniform" else SHARES
-    expected = fit_table(ProbabilityTable.read("opt.npz"), robust="off", target_prior=shares)
+    expected = fit_table(ProbabilityTable.read("opt.parquet"), robust="off", target_prior=shares)
     assert (run.status, run.err) == (0, "")
     assert run.json["objective"] == expected.solution.value
     assert run.json["target_prior"] == expected.target.to_dict(NAMES)
@@ -50,7 +50,7 @@ def test_fit_is_that_of_the_library(dnip, tables, mix):
 def test_fit_estimates_from_unlabelled_rows(dnip, tables):
     options = ("--classes", ",".join(NAMES), "--robust", "off", "--no-evidence", "--json")
     estimate = ("--unlabelled", "new.csv", "--target-prior", "estimate")
-    run = dnip("fit", "opt.npz", *options, *estimate)
+    run = dnip("fit", "opt.parquet", *options, *estimate)
     assert (run.status, run.err) == (0, "")
     told = run.json["target_prior"]
     assert (told["source"], told["rows"]) == ("estimate", 2_000)
@@ -78,11 +78,11 @@ def test_apply_multiplies_by_the_adjusted_weights(dnip, fitted, mix):
 
 
 def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
-    command = ("evaluate", "opt.npz", "--coefficients", "c.json", "--json")
+    command = ("evaluate", "opt.parquet", "--coefficients", "c.json", "--json")
     plain = dnip(*command).json
     run = dnip(*command, "--target-prior", MIX)
     assert "note: target prior: bad 0.100" in run.err
-    table, moved = ProbabilityTable.read("opt.npz"), fitted.adjusted(SHARES)
+    table, moved = ProbabilityTable.read("opt.parquet"), fitted.adjusted(SHARES)
     for name, predicted in (
         ("raw", table.probabilities.argmax(axis=1)),
         ("reweighted", oracles.predict(table.probabilities, fitted.multipliers)),
@@ -106,16 +106,16 @@ def test_labels_that_refute_an_estimate_are_heeded(dnip, fitted):
         labels = (table.labels + shift) % 3
         shares = np.bincount(labels) / len(labels)
         outside = ((shares < estimate.low) | (shares > estimate.high)).any()
-        ProbabilityTable(table.probabilities, labels, classes=NAMES).write("other.npz")
+        ProbabilityTable(table.probabilities, labels, classes=NAMES).write("other.parquet")
         told = "warning: the class shares of the labels are outside of what is estimated\n"
-        assert (told in dnip("evaluate", "other.npz", *command).err) == outside
+        assert (told in dnip("evaluate", "other.parquet", *command).err) == outside
     assert outside
 
 
 def test_evaluate_without_coefficients(dnip, tables):
-    run = dnip("evaluate", "test.npz", "--target-prior", "uniform", "--json")
+    run = dnip("evaluate", "test.parquet", "--target-prior", "uniform", "--json")
     assert run.json["raw"]["accuracy"] == pytest.approx(run.json["raw"]["balanced_accuracy"])
-    refused = dnip("evaluate", "test.npz", "--target-prior", "estimate", "--json")
+    refused = dnip("evaluate", "test.parquet", "--target-prior", "estimate", "--json")
     refused.assert_refused("estimate needs the calibration", "Give --coefficients")
 
 
@@ -123,17 +123,17 @@ def test_a_bad_mix_leaves_old_outputs_as_they_are(dnip, fitted):
     Path("old.csv").write_text("old")
     Path("old.json").write_text("old")
     option, told = ("--target-prior", "bad=0.5,fine=0.5", "--json"), "no class fine"
-    dnip("fit", "opt.npz", "--out", "old.json", *option).assert_refused(told)
+    dnip("fit", "opt.parquet", "--out", "old.json", *option).assert_refused(told)
     with_them = ("--coefficients", "c.json", *option)
     dnip("apply", "new.csv", "--out", "old.csv", *with_them).assert_refused(told)
-    dnip("evaluate", "test.npz", *with_them).assert_refused(told)
-    dnip("evaluate", "test.npz", *option).assert_refused(told)
+    dnip("evaluate", "test.parquet", *with_them).assert_refused(told)
+    dnip("evaluate", "test.parquet", *option).assert_refused(told)
     assert (Path("old.csv").read_text(), Path("old.json").read_text()) == ("old", "old")
 
 
 def test_an_estimate_needs_rows_and_a_calibration(dnip, fitted):
     estimate = ("--target-prior", "estimate")
-    dnip("fit", "opt.npz", *estimate).assert_refused("no rows without a label", "--unlabelled")
+    dnip("fit", "opt.parquet", *estimate).assert_refused("no rows without a label", "--unlabelled")
     Coefficients(NAMES, [30, 30, 30], 30).save("old.json")
     run = dnip("apply", "new.csv", "--coefficients", "old.json", "--out", "out.csv", *estimate)
     run.assert_refused("fit.calibration is missing", "older version", "Fit again")

@@ -250,7 +250,7 @@ def test_evidence_of_a_sample_is_for_the_mix_of_all_rows(path):
 
 
 def test_a_warning_of_the_table_is_given_once(large, tmp_path):
-    path = tmp_path / "low.npz"
+    path = tmp_path / "low.parquet"
     mass = large.mass / 20
     ProbabilityTable(large.probabilities, large.labels, classes=LETTERS, mass=mass).write(path)
     with pytest.warns(DNIPWarning, match="the labels capture less") as caught:

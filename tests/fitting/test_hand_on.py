@@ -186,8 +186,8 @@ def test_any_fit_may_hand_rows_on(settings):
 
 def test_a_sample_of_a_large_table_is_learned_from(folder):
     p, labels = population(3_000, 4)
-    ProbabilityTable(p, labels).write("t.npz")
-    made = fit_file(folder / "t.npz", FitSettings(hand_on=0.3), rows=1_000)
+    ProbabilityTable(p, labels).write("t.parquet")
+    made = fit_file(folder / "t.parquet", FitSettings(hand_on=0.3), rows=1_000)
     assert made.coefficients.handed_on(p).mean() == pytest.approx(0.3, abs=0.04)
 
 

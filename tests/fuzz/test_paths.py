@@ -15,7 +15,7 @@ PLACES = [
     *("a" * 300, "x/" * 3000, "t.csv/x", "wordless", "pipe"),
     *(text for text in TEXTS if "\0" not in text and "/" not in text),
 ]  # fmt: skip
-SUFFIXES = ["", ".csv", ".csv.gz", ".jsonl", ".npz", ".parquet", ".json", ".toml", ".png"]
+SUFFIXES = ["", ".csv", ".csv.gz", ".jsonl", ".parquet", ".json", ".toml", ".png"]
 #: Models are looked for on a hub, where they are no folder.
 CHOICES = [
     (command, one.name)

@@ -8,13 +8,13 @@ from fuzzing import fuzzed, run, workshop
 
 LIMIT = ["--time-limit", "1"]
 LINES = [
-    ["fit", "t.npz", *LIMIT, "--out", "o.json"],
-    ["fit", "t.npz", *LIMIT, "--robust", "off", "--evidence", "--out", "o.json"],
-    ["fit", "t.npz", *LIMIT, "--preset", "paper", "--solver", "exact", "--out", "o.json"],
-    ["fit", "t.npz", *LIMIT, "--max-accuracy-loss", "0.1", "--evidence", "--out", "o.json"],
-    ["tune", "t.npz", *LIMIT, "--out", "o.json"],
-    ["pareto", "t.npz", *LIMIT, "--folder", "o"],
-    ["evaluate", "t.npz", "--json"],
+    ["fit", "t.parquet", *LIMIT, "--out", "o.json"],
+    ["fit", "t.parquet", *LIMIT, "--robust", "off", "--evidence", "--out", "o.json"],
+    ["fit", "t.parquet", *LIMIT, "--preset", "paper", "--solver", "exact", "--out", "o.json"],
+    ["fit", "t.parquet", *LIMIT, "--max-accuracy-loss", "0.1", "--evidence", "--out", "o.json"],
+    ["tune", "t.parquet", *LIMIT, "--out", "o.json"],
+    ["pareto", "t.parquet", *LIMIT, "--folder", "o"],
+    ["evaluate", "t.parquet", "--json"],
 ]
 
 
@@ -30,5 +30,5 @@ def test_a_search_ends_soon_after_its_limit(line, n_rows, n_classes, seed):
     p = rng.random((n_rows, n_classes)) ** 8
     labels = rng.integers(0, n_classes, n_rows)
     with workshop():
-        ProbabilityTable(p / p.sum(axis=1, keepdims=True), labels).write("t.npz")
+        ProbabilityTable(p / p.sum(axis=1, keepdims=True), labels).write("t.parquet")
         run(*line, outputs=("o",), patience=20)

@@ -179,7 +179,7 @@ def table(tmp_path):
     """A function that runs ``dnip prompt`` on ten news items and returns the table's columns."""
 
     def run(name, *options):
-        out = tmp_path / f"{name}.npz"
+        out = tmp_path / f"{name}.parquet"
         command = ("prompt", "agnews", "--data", ROOT / "examples" / "news", "--limit", 10)
         done = ran(sys.executable, "-m", "dnip", *command, *options, "--out", out)
         assert done.returncode == 0, done.stderr

@@ -64,11 +64,11 @@ def test_shares_of_a_parquet_folder_are_its_row_groups(tmp_path, of):
 
 def test_a_format_that_cannot_skip_is_shared_in_chunks(tmp_path):
     table = table_of(2 * BLOCK_ROWS + 10)
-    table.write(tmp_path / "t.npz")
-    rows, places = read_shares(tmp_path / "t.npz", 2)
+    table.write(tmp_path / "t.jsonl")
+    rows, places = read_shares(tmp_path / "t.jsonl", 2)
     assert sorted(places.tolist()) == list(range(len(table)))
     assert (rows == table.probabilities[places]).all()
-    assert count_pieces(tmp_path / "t.npz", workers=3) == 3
+    assert count_pieces(tmp_path / "t.jsonl", workers=3) == 3
 
 
 def test_a_share_may_be_empty_but_a_table_may_not(tmp_path):

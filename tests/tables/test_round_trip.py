@@ -15,7 +15,7 @@ from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.reading import read_rows
 
-SUFFIXES = ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "npz", "parquet", "arrow"]
+SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"]
 
 # Everything that UTF-8 can hold but NUL.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -133,19 +133,6 @@ class TestOtherPeoplesFiles:
         table = ProbabilityTable.read(path)
         assert table.probabilities.tolist() == [[0.75, 0.25]]
         assert table.labels.tolist() == [1]
-
-    @cases(
-        {"p0": [0.25], "p1": [0.75], "label": [1], "id": ["x"]},
-        {"p": [[0.25, 0.75]], "labels": [1], "ids": ["x"]},
-        {"probabilities": [[0.25, 0.75]], "labels": [1.0], "id": ["x"], "prediction": [0]},
-        {"p": [[0.25, 0.75]], "label": ["yes"], "id": ["x"], "classes": ["no", "yes"]},
-    )
-    def test_npz_with_columns_or_a_matrix(self, tmp_path, arrays):
-        np.savez(tmp_path / "t.npz", **{name: np.array(value) for name, value in arrays.items()})
-        table = ProbabilityTable.read(tmp_path / "t.npz")
-        assert table.probabilities.tolist() == [[0.25, 0.75]]
-        assert table.labels.tolist() == [1]
-        assert table.ids.tolist() == ["x"]
 
     def test_a_folder_of_parts_is_one_table(self, tmp_path, table, assert_same):
         for number in range(4):

@@ -41,7 +41,7 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IG
 #: Headings of options.
 OBJECTIVE, SEARCH = "Objective", "Search"
 
-_FORMATS = "a column for each class, and label; .csv, .jsonl, .npz, .parquet, or a folder of it"
+_FORMATS = "a column for each class, and label; .csv, .jsonl, .parquet, or a folder of it"
 OptTable: TypeAlias = Annotated[Path, Argument(f"Labelled probabilities to fit on: {_FORMATS}.")]
 Table: TypeAlias = Annotated[
     Path, Argument(f"Probabilities: {_FORMATS}. Rows without a label are not scored.")

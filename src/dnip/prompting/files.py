@@ -1,4 +1,4 @@
-"""Values in files: JSON, JSON lines, CSV, TSV, Parquet and Arrow, each with where it lies."""
+"""Values in files: JSON, JSON lines, CSV and Parquet, each with where it lies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from dnip.base.errors import InvalidInputError, first_line
 from dnip.base.files import as_text, open_input
 from dnip.base.optional import load_optional
 from dnip.tables.columns import CellLocation
-from dnip.tables.formats.parquet import arrow_batches
-from dnip.tables.formats.text import delimiter_of
 
 # Where cells without a column stand; no column of a file is named so.
 _MORE = "\0more"
@@ -59,7 +57,7 @@ def read_values(
 ) -> Iterator[Found]:
     r"""Yield the values of a file, one after the other.
 
-    Rows of CSV, TSV, Parquet and Arrow are dictionaries. Every other file is JSON: one value per
+    Rows of CSV and Parquet are dictionaries. Every other file is JSON: one value per
     line, which are read one at a time, or values that span lines, which are read at once. Files
     that end in .gz are decompressed.
 
@@ -89,18 +87,18 @@ def read_values(
     name = source.lower()
     try:
         with open_file() if open_file else open_input(path) as file:
-            if name.endswith((".parquet", ".arrow", ".feather")):
+            if name.endswith(".parquet"):
                 yield from _parquet(file, source)
                 return
             plain: Any = gzip.GzipFile(fileobj=file) if name.endswith(".gz") else file
-            is_csv = name.removesuffix(".gz").endswith((".csv", ".tsv"))
+            is_csv = name.removesuffix(".gz").endswith(".csv")
             yield from (_csv if is_csv else _json)(as_text(plain, source), source)
     except InvalidInputError:
         raise
     except UnicodeDecodeError as error:
         raise InvalidInputError(
             f"{source}: this is neither text in UTF-8 nor Parquet",
-            hint="Give JSON, JSON lines, CSV, TSV, Parquet or Arrow, with the suffix of its format",
+            hint="Give JSON, JSON lines, CSV or Parquet, with the suffix of its format",
         ) from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
@@ -149,7 +147,7 @@ def _damaged(source: str, line: int, error: Exception) -> InvalidInputError:
 
 
 def _csv(file: IO[str], source: str) -> Iterator[Found]:
-    reader = csv.DictReader(file, restkey=_MORE, strict=True, delimiter=delimiter_of(source))
+    reader = csv.DictReader(file, restkey=_MORE, strict=True)
     try:
         _check_header(reader.fieldnames or (), source)
         for row in reader:
@@ -178,10 +176,8 @@ def _check_header(names: Sequence[str], source: str) -> None:
 
 def _parquet(file: IO[bytes], source: str) -> Iterator[Found]:
     parquet: Any = load_optional("pyarrow.parquet", purpose=f"read {source}", extra="parquet")
-    row, batches = 0, arrow_batches(file, source)
-    if source.lower().endswith(".parquet"):
-        batches = parquet.ParquetFile(file).iter_batches(batch_size=1024)
-    for batch in batches:
+    row = 0
+    for batch in parquet.ParquetFile(file).iter_batches(batch_size=1024):
         _check_header(batch.schema.names, source)
         for content in batch.to_pylist():
             row += 1

@@ -38,7 +38,7 @@ class Scan:
     appear twice, and warns of normalised rows after the last block.
 
     Memory holds a few blocks of up to a million cells, and the ids of up to two million rows; ids
-    beyond are not compared. An NPZ file is loaded whole.
+    beyond are not compared.
 
     Parameters
     ----------

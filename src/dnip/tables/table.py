@@ -138,7 +138,7 @@ class ProbabilityTable(Rows):
     def read(
         cls, path: str | os.PathLike[str], classes: Sequence[str] | None = None
     ) -> ProbabilityTable:
-        r"""Read a table from CSV, TSV, Parquet, Arrow, JSON lines or NPZ, by suffix.
+        r"""Read a table from CSV, Parquet or JSON lines, by suffix.
 
         The class columns are `p0`, `p1`, ... or carry the names of `classes`. Where there are
         neither, all columns are classes but `label`, `id`, `prediction`, `mass`, `samples` and
@@ -149,11 +149,11 @@ class ProbabilityTable(Rows):
         Parameters
         ----------
         path : path-like
-            A file that ends in .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .jsonl, .jsonl.gz
-            or .npz, or a folder of Parquet part files.
+            A file that ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz, or a folder of
+            Parquet part files.
         classes : sequence of str, optional
-            Class names. Files whose columns have these names need none here; nor do Parquet and
-            NPZ files that carry them.
+            Class names. Files whose columns have these names need none here; nor do Parquet files
+            that carry them.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class ProbabilityTable(Rows):
         Parameters
         ----------
         path : path-like
-            Ends in .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .jsonl, .jsonl.gz or .npz.
+            Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz.
 
         Raises
         ------
@@ -243,8 +243,8 @@ class ProbabilityTable(Rows):
         >>> from tempfile import TemporaryDirectory
         >>> table = ProbabilityTable(np.array([[0.1, 0.9]]), classes=("ham", "spam"))
         >>> with TemporaryDirectory() as folder:
-        ...     table.write(f"{folder}/opt.npz")
-        ...     ProbabilityTable.read(f"{folder}/opt.npz").classes
+        ...     table.write(f"{folder}/opt.parquet")
+        ...     ProbabilityTable.read(f"{folder}/opt.parquet").classes
         ('ham', 'spam')
         """
         with open_writer(path, self.classes) as writer:

@@ -111,16 +111,15 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     that they were read with or else those of the classes; `p0`, `p1`, ... where classes have no
     names, or names that could be read as something else. Labels and predictions are written as
     class names, or as class indices where classes have no names; an unlabelled row has an empty
-    label. Parquet and NPZ files also store the class names, so `ProbabilityTable.read` never needs
-    them. Floats read back exactly.
+    label. Parquet files also store the class names, so `ProbabilityTable.read` never needs them.
+    Floats read back exactly.
 
     The file appears when the block ends without an error; else an existing file stays as it was.
 
     Parameters
     ----------
     path : path-like
-        Ends in .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .jsonl, .jsonl.gz or .npz (which is
-        gathered in memory).
+        Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz.
     classes : sequence of str
         Class names of all rows to come.
 

@@ -16,8 +16,7 @@ from dnip.prompting.engines.base import Fill
 
 def import_(
     files: Annotated[
-        list[Path],
-        Argument("Answers of one model: .json, .jsonl, .csv, .tsv, .parquet, .arrow; or a folder."),
+        list[Path], Argument("Answers of one model: .json, .jsonl, .csv or .parquet; or a folder.")
     ],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
     classes: Annotated[

@@ -132,7 +132,7 @@ def read_answers(
     Parameters
     ----------
     answers : sequence of path-like, dict or list
-        Files of answers (JSON, JSON lines, CSV, TSV, Parquet, Arrow), folders that a sidecar
+        Files of answers (JSON, JSON lines, CSV, Parquet), folders that a sidecar
         recorded, or answers as parsed from JSON.
     classes : sequence of str or None
         Class names, in the order of the table; None for those of a recorded folder.

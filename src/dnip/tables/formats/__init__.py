@@ -10,7 +10,6 @@ from typing import IO, Any, Protocol
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.formats import parquet, text
-from dnip.tables.formats.npz import NpzWriter, read_npz
 from dnip.tables.rows import Block, Share
 
 
@@ -60,14 +59,18 @@ class Format:
 FORMATS = {
     ".csv": Format(text.read_csv, text.CsvWriter),
     ".csv.gz": Format(text.read_csv, partial(text.CsvWriter, compressed=True)),
-    ".tsv": Format(text.read_csv, text.TsvWriter),
     ".jsonl": Format(text.read_jsonl, text.JsonlWriter),
     ".jsonl.gz": Format(text.read_jsonl, partial(text.JsonlWriter, compressed=True)),
-    ".npz": Format(read_npz, NpzWriter),
     ".parquet": Format(parquet.read_parquet, parquet.ParquetWriter, parquet.count_groups),
-    ".arrow": Format(parquet.read_arrow, parquet.ArrowWriter),
-    ".feather": Format(parquet.read_arrow, parquet.ArrowWriter),
 }
+
+# What to do with files that are no tables here, by suffix.
+_REMEDIES = {
+    ".npz": "In Python: arrays = numpy.load(FILE), then dnip.fit(arrays[...], arrays[...])",
+    ".tsv": "Write it with commas, as .csv",
+    ".arrow": "Write it as .parquet, or read it in Python and give the data frame to dnip.fit",
+}
+_REMEDIES[".feather"] = _REMEDIES[".arrow"]
 
 
 def format_of(path: Path) -> Format:
@@ -92,5 +95,5 @@ def format_of(path: Path) -> Format:
             return found
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} stands for no known table format",
-        hint=f"The known suffixes are {', '.join(FORMATS)}",
+        hint=_REMEDIES.get(path.suffix.lower(), f"The known suffixes are {', '.join(FORMATS)}"),
     )

@@ -1,4 +1,4 @@
-"""Parquet, one file or a folder of part files that are read in the order of their names; Arrow."""
+"""Parquet, one file or a folder of part files that are read in the order of their names."""
 
 from __future__ import annotations
 
@@ -145,42 +145,6 @@ def _read_part(
             first_row += batch.num_rows
 
 
-def read_arrow(
-    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
-) -> Iterator[Block]:
-    """Stream the rows of an Arrow file or stream."""
-    source, first_row = str(path), 0
-    with path.open("rb") as file:
-        for batch in arrow_batches(file, source, block_rows):
-            names, own = batch.schema.names, _own_classes(batch.schema, source)
-            layout = resolve_columns(names, classes=classes, source=source, own=own)
-            columns = {name: _cells(batch.column(name)) for name in layout.wanted(others=others)}
-            yield Block(layout, columns, first_row)
-            first_row += batch.num_rows
-
-
-def arrow_batches(file: IO[bytes], source: str, most: int = 1024) -> Iterator[pa.RecordBatch]:
-    """Yield batches of an Arrow file or stream, of so many rows at most and with sound cells.
-
-    Raises
-    ------
-    InvalidInputError
-        For a damaged file.
-    """
-    arrow, _ = _libraries("read Arrow")
-    try:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        # A stream has no footer; data sets of the hub are kept so.
-        reader = arrow.ipc.open_file(file) if is_file else arrow.ipc.open_stream(file)
-        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
-            batch.validate(full=True)
-            n_rows = rows_per_block(most, len(batch.schema.names))  # which may be no Unicode
-            yield from (batch.slice(i, n_rows) for i in range(0, batch.num_rows, n_rows))
-    except (arrow.ArrowException, OSError, ValueError) as error:
-        raise _damaged(source, error, "Arrow") from error
-
-
 def _cells(column: pa.Array) -> Cells:
     """Return an array where all cells are numbers, Python values elsewhere."""
     arrow, _ = _libraries("read Parquet")
@@ -198,9 +162,9 @@ def _own_classes(schema: pa.Schema, source: str) -> object:
         raise _damaged(source, error) from error
 
 
-def _damaged(source: str, error: Exception, kind: str = "Parquet") -> InvalidInputError:
+def _damaged(source: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(
-        f"{source}: this is not a sound {kind} file ({error})", hint="Copy or write the file again"
+        f"{source}: this is not a sound Parquet file ({error})", hint="Copy or write the file again"
     )
 
 
@@ -272,13 +236,6 @@ class ParquetWriter:
         ]
         metadata = {CLASSES_METADATA: json.dumps(block.layout.classes)} if named else None
         return self._arrow.schema(fields, metadata=metadata)
-
-
-class ArrowWriter(ParquetWriter):
-    """Write blocks as batches of an Arrow file."""
-
-    def _open(self, _: Block, schema: pa.Schema) -> Any:  # noqa: ANN401
-        return self._arrow.ipc.new_file(self._file, schema)
 
 
 def _writable(name: str, cells: Cells, layout: Layout) -> Cells:

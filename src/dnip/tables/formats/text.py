@@ -1,4 +1,4 @@
-"""CSV, TSV and JSON lines, plain or gzipped."""
+"""CSV and JSON lines, plain or gzipped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NEEDS_QUOTES = re.compile(r'[",\t\r\n]|^\s|\s$')
 def read_csv(
     path: Path, classes: _Classes, block_rows: int, *, others: bool = False
 ) -> Iterator[Block]:
-    """Stream the rows of a CSV or TSV file; blank lines are skipped."""
+    """Stream the rows of a CSV file; blank lines are skipped."""
     source = str(path)
     with open_text(path) as file:
         rows = _csv_rows(file, source)
@@ -53,13 +53,8 @@ def read_csv(
             first_row += len(run)
 
 
-def delimiter_of(source: str) -> str:
-    """Return what parts the cells of a text file: a tab in TSV, otherwise a comma."""
-    return "\t" if source.lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
 def _csv_rows(file: IO[str], source: str) -> Iterator[list[str]]:
-    reader = csv.reader(file, strict=True, delimiter=delimiter_of(source))
+    reader = csv.reader(file, strict=True)
     try:
         yield from filter(None, reader)
     except csv.Error as error:
@@ -285,20 +280,19 @@ class _TextWriter:
 class CsvWriter(_TextWriter):
     """Write blocks as lines; the header comes with the first."""
 
-    _delimiter = ","
     _has_header = False
 
     def write(self, block: Block) -> None:
         """Add the rows of a block."""
         if not self._has_header:
-            self._add(self._delimiter.join(map(_cell, block.columns)) + "\n")
+            self._add(",".join(map(_cell, block.columns)) + "\n")
             self._has_header = True
         columns = []
         for name, cells in block.columns.items():
             # repr gives the shortest text that reads back as the same float.
             text = repr if name in block.layout.probabilities else _cell
             columns.append(map(text, as_list(cells)))
-        lines = map(self._delimiter.join, zip(*columns, strict=True))
+        lines = map(",".join, zip(*columns, strict=True))
         self._add("".join(f"{line}\n" for line in lines))
 
 
@@ -306,12 +300,6 @@ def _cell(value: str | float | None) -> str:
     # The csv module of Python 3.11 does not quote a lone carriage return.
     text = "" if value is None else str(value)
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
-
-
-class TsvWriter(CsvWriter):
-    """Write blocks as lines whose cells are parted by tabs."""
-
-    _delimiter = "\t"
 
 
 class JsonlWriter(_TextWriter):
