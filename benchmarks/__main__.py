@@ -33,7 +33,6 @@ from benchmarks import (
     startup,
     streaming,
     tasks,
-    tuning,
     verdicts,
     weights,
 )
@@ -56,7 +55,6 @@ BENCHMARKS = {
     "scores": scores.run,
     "tasks": tasks.run,
     "settings": settings.run,
-    "tuning": tuning.run,
     "constraints": constraints.run,
     "weights": weights.run,
     "peers": peers.run,

@@ -37,7 +37,6 @@ COMMANDS = {
     "check": f"check {TEST} --coefficients fit.json",
     "show": "show fit.json",
     "show, two": "show fit.json plain.json --json",
-    "tune": f"tune {OPT} --betas 1,2.7 --scales 30 --out tuned.json",
 }
 LANGUAGE_MODEL = {
     "audit": f"audit agnews --model {ROOT}/models/small --data {ROOT}/examples/news",
@@ -53,7 +52,7 @@ OLD_SPELLINGS = {
 #: Commands that can do without the names of the classes.
 NAMELESS = ("check", "show")
 #: A front of a hundred classes takes minutes.
-FEW_CLASSES = ("pareto", "tune")
+FEW_CLASSES = ("pareto",)
 VARYING = [
     (
         re.compile(rb'("(?:seconds|version|package_version|package|date|dnip|python)": )[^,}\n]+'),

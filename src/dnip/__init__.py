@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         OutputError,
     )
     from dnip.fitting.fit import fit
-    from dnip.fitting.tuning.tune import tune
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective
@@ -65,14 +64,12 @@ __all__ = [
     "fit",
     "report",
     "solve",
-    "tune",
 ]
 
 _NAMES = {
     "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
     "InfeasibleError InvalidInputError MissingDependencyError OutputError",
     "dnip.fitting.fit": "fit",
-    "dnip.fitting.tuning.tune": "tune",
     "dnip.method.coefficients": "Coefficients",
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",

@@ -108,7 +108,6 @@ def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table,
 REFUSING = [
     ("fit", "out", "--robust", "off"),
     ("fit", "raw.csv", "--unlabelled", "out"),
-    ("tune", "out"),
     ("pareto", "out"),
     ("compare", "raw.csv", "--test", "out"),
     ("report", "out"),

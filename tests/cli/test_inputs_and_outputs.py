@@ -15,7 +15,7 @@ COMMANDS = {name: app.command_named(name) for name in app.COMMANDS}
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
-    **dict.fromkeys(("opt", "other", "test", "table", "unlabelled", "dev", "content_free"), ""),
+    **dict.fromkeys(("opt", "other", "test", "table", "unlabelled", "content_free"), ""),
     **dict.fromkeys(("files", "gold", "coefficients", "logit_bias", "costs"), ""),
     "target_prior": ".json",
     "task": ".toml",
@@ -26,7 +26,6 @@ READS = {
 #: Options that name what is written: the suffix of a file, or the files in a folder.
 WRITES = {
     "fit": {"out": "", "trace": ""},
-    "tune": {"out": ""},
     "apply": {"out": ".csv"},
     "export": {"out": ""},
     "show": {},
@@ -44,8 +43,8 @@ WRITES = {
 BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
 #: Options whose text is no path, or that of a folder which gets files of new names alone.
 WORDS = {
-    *("classes", "scale", "scales", "memory", "betas", "taus", "smoothings", "robust_modes"),
-    *("weights", "terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
+    *("classes", "scale", "memory"),
+    *("terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
     *("upstream", "host", "max_body", "logit_bias_model", "record", "record_size"),

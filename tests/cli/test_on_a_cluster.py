@@ -180,8 +180,6 @@ def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
     too_many.assert_refused("the cluster has room for 2 workers; 9 are asked for")
     dnip(*evaluate, "--on", "dask").assert_refused("--on is 'dask'")
     dnip(*evaluate, "--workers", 2).assert_refused("--workers is for a cluster")
-    tune = dnip("tune", "t.parquet", "--on", "ray")
-    tune.assert_wrong_usage("No such option")
     dnip(*evaluate, "--on", "ray:127.0.0.1:1").assert_refused("no cluster that answers")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Constraints, DNIPClassifier, Objective, ProbabilityTable, solve, tune
+from dnip import Coefficients, Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
@@ -16,7 +16,6 @@ from dnip.fitting.fit import fit_file, fit_table
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.fitting.sampled import read_sample
 from dnip.fitting.settings import FitSettings
-from dnip.fitting.tuning import Grid
 from dnip.tables.sketch import Sketch
 from problems import KNOWN
 
@@ -258,16 +257,9 @@ def test_a_warning_of_the_table_is_given_once(large, tmp_path):
     assert len(caught) == 1
 
 
-def test_tuning_and_the_front_take_the_same_sample(large, path, monkeypatch):
+def test_the_front_takes_the_same_sample(large, path, monkeypatch):
     monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0, None))
     monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, 6_000, 0, None))
-    tuned = tune(path, grid=Grid((1.0, 2.7), (0.0,)), folds=2)
-    assert tuned.fit.notes[0].startswith("Fitted on a sample of 5,999 of 18,003 rows")
-    for candidate in tuned.candidates:
-        assert sum(fold.sum() for fold in candidate.folds) == pytest.approx(sum(SIZES))
-        scores = candidate.scores
-        score = scores["accuracy"] - scores["cobias"]
-        assert candidate.standing.score == pytest.approx(score, abs=1e-3)
     found = trace_front(path, effort=0.05)
     np.testing.assert_allclose(found.front.support, SIZES)
     data = found.provenance["data"]

@@ -21,7 +21,6 @@ SERVER = ["--data", ".", "--model", "{url}", "--served-model", "m"]
 LINES = {
     "demo": [],
     "fit": ["t.csv", "--out", "o.json"],
-    "tune": ["t.csv", "--betas", "1", "--taus", "0", "--out", "o.json"],
     "pareto": ["t.csv", "--effort", "0.01"],
     "evaluate": ["t.csv", "--coefficients", "c.json"],
     "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],

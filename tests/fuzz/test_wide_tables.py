@@ -12,7 +12,6 @@ LINES = [
     ["fit", "t.parquet", *LIMIT, "--robust", "off", "--evidence", "--out", "o.json"],
     ["fit", "t.parquet", *LIMIT, "--preset", "paper", "--solver", "exact", "--out", "o.json"],
     ["fit", "t.parquet", *LIMIT, "--max-accuracy-loss", "0.1", "--evidence", "--out", "o.json"],
-    ["tune", "t.parquet", *LIMIT, "--out", "o.json"],
     ["pareto", "t.parquet", *LIMIT, "--folder", "o"],
     ["evaluate", "t.parquet", "--json"],
 ]

@@ -9,8 +9,6 @@ from hypothesis import given, strategies as st
 import oracles
 from cases import cases
 from dnip import InvalidInputError, ProbabilityTable, evaluate, metrics
-from dnip.fitting.tuning import Criterion, Settings
-from dnip.fitting.tuning.choice import choose
 from dnip.metrics import METRICS, Metric, metric_intervals, scores
 from strategies import SEEDS, random_confusion, seeded
 
@@ -193,7 +191,3 @@ def test_a_metric_that_is_added_is_scored_and_can_be_weighed(monkeypatch):
     assert "lowest_precision" not in metric_intervals(confusion)
     table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4], [0.1, 0.9]]), np.array([0, 0, 1]))
     assert evaluate([table]).to_dict(0.9)["raw"]["lowest_precision"] == 1
-    y = np.repeat([0, 1], 40)
-    predictions = {Settings(): [np.zeros_like(y)], Settings(beta=5): [y]}
-    found = choose([y], predictions, Criterion("weighted", {added.name: 1}), 2, seed=0)
-    assert found.standings[Settings(beta=5)].score == 1

@@ -18,9 +18,6 @@ Pairs: TypeAlias = Literal["pairwise", "single"]
 #: Whether to do something that costs time: where it is worth it, always, or never.
 Switch: TypeAlias = Literal["auto", "on", "off"]
 
-#: What makes one candidate better than another: accuracy then COBias, the other way, or a sum.
-CriterionName: TypeAlias = Literal["accuracy", "cobias", "weighted"]
-
 
 class Option(NamedTuple):
     """What the command line shows of a field, as ``Annotated[int | None, Option("...")]``.

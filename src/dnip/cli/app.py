@@ -1,19 +1,17 @@
-"""The application: every command is registered here, with its defaults from a pyproject.toml."""
+"""The application: every command is registered here."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 from keyword import iskeyword
-from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
 import click
 
-from dnip.base.errors import InvalidInputError
 from dnip.base.version import __version__
-from dnip.cli.command import GONE, Command, command_of, write_sections
+from dnip.cli.command import Command, command_of, write_sections
 from dnip.cli.console import Verbosity
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
@@ -27,7 +25,6 @@ GROUPS = {
     },
     "Fit": {
         "fit": "Learn coefficients from a labelled table.",
-        "tune": "Choose the settings of a fit on labels, then learn coefficients.",
         "pareto": "Show every trade-off between accuracy and COBias.",
     },
     "Look": {
@@ -67,14 +64,12 @@ class Commands(click.Group):
         return command_named(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:  # noqa: ANN401
-        """Find the command that is typed, or whose help is; refuse one that is gone."""
+        """Find the command that is typed, or whose help is."""
         if args[0] == "help":
             if len(args) == 1:
                 click.echo(ctx.get_help())
                 ctx.exit()
             args = [args[1], "--help"]
-        if args[0] in GONE:
-            ctx.fail(f"{args[0]} is gone: {GONE[args[0]]}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -104,54 +99,3 @@ def commands(quiet: bool) -> None:
     `dnip help COMMAND` tells all about a command, with examples.
     """
     Verbosity.quiet = quiet
-
-
-def read_defaults(folder: Path) -> dict[str, Any]:
-    """Return the defaults of options by command.
-
-    They stand in the first pyproject.toml of a folder and those above it that has a table
-    ``[tool.dnip]``: ``[tool.dnip.fit]`` holds the options of ``dnip fit``.
-
-    Raises
-    ------
-    InvalidInputError
-        For a command or an option that is not known.
-    """
-    for place in (folder, *folder.parents):
-        path = place / "pyproject.toml"
-        if not path.is_file():
-            continue
-        import tomllib
-
-        try:
-            tables = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("dnip")
-        except (OSError, ValueError):
-            continue  # a file of other tools; they say what is wrong with it
-        if tables is not None:
-            return _checked(tables, str(path))
-    return {}
-
-
-def _checked(tables: Any, source: str) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
-    if not isinstance(tables, dict):
-        raise InvalidInputError(f"{source}: tool.dnip is not a table", hint="Write [tool.dnip.fit]")
-    defaults = {}
-    for command, values in tables.items():
-        if command not in COMMANDS or not isinstance(values, dict):
-            raise InvalidInputError(
-                f"{source}: [tool.dnip.{command}] is no table of options of a command",
-                hint=f"The commands are {', '.join(COMMANDS)}",
-            )
-        known = {parameter.name for parameter in command_named(command).params}
-        unknown = [name for name in values if name.replace("-", "_") not in known]
-        if unknown:
-            raise InvalidInputError(
-                f"{source}: `dnip {command}` has no option {unknown[0]}",
-                hint=f"`dnip help {command}` lists its options",
-            )
-        defaults[command] = {
-            # text, as on a command line
-            name.replace("-", "_"): list(map(str, value)) if isinstance(value, list) else str(value)
-            for name, value in values.items()
-        }
-    return defaults

@@ -1,4 +1,4 @@
-"""How a command is parsed: its options in groups, its help, and what was typed in older versions.
+"""How a command is parsed: its options in groups, and its help.
 
 The options of a command are read from its signature. A parameter that is a dataclass stands for all
 its fields: they are options of the command, which is handed the whole object.
@@ -6,61 +6,19 @@ its fields: they are options of the command, which is handed the whole object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
 from inspect import Parameter, cleandoc, signature
 from os import fsencode
 from pathlib import Path
-from shlex import join
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from dnip.base.option import OPTION, Option
-
-#: Where commands of older versions went.
-GONE = {
-    "diff": "`dnip show A B` shows what differs between two coefficients files",
-    "reproduce": "it stands beside the package, as `python -m reproduction` from a checkout",
-    "ablate": "it stands beside the package, as `python -m reproduction ablation` from a checkout",
-    "bench": "it stands beside the package, as `python -m benchmarks race` from a checkout",
-}
-
-#: What two arguments in a row are now, for the commands that take one table.
-ORDERS = {
-    "check": ("{1}", "--coefficients", "{0}"),
-    "compare": ("{0}", "--test", "{1}"),
-    "report": ("{0}", "--test", "{1}"),
-    "pareto": ("{0}", "--test", "{1}"),
-    "evaluate": ("{0}", "--coefficients", "{1}"),
-    "apply": ("{0}", "--coefficients", "{1}"),
-}
-
-
-def new_order(command: str, table: str, second: str, given: Sequence[str]) -> str:
-    """Return a command line with two arguments in the order of today.
-
-    Parameters
-    ----------
-    command, table, second : str
-        A command in `ORDERS`, and its arguments in the order in which they were given.
-    given : sequence of str
-        All that was given to the command, these two and the options.
-
-    Examples
-    --------
-    >>> new_order("check", "c.json", "new rows.csv", ["c.json", "--json", "new rows.csv"])
-    "dnip check 'new rows.csv' --coefficients c.json --json"
-    """
-    others = list(given)
-    others.remove(table)
-    others.remove(second)
-    return join(
-        ["dnip", command, *(part.format(table, second) for part in ORDERS[command]), *others]
-    )
 
 
 class Argument(Option):
@@ -72,20 +30,12 @@ CLUSTER = "Cluster"
 
 
 class Command(click.Command):
-    """A command that explains old ways to type it, and lists its options under plain headings."""
+    """A command that lists its options under plain headings."""
 
     #: The headings of the options.
     headings: dict[str, str | None]
     #: Lines to type.
     examples: list[str]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; refuse a second table without its option."""
-        given, rest, _ = self.make_parser(ctx).parse_args(list(args))
-        if len(rest) == 1 and self.name in ORDERS and not given.get("help"):
-            line = new_order(self.name, given["table"], rest[0], args)
-            ctx.fail(f"it takes one table, and the rest by options: {line}")
-        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and examples."""

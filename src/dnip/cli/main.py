@@ -7,7 +7,6 @@ import signal
 import sys
 import warnings
 from io import TextIOWrapper
-from pathlib import Path
 
 from dnip.base.errors import DNIPError, DNIPWarning
 
@@ -34,9 +33,9 @@ def main() -> None:
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     warnings.simplefilter("always", DNIPWarning)
     try:
-        from dnip.cli.app import commands, read_defaults  # slow enough to be interrupted
+        from dnip.cli.app import commands  # slow enough to be interrupted
 
-        commands(prog_name="dnip", default_map=read_defaults(Path.cwd()))
+        commands(prog_name="dnip")
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

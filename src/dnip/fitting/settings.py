@@ -115,8 +115,7 @@ PAPER_SCALE = 30
 #: The defaults of a fit.
 OURS = Preset(Objective())
 #: The paper's annealing, β = 2.7, τ = 0.2, K = 30. The paper chooses μ on a dev set and does not
-#: print it. A plain fit has no dev set and takes that of the authors' code, 4000; `dnip tune` can
-#: choose it.
+#: print it. A plain fit has no dev set and takes that of the authors' code, 4000.
 PAPER = Preset(Objective.published(), PAPER_SCALE, Anneal.paper(), "off")
 #: The public code of a later paper of the authors: at most 6 moves at each temperature, μ = 4000.
 AUTHORS = PAPER._replace(solver=Anneal())
