@@ -11,7 +11,7 @@ import oracles
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import CorrectedError
 from dnip.fitting.fit import fit_table
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]
@@ -64,20 +64,20 @@ READ = {
 @pytest.mark.parametrize("target", SUFFIXES)
 def test_rows_that_go_to_somebody_better_are_told_and_stand_in_a_column(dnip, table, target):
     thresholds = [0.8, 0.5, 0.4]
-    hand_on = HandOn(thresholds, 0.3, 0.9)
-    Coefficients(["0", "1", "2"], INDICES, 30, hand_on=hand_on).save("c.json")
-    table.to_frame("pandas").assign(handed_on=7).to_csv("in.csv", index=False)  # of another run
+    defer = Deferral(thresholds, 0.3, 0.9)
+    Coefficients(["0", "1", "2"], INDICES, 30, defer=defer).save("c.json")
+    table.to_frame("pandas").assign(deferred=7).to_csv("in.csv", index=False)  # of another run
     out = f"out.{target}"
     run = dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out, "--json")
     written = ProbabilityTable.read(out)  # the column is no class
     predicted = oracles.predict(table.probabilities, INDICES)
     expected = [q[c] < thresholds[c] for q, c in zip(written.probabilities, predicted, strict=True)]
     assert 0 < sum(expected) < 40
-    assert READ[target](out)["handed_on"].tolist() == expected
+    assert READ[target](out)["deferred"].tolist() == expected
     n = sum(expected)
-    assert run.json["handed_on"] == {"rows": n, "share": n / 40, "asked": 0.3}
+    assert run.json["deferred"] == {"rows": n, "share": n / 40, "asked": 0.3}
     run = dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out)
-    assert f" changed, {n} handed on ({100 * n / 40:.1f} %; asked for 30.0 %)" in run.out
+    assert f" changed, {n} deferred ({100 * n / 40:.1f} %; asked for 30.0 %)" in run.out
 
 
 def test_labels_are_not_needed_and_columns_may_be_named(dnip, table):

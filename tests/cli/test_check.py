@@ -14,7 +14,7 @@ from dnip import ProbabilityTable
 KEYS = {
     *("holds", "alpha", "look", "rows", "rows_at_fit", "distribution", "mass", "changed_decisions"),
     *("class_mix", "labelled_rows", "level", "worse", "accuracy", "cobias", "origin"),
-    *("corrected_by", "handed_on"),
+    *("corrected_by", "deferred"),
 }
 
 

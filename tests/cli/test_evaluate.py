@@ -37,37 +37,37 @@ def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     assert "In brackets: 90 % intervals. A value may be outside of its own: with few\n" in text
 
 
-def test_what_looks_at_coefficients_tells_what_they_hand_on(dnip, folder):
+def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     p = (rng.dirichlet([1, 1], 200) + np.eye(2)[y]) / 2
     ProbabilityTable(p, y, classes=["no", "yes"]).write("t.csv")
-    found = fit_table(ProbabilityTable.read("t.csv"), evidence=True, hand_on=0.3)
+    found = fit_table(ProbabilityTable.read("t.csv"), evidence=True, defer=0.3)
     found.coefficients.save("h.json")
     fitted = Coefficients.load("h.json")
-    fitted.with_hand_on(None).save("c.json")
-    share = fitted.handed_on(p).mean()
+    fitted.with_defer(None).save("c.json")
+    share = fitted.deferred(p).mean()
     now = f"{100 * round(share, 3):.1f} %"
     told = [now, "asked for 30.0 %", "remaining", "helper right on 90%"]
     text = dnip("evaluate", "t.csv", "--coefficients", "h.json").out
-    assert f"\nhanded on    {told[0]}; {told[1]}\n" in text
+    assert f"\ndeferred    {told[0]}; {told[1]}\n" in text
     assert all(each in text for each in told)
     checked = dnip("check", "t.csv", "--coefficients", "h.json")
-    assert f"\nhanded on          {told[1]}, now {told[0]} of the rows\n" in checked.out
+    assert f"\ndeferred          {told[1]}, now {told[0]} of the rows\n" in checked.out
     assert dnip("report", "t.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
-    point = next(each for each in found.handing_on if each.asked == 0.3)
+    point = next(each for each in found.deferring if each.asked == 0.3)
     front = f"COBias {point.each.gaps.cobias:.3f} at accuracy {point.each.accuracy:.3f}; by one"
     page = Path("page.html").read_text()
-    assert all(each in page for each in (*told, "expected, 30.0 % handed on", front))
+    assert all(each in page for each in (*told, "expected, 30.0 % deferred", front))
     ProbabilityTable(p, classes=["no", "yes"]).write("new.csv")
     assert dnip("report", "new.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
     assert "rows that go to somebody better" in Path("page.html").read_text()
-    for command, key in (("evaluate", "hand_on"), ("check", "handed_on")):
+    for command, key in (("evaluate", "defer"), ("check", "deferred")):
         found = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
         assert found.get(key) is None
     apply = "apply t.csv --coefficients h.json --target-prior 0.9,0.1 --out o.csv"
     refused = dnip(*apply.split())
-    refused.assert_refused("thresholds of handing on hold for the class mix of the fit")
+    refused.assert_refused("thresholds of deferring hold for the class mix of the fit")
 
 
 def test_alone_it_names_what_starves_and_the_line_to_type(dnip, folder):

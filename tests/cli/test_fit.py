@@ -228,18 +228,18 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
     dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("needs a verdict")
 
 
-def test_handing_on_is_told_and_saved(dnip, folder):
+def test_deferring_is_told_and_saved(dnip, folder):
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1], 400)
     ProbabilityTable(p, (rng.random(400) < p[:, 1]).astype(int)).write("t.csv")
-    run = dnip("fit", "t.csv", "--hand-on", "0.25", "--helper-accuracy", "none", "--json")
-    told = run.json["hand_on"]
-    assert Coefficients.load("coefficients.json").hand_on.to_dict().items() <= told.items()
+    run = dnip("fit", "t.csv", "--defer", "0.25", "--helper-accuracy", "none", "--json")
+    told = run.json["defer"]
+    assert Coefficients.load("coefficients.json").defer.to_dict().items() <= told.items()
     assert (told["share"], told["helper_accuracy"]) == (0.25, None)
     front = {point["asked"]: point for point in told["front"]}
     assert 0.25 in front
-    text = dnip("fit", "t.csv", "--hand-on", "0.25", "--helper-accuracy", "none").out
-    assert "Expected on other rows, 25% of them handed on; of those that remain:" in text
+    text = dnip("fit", "t.csv", "--defer", "0.25", "--helper-accuracy", "none").out
+    assert "Expected on other rows, 25% of them deferred; of those that remain:" in text
     for name, way in (("one threshold", "one_threshold"), ("one per class", "per_class")):
         expected = front[0.25][way]
         line = next(line for line in text.splitlines() if line.startswith(name))
@@ -248,11 +248,11 @@ def test_handing_on_is_told_and_saved(dnip, folder):
         assert shown[:3] + shown[-1:] == [f"{expected[metric]:.3f}" for metric in metrics]
     assert "coefficients and thresholds written to coefficients.json" in text
     Path("t.csv").write_text("label,p0,p1\n" + "0,0.9,0.1\n1,0.1,0.9\n" * 20)  # all right
-    run = dnip("fit", "t.csv", "--hand-on", "0.25", "--only-if-better", "--out", "raw.json")
-    assert run.out.endswith("the raw argmax stays in force, and no row is handed on\n")
-    assert Coefficients.load("raw.json").hand_on is None
+    run = dnip("fit", "t.csv", "--defer", "0.25", "--only-if-better", "--out", "raw.json")
+    assert run.out.endswith("the raw argmax stays in force, and no row is deferred\n")
+    assert Coefficients.load("raw.json").defer is None
     plain = dnip("fit", "t.csv", "--no-evidence", "--json", "--out", "c.json")
-    assert plain.json["hand_on"] is None
+    assert plain.json["defer"] is None
 
 
 # --- constraints and costs: kept, told, stored, or refused ---

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dnip import Coefficients
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 
 HOSTILE = ["a\nb", "\x1b" * 40, "\u202ex", "<b>", "x" * 10_000, "👩\u200d👧"]
 FIT = {"data": {"sha256": "0123456789abcdef" * 4, "rows": 500}, "seed": 0, "unfitted": []}
@@ -40,14 +40,14 @@ def test_continuous_weights_have_no_index(dnip, folder):
     assert (shown["yes"], shown["scale"]) == (["0.25000", "-"], ["continuous"])
 
 
-def test_thresholds_of_handing_on_are_shown_and_compared(dnip, first):
-    first.with_hand_on(HandOn([0.9, 0.0, 0.5], 0.3, 0.8)).save("b.json")
+def test_thresholds_of_deferring_are_shown_and_compared(dnip, first):
+    first.with_defer(Deferral([0.9, 0.0, 0.5], 0.3, 0.8)).save("b.json")
     shown = lines(dnip("show", "b.json"))
-    assert shown["class"] == ["weight", "index", "handed", "on", "below"]
+    assert shown["class"] == ["weight", "index", "deferred", "below"]
     assert shown["no"] == ["1.00000", "30", "0.90000"]
-    assert (shown["hand_on.share"], shown["hand_on.helper_accuracy"]) == (["0.3"], ["0.8"])
+    assert (shown["defer.share"], shown["defer.helper_accuracy"]) == (["0.3"], ["0.8"])
     found = dnip("show", "a.json", "b.json", "--json").json
-    assert found["entries"]["hand_on.thresholds"] == {"a": None, "b": [0.9, 0.0, 0.5]}
+    assert found["entries"]["defer.thresholds"] == {"a": None, "b": [0.9, 0.0, 0.5]}
 
 
 def test_only_ratios_of_weights_count(dnip, first):

@@ -128,7 +128,7 @@ def test_a_replaced_file_is_named_with_what_it_held(dnip, table):
     assert "replaced" not in dnip("fit", table).err  # by the same
     other = dnip("fit", table, "--scale", "30")
     assert f"it held coefficients of 0, 1, fitted on {table}" in other.err
-    assert "replaced" in dnip("fit", table, "--scale", "30", "--hand-on", "0.3").err
+    assert "replaced" in dnip("fit", table, "--scale", "30", "--defer", "0.3").err
     table.with_name("coefficients.json").write_text("{}")
     named = dnip("fit", table, "--out", "coefficients.json")
     assert "it held something else than coefficients" in named.err

@@ -8,7 +8,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError
 from dnip.deploying.decisions import correct, read_decisions
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from strategies import random_probabilities
 
 TEAM = {"billing": 0.6, "shipping": 0.1, "security": 0.3}
@@ -108,20 +108,20 @@ def test_a_tie_goes_to_the_lowest_class_whatever_the_order_of_options():
 
 
 @pytest.mark.parametrize("kind", ["mixed", "tied"])
-def test_answers_say_whether_they_are_handed_on_as_apply_does(kind):
+def test_answers_say_whether_they_are_deferred_as_apply_does(kind):
     p = random_probabilities(np.random.default_rng(0), 60, 3, kind)
-    fitted = Coefficients(["a", "b", "c"], [30, 12, 7], 30, hand_on=HandOn([0.7, 0.5, 0.4], 0.3))
+    fitted = Coefficients(["a", "b", "c"], [30, 12, 7], 30, defer=Deferral([0.7, 0.5, 0.4], 0.3))
     told = []
     for a, b, c in p.tolist():
         answer = {"type": "choice", "choice": "a", "probabilities": {"c": c, "a": a, "b": b}}
         body = {"answers": {"topic": answer, "tone": {"type": "noul", "noul": 0.4}}}
         new, corrections = correct(body, {"topic": fitted, "tone": FITTED["urgent"]})
-        without = {"topic": fitted.with_hand_on(None), "tone": FITTED["urgent"]}
+        without = {"topic": fitted.with_defer(None), "tone": FITTED["urgent"]}
         plain, _ = correct(body, without)
-        told.append(new["answers"]["topic"].pop("handed_on"))
+        told.append(new["answers"]["topic"].pop("deferred"))
         assert new == plain  # also of the question without thresholds
-        assert [one.handed_on for one in corrections] == [told[-1], None]
-    assert told == fitted.handed_on(p).tolist()
+        assert [one.deferred for one in corrections] == [told[-1], None]
+    assert told == fitted.deferred(p).tolist()
     assert 0 < sum(told) < 60
 
 

@@ -15,7 +15,7 @@ from dnip.deploying.exports.formats import JsonBias, Onnx
 from dnip.deploying.exports.scripts import JavaScript, PythonFile
 from dnip.deploying.exports.sql import DIALECTS, Sql
 from dnip.deploying.transformers import ReweightedLabels
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.prompting.label_bias import LogitBias, SequenceBias
 from sql_engines import ENGINES, SQL
 
@@ -67,8 +67,8 @@ RUNNERS = [
     *(pytest.param(partial(run_sql, *p.values), marks=p.marks, id=p.values[0]) for p in SQL),
 ]
 #: What they give last, where there are thresholds.
-SCRIPTS = [partial(run_python, function="handed_on"), partial(run_javascript, function="handedOn")]
-HANDING = [*SCRIPTS, *RUNNERS[3:]]
+SCRIPTS = [partial(run_python, function="deferred"), partial(run_javascript, function="deferred")]
+DEFERRING = [*SCRIPTS, *RUNNERS[3:]]
 
 
 def expected(coefficients, p):
@@ -108,9 +108,9 @@ def test_near_ties_fall_to_the_same_class(run, scale):
     assert run(coefficients, p) == expected(coefficients, p)
 
 
-@pytest.mark.parametrize("run", HANDING)
+@pytest.mark.parametrize("run", DEFERRING)
 @pytest.mark.parametrize(("scale", "n_classes"), [("30", 3), ("log:1000", 40), ("continuous", 5)])
-def test_the_same_rows_are_handed_on(run, scale, n_classes):
+def test_the_same_rows_are_deferred(run, scale, n_classes):
     rng = np.random.default_rng(4)
     plain = drawn(n_classes, scale)
     drawn_rows = rng.dirichlet(np.full(n_classes, 0.5), 400)
@@ -121,17 +121,17 @@ def test_the_same_rows_are_handed_on(run, scale, n_classes):
     for c, row in zip(q.argmax(axis=1), rng.permutation(500), strict=True):
         if q[row].argmax() == c:  # that of a row, or the next number
             thresholds[c] = np.nextafter(sure[row], rng.integers(0, 2)) if row % 2 else sure[row]
-    coefficients = plain.with_hand_on(HandOn(thresholds, 0.3))
-    handed_on = coefficients.handed_on(p)
-    assert 20 < handed_on.sum() < 480
+    coefficients = plain.with_defer(Deferral(thresholds, 0.3))
+    deferred = coefficients.deferred(p)
+    assert 20 < deferred.sum() < 480
     assert (np.abs(sure - thresholds[q.argmax(axis=1)]) < 1e-15).any()
     found = [{"t": True, "f": False}.get(each, each) for each in run(coefficients, p)]
-    assert found == handed_on.tolist()
+    assert found == deferred.tolist()
 
 
 @pytest.mark.parametrize("form", [JsonBias(), Onnx(), LogitBias(), SequenceBias()])
 def test_what_cannot_hold_thresholds_refuses_them(form):
-    coefficients = Coefficients(["no", "yes"], [15, 30], 30, hand_on=HandOn([0.5, 0.5], 0.3))
+    coefficients = Coefficients(["no", "yes"], [15, 30], 30, defer=Deferral([0.5, 0.5], 0.3))
     told = "cannot hold the thresholds.*--to python, javascript or sql"
     with pytest.raises(InvalidInputError, match=told):
         form.render(coefficients)
@@ -204,8 +204,8 @@ def test_a_null_has_no_prediction_and_no_column_has_that_name(dialect):
     for taken in ["prediction", *["dnip_largest"] * (dialect == "duckdb")]:
         with pytest.raises(Exception, match=r"(?i)ambiguous"):
             ENGINES[dialect]([*columns[:2], taken], rows, query)
-    handing = Coefficients(classes, [15, 30], 30, hand_on=HandOn([0.55, 0.55], 0.3))
-    query = names.render(handing)  # 4/7 for yes, 7/13 for no
+    deferring = Coefficients(classes, [15, 30], 30, defer=Deferral([0.55, 0.55], 0.3))
+    query = names.render(deferring)  # 4/7 for yes, 7/13 for no
     found = ENGINES[dialect](columns, [*rows, [0.0, 0.0, 5.0]], query)
     assert [{"t": 1, "f": 0}.get(each, each) for each in found] == [None, None, 0, 1, None]
 

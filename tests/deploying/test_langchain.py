@@ -8,7 +8,7 @@ import pytest
 from dnip import Coefficients, CoefficientsFormatError
 from dnip.base.errors import CorrectedError, InvalidInputError
 from dnip.deploying.decisions import correct
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.prompting.answers import read_answers
 
 try:
@@ -105,11 +105,11 @@ def test_corrected_answers_are_marked_and_raw_ones_imported(model):
         Reweighted(model, coefficients=model.coefficients).invoke(ask("0.6"))
 
 
-def test_the_response_says_by_question_what_is_handed_on(model):
-    assert model.invoke(ask("0.6")).handed_on is None
-    model.coefficients["topic"] = model.coefficients["topic"].with_hand_on(HandOn([0.6, 0.5], 0.3))
-    for state, handed_on in (("0.6", True), ("0.5", False)):  # world at 4/7 and at 2/3
-        assert model.invoke(ask(state, "topic", "other")).handed_on == {"topic": handed_on}
+def test_the_response_says_by_question_what_is_deferred(model):
+    assert model.invoke(ask("0.6")).deferred is None
+    model.coefficients["topic"] = model.coefficients["topic"].with_defer(Deferral([0.6, 0.5], 0.3))
+    for state, deferred in (("0.6", True), ("0.5", False)):  # world at 4/7 and at 2/3
+        assert model.invoke(ask(state, "topic", "other")).deferred == {"topic": deferred}
 
 
 def test_the_mark_of_a_sidecar_survives_though_unknown_fields_do_not():

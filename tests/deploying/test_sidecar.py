@@ -14,7 +14,7 @@ from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.marks import marked
 from dnip.deploying.sidecar import recording
 from dnip.deploying.sidecar.recording import Recorder
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.prompting.answers import read_answers
 from processes import wait_for
 from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, numbers, reply
@@ -175,18 +175,18 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
         assert counts[-1] == int(found[f"dnip_{name}_seconds_count{{}}"]) == 3
     seconds = [float(found[f"dnip_{name}_seconds_sum{{}}"]) for name in ("upstream", "request")]
     assert 0 < seconds[0] < seconds[1] < 10
-    assert found['dnip_handed_on_total{question="topic"}'] == "0"
+    assert found['dnip_deferred_total{question="topic"}'] == "0"
 
 
-def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, coefficients):
-    FITTED.with_hand_on(HandOn([0.58, 0.5], 0.3)).save(coefficients)
+def test_decisions_that_are_deferred_say_so_and_are_counted(start, upstream, coefficients):
+    FITTED.with_defer(Deferral([0.58, 0.5], 0.3)).save(coefficients)
     port = start()
-    for p, handed_on in ((0.4, True), (0.41, False), (0.39, True)):  # a at .571, .582 and .561
+    for p, deferred in ((0.4, True), (0.41, False), (0.39, True)):  # a at .571, .582 and .561
         topic = {"type": "choice", "choice": "b", "probabilities": {"a": p, "b": 1 - p}}
         upstream.answer = reply({"answers": {"topic": topic}})
         found = json.loads(ask(port)[1])["answers"]["topic"]
-        assert (found["choice"], found["handed_on"]) == ("a", handed_on)
-    assert numbers(port)['dnip_handed_on_total{question="topic"}'] == "2"
+        assert (found["choice"], found["deferred"]) == ("a", deferred)
+    assert numbers(port)['dnip_deferred_total{question="topic"}'] == "2"
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):

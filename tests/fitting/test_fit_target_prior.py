@@ -7,7 +7,7 @@ from cases import cases
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import accuracy
 from dnip.priors.estimate import PriorEstimate
@@ -163,7 +163,7 @@ class TestAdjusted:
     def test_its_own_mix_leaves_it_as_it_is(self, fitted):
         assert fitted.adjusted(fitted.class_shares) is fitted
         with pytest.raises(InvalidInputError, match="hold for the class mix of the fit alone"):
-            fitted.with_hand_on(HandOn([0.5] * 3, 0.3)).adjusted([0.05, 0.05, 0.9])
+            fitted.with_defer(Deferral([0.5] * 3, 0.3)).adjusted([0.05, 0.05, 0.9])
 
     def test_of_an_estimate_only_classes_outside_the_interval_have_changed(self, fitted):
         own = fitted.class_shares

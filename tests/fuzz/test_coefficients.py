@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from dnip import ProbabilityTable
 from dnip.fitting.fit import fit_table
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 from test_extreme_options import TABLE
@@ -21,7 +21,7 @@ def sound(kind):
         fitted = fit_table(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
     coefficients = fitted.coefficients
     if kind == 30:
-        coefficients = coefficients.with_hand_on(HandOn([0.6, 0.8], 0.3, 0.9))
+        coefficients = coefficients.with_defer(Deferral([0.6, 0.8], 0.3, 0.9))
     if kind == "moved":  # its weights are on no scale
         coefficients = coefficients.adjusted([0.2, 0.8])
     return json.loads(coefficients.to_json())

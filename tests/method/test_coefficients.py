@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 import oracles
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, OutputError, solve
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from strategies import KINDS, random_probabilities, seeded
 
 #: What JSON can carry in the two free parts.
@@ -35,9 +35,9 @@ LINEAR = json.loads(Coefficients(["a", "b", "c"], [7, 30, 12], 30).to_json())
 SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
 QUARTER = Coefficients([*"abc"], [], "continuous", weights=[1.0, 0.5, 0.25])
 CONTINUOUS = json.loads(QUARTER.to_json())
-HANDING_ON = HandOn([0.9, 0.0, 0.5], 0.3, 0.9)
-HAND_ON = json.loads(Coefficients([*"abc"], [30, 20, 30], 30, hand_on=HANDING_ON).to_json())
-ALONE = HAND_ON["hand_on"]
+DEFERRING = Deferral([0.9, 0.0, 0.5], 0.3, 0.9)
+DEFER = json.loads(Coefficients([*"abc"], [30, 20, 30], 30, defer=DEFERRING).to_json())
+ALONE = DEFER["defer"]
 
 
 @st.composite
@@ -45,39 +45,39 @@ def coefficients(draw):
     classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
     parts = st.dictionaries(st.sampled_from(["value", "terms", "seed"]), jsonable)
     stored = draw(parts), draw(parts)
-    hand_on = None
+    defer = None
     if draw(st.booleans()):
         share, helper = draw(st.floats(0.01, 0.99)), draw(st.none() | st.floats(0, 1))
-        hand_on = HandOn([draw(st.floats(0, 1)) for _ in classes], share, helper)
+        defer = Deferral([draw(st.floats(0, 1)) for _ in classes], share, helper)
     if draw(st.booleans()):
         weights = [draw(st.floats(1e-6, 1)) for _ in classes]
-        return Coefficients(classes, [], "continuous", *stored, weights, hand_on)
+        return Coefficients(classes, [], "continuous", *stored, weights, defer)
     size = draw(st.integers(1, 10_000))
     indices = [draw(st.integers(1, size)) for _ in classes]
     scale = draw(st.sampled_from([size, f"log:{size}"]))
-    return Coefficients(classes, indices, scale, *stored, hand_on=hand_on)
+    return Coefficients(classes, indices, scale, *stored, defer=defer)
 
 
 def test_a_file_of_another_scale_is_one_that_readers_of_linear_ones_refuse():
     assert (SPACED["version"], SPACED["spacing"], SPACED["scale"]) == (2, "log", 30)
     assert (CONTINUOUS["version"], CONTINUOUS["spacing"]) == (2, "continuous")
     assert CONTINUOUS["scale"] is CONTINUOUS["weight_indices"] is None
-    assert (HAND_ON["version"], HAND_ON["spacing"]) == (3, "linear")
+    assert (DEFER["version"], DEFER["spacing"]) == (3, "linear")
     assert ALONE == {"share": 0.3, "helper_accuracy": 0.9, "thresholds": [0.9, 0.0, 0.5]}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_below_the_threshold_of_their_decision_are_handed_on(kind):
+def test_rows_below_the_threshold_of_their_decision_are_deferred(kind):
     p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
-    fitted = Coefficients.from_json(json.dumps(HAND_ON))
-    q, chosen = fitted.apply(p), oracles.predict(p, HAND_ON["weight_indices"])
+    fitted = Coefficients.from_json(json.dumps(DEFER))
+    q, chosen = fitted.apply(p), oracles.predict(p, DEFER["weight_indices"])
     expected = [row[c] < ALONE["thresholds"][c] for row, c in zip(q, chosen, strict=True)]
-    assert fitted.handed_on(p).tolist() == expected
-    assert fitted.hand_on.handed_on(q, chosen).tolist() == expected
+    assert fitted.deferred(p).tolist() == expected
+    assert fitted.defer.deferred(q, chosen).tolist() == expected
     at = q[np.arange(200), chosen]
-    assert not fitted.with_hand_on(HandOn([at.min()] * 3, 0.3)).handed_on(p).any()
-    without = fitted.with_hand_on(None)
-    assert not without.handed_on(p).any()
+    assert not fitted.with_defer(Deferral([at.min()] * 3, 0.3)).deferred(p).any()
+    without = fitted.with_defer(None)
+    assert not without.deferred(p).any()
     assert without.digest == fitted.digest  # what is corrected has the same mark
     assert json.loads(without.to_json())["version"] == 1
 
@@ -108,8 +108,8 @@ def test_json_and_back_loses_nothing(before):
     np.testing.assert_array_equal(after.multipliers, before.multipliers)
     assert after.weights.tolist() == before.weights.tolist()
     assert (after.objective, after.fit) == (before.objective, before.fit)
-    handing = [each.hand_on and each.hand_on.to_dict() for each in (after, before)]
-    assert handing[0] == handing[1]
+    deferring = [each.defer and each.defer.to_dict() for each in (after, before)]
+    assert deferring[0] == deferring[1]
     assert after.to_json() == before.to_json()
 
 
@@ -191,8 +191,8 @@ def test_bad_probabilities_are_refused(method, p, told):
         getattr(Coefficients(["a", "b"], [1, 2], 2), method)(p)
 
 
-def handing_on(thresholds, share=0.3, helper=0.9):
-    return ["a", "b", "c"], [1, 1, 1], 1, {}, {}, None, HandOn(thresholds, share, helper)
+def deferring(thresholds, share=0.3, helper=0.9):
+    return ["a", "b", "c"], [1, 1, 1], 1, {}, {}, None, Deferral(thresholds, share, helper)
 
 
 @cases(
@@ -200,12 +200,12 @@ def handing_on(thresholds, share=0.3, helper=0.9):
     (lambda: (["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
     (lambda: (["a"], [1], 30), "at least 2 classes"),
     (lambda: (["a", "b"], [1, 1], 0), "scale"),
-    (lambda: handing_on([0.5] * 3, 0), "hand_on must be a share .* 0 and 1, and neither; got 0"),
-    (lambda: handing_on([0.5] * 3, 1.0), "between 0 and 1, and neither; got 1.0"),
-    (lambda: handing_on([0.5] * 3, 0.3, 1.5), "helper_accuracy must be .* at most 1; got 1.5"),
-    (lambda: handing_on([0.5, 0.5, -0.1]), "one number from 0 to 1 for each class"),
-    (lambda: handing_on([0.5, 0.5, np.nan]), "one number from 0 to 1 for each class"),
-    (lambda: handing_on([0.5, 0.5]), "2 thresholds of handing on, but 3 classes"),
+    (lambda: deferring([0.5] * 3, 0), "defer must be a share .* 0 and 1, and neither; got 0"),
+    (lambda: deferring([0.5] * 3, 1.0), "between 0 and 1, and neither; got 1.0"),
+    (lambda: deferring([0.5] * 3, 0.3, 1.5), "helper_accuracy must be .* at most 1; got 1.5"),
+    (lambda: deferring([0.5, 0.5, -0.1]), "one number from 0 to 1 for each class"),
+    (lambda: deferring([0.5, 0.5, np.nan]), "one number from 0 to 1 for each class"),
+    (lambda: deferring([0.5, 0.5]), "2 thresholds of deferring, but 3 classes"),
 )
 def test_bad_coefficients_are_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):
@@ -228,16 +228,16 @@ def without(key):
     (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
     (SOUND | {"version": 2}, "spacing missing"),
     (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
-    (SPACED | {"version": 3}, "hand_on missing"),
-    (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
-    (SPACED | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but"),
-    (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
-    (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
-    (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
-    (HAND_ON | {"hand_on": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
-    (HAND_ON | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
-    (HAND_ON | {"hand_on": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
-    (HAND_ON | {"hand_on": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
+    (SPACED | {"version": 3}, "defer missing"),
+    (DEFER | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
+    (SPACED | {"defer": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but"),
+    (DEFER | {"defer": None}, '"defer" is None, not a JSON object'),
+    (DEFER | {"defer": {"share": 0.3}}, "missing 1 required .*thresholds"),
+    (DEFER | {"defer": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
+    (DEFER | {"defer": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
+    (DEFER | {"defer": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
+    (DEFER | {"defer": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
+    (DEFER | {"defer": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
     (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
     (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
     (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),

@@ -24,7 +24,7 @@ if CHROMIUM is None:
 def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("report") / "report.html"
     opt, test = bundled_table("opt"), bundled_table("test")
-    fitted = fit_table(opt, evidence=True, hand_on=0.25).coefficients
+    fitted = fit_table(opt, evidence=True, defer=0.25).coefficients
     found.write_text(report_on(opt, test, fitted).to_html())
     return found
 
@@ -101,8 +101,8 @@ def test_a_dark_screen_prints_dark_on_white(page):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 41, 51)"
     assert not page.locator("#copy").is_visible()
     # two lines of eight shares, and the share that was asked for
-    dots = page.locator("#handing-on circle")
-    filled = page.locator("#handing-on circle[fill='var(--after)']")
+    dots = page.locator("#deferring circle")
+    filled = page.locator("#deferring circle[fill='var(--after)']")
     assert (dots.count(), filled.count()) == (16, 1)
     assert dots.last.is_visible()
 

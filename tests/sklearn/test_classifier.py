@@ -250,8 +250,8 @@ HALVES = [[0.5, 0.5]] * 2
     ({"beta": -1}, HALVES, "ab", "beta must be a finite number"),
     ({"solver": "magic"}, HALVES, "ab", "solver must be one of"),
     ({"random_state": None}, HALVES, "ab", "random_state must be a whole number"),
-    ({"hand_on": 1.0}, HALVES, "ab", "hand_on must be"),
-    ({"hand_on": 0.3, "helper_accuracy": 1.5}, HALVES, "ab", "helper_accuracy must be"),
+    ({"defer": 1.0}, HALVES, "ab", "defer must be"),
+    ({"defer": 0.3, "helper_accuracy": 1.5}, HALVES, "ab", "helper_accuracy must be"),
     ({"constraints": Constraints(freeze=["x"])}, HALVES, "ab", "class 'x' in constraints"),
     *(
         ({"target_prior": mix}, HALVES, "ab", r"target.prior")
@@ -349,22 +349,22 @@ def test_a_target_prior_by_label_or_in_order_is_that_of_the_solver(biased, robus
 
 @pytest.mark.parametrize("helper", [0.9, None])
 @pytest.mark.parametrize("mix", [None, "uniform"])
-def test_examples_are_handed_on_as_a_fit_of_the_same_rows_would(biased, helper, mix):
+def test_examples_are_deferred_as_a_fit_of_the_same_rows_would(biased, helper, mix):
     p, y = biased.probabilities, biased.labels
-    settings = {"hand_on": 0.25, "helper_accuracy": helper, "target_prior": mix}
+    settings = {"defer": 0.25, "helper_accuracy": helper, "target_prior": mix}
     classifier = DNIPClassifier(**settings).fit(p, y)
     objective = Objective(classifier.beta, classifier.tau)
     fitted = fit(p, y, objective, evidence=False, **settings).coefficients
-    assert classifier.coefficients_.hand_on.to_dict() == fitted.hand_on.to_dict()
-    handed_on = classifier.handed_on(p)
-    assert handed_on.tolist() == fitted.handed_on(p).tolist()
+    assert classifier.coefficients_.defer.to_dict() == fitted.defer.to_dict()
+    deferred = classifier.deferred(p)
+    assert deferred.tolist() == fitted.deferred(p).tolist()
     q = classifier.predict_proba(p)
-    expected = q.max(axis=1) < fitted.hand_on.thresholds[q.argmax(axis=1)]
-    assert handed_on.tolist() == expected.tolist()
-    assert mix or handed_on.mean() == pytest.approx(0.25, abs=0.02)
-    plain = clone(classifier).set_params(hand_on=None).fit(p, y)
+    expected = q.max(axis=1) < fitted.defer.thresholds[q.argmax(axis=1)]
+    assert deferred.tolist() == expected.tolist()
+    assert mix or deferred.mean() == pytest.approx(0.25, abs=0.02)
+    plain = clone(classifier).set_params(defer=None).fit(p, y)
     assert plain.predict(p).tolist() == classifier.predict(p).tolist()
-    assert not plain.handed_on(p).any()
+    assert not plain.deferred(p).any()
 
 
 def test_constraints_name_classes_by_their_labels(shy):

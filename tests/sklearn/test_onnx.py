@@ -52,7 +52,7 @@ def test_thresholds_and_scores_alone_are_refused(digits):
         converted(classifier(RidgeClassifier()).fit(X, y), X)
     p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]]), [0, 0, 1, 1]
     with pytest.raises(InvalidInputError, match="ONNX cannot hold the thresholds"):
-        converted(classifier(hand_on=0.3).fit(p, y), p)
+        converted(classifier(defer=0.3).fit(p, y), p)
 
 
 def test_as_a_step_of_a_pipeline(digits):

@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, evaluate
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from strategies import KINDS, random_probabilities
 
 NAMES = ("bad", "okay", "good")
@@ -40,16 +40,16 @@ def test_counts_are_those_of_the_prediction_rule(kind):
 
 
 @pytest.mark.parametrize("helper", [0.8, 1.0, None])
-def test_what_is_handed_on_is_left_out_of_what_remains_and_right_as_often_as_the_helper(helper):
-    table, hand_on = random_table(), HandOn([0.8, 0.5, 0.4], 0.3, helper)
+def test_what_is_deferred_is_left_out_of_what_remains_and_right_as_often_as_the_helper(helper):
+    table, defer = random_table(), Deferral([0.8, 0.5, 0.4], 0.3, helper)
     chunks = [table.take(range(start, start + 10)) for start in range(0, 100, 10)]
-    found = evaluate(chunks, coefficients=FITTED.with_hand_on(hand_on)).to_dict()
-    told = found.pop("hand_on")
+    found = evaluate(chunks, coefficients=FITTED.with_defer(defer)).to_dict()
+    told = found.pop("defer")
     assert found == evaluate([table], coefficients=FITTED).to_dict()
     p, labels = table.probabilities[10:], table.labels[10:]
     chosen = oracles.predict(p, FITTED.multipliers)
     sure = FITTED.apply(p)[np.arange(90), chosen]
-    stay = sure >= hand_on.thresholds[chosen]
+    stay = sure >= defer.thresholds[chosen]
     assert (told["share"], told["asked"]) == (pytest.approx(1 - stay.mean()), 0.3)
     right = np.where(chosen == labels, 1.0, 0.0)
     sides = {"remaining": (right, stay)}
@@ -64,9 +64,9 @@ def test_what_is_handed_on_is_left_out_of_what_remains_and_right_as_often_as_the
 
 
 def test_where_nothing_remains_nothing_is_scored():
-    coefficients = FITTED.with_hand_on(HandOn([1, 1, 1], 0.3, 0.9))
+    coefficients = FITTED.with_defer(Deferral([1, 1, 1], 0.3, 0.9))
     table = ProbabilityTable([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], np.array([0, 2]), classes=NAMES)
-    told = evaluate([table], coefficients=coefficients).to_dict()["hand_on"]
+    told = evaluate([table], coefficients=coefficients).to_dict()["defer"]
     assert told["share"] == 1
     assert {*told["remaining"].values()} == {None}
     assert told["system"] == {"accuracy": 0.9, "cobias": 0.0, "worst_class_accuracy": 0.9}

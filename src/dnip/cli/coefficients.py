@@ -48,7 +48,7 @@ def save_coefficients(coefficients: Coefficients, path: Path) -> None:
 
 
 def _decides(one: Coefficients) -> tuple[object, ...]:
-    return one.logit_bias(), one.hand_on and one.hand_on.to_dict()
+    return one.logit_bias(), one.defer and one.defer.to_dict()
 
 
 def _held(path: Path) -> Coefficients | None:

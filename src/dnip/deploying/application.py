@@ -21,7 +21,7 @@ from dnip.method.prediction import decide, reweight
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.captured_mass import CapturedMass, MassCounts
-from dnip.tables.columns import HANDED_ON
+from dnip.tables.columns import DEFERRED
 from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.on_cluster import SharedTable
 from dnip.tables.sampling import RowSample
@@ -32,7 +32,7 @@ class Application(NamedTuple):
 
     Attributes
     ----------
-    n_rows, n_changed, n_handed_on : int
+    n_rows, n_changed, n_deferred : int
         Rows written, those whose decision differs from the raw argmax, and those that go to
         somebody better.
     captured_mass : CapturedMass or None
@@ -41,7 +41,7 @@ class Application(NamedTuple):
 
     n_rows: int
     n_changed: int
-    n_handed_on: int
+    n_deferred: int
     captured_mass: CapturedMass | None
 
 
@@ -146,21 +146,21 @@ class Applied(NamedTuple):
     rows: Rows
     predictions: NDArray[np.integer]
     n_changed: int
-    n_handed_on: int
+    n_deferred: int
 
 
 class AppliedCounts:
     """What an `Application` says of all rows."""
 
     def __init__(self) -> None:
-        self.n_rows = self.n_changed = self.n_handed_on = 0
+        self.n_rows = self.n_changed = self.n_deferred = 0
         self._masses = MassCounts()
 
     def add(self, applied: Applied) -> None:
         """Count some more rows."""
         self.n_rows += len(applied.rows)
         self.n_changed += applied.n_changed
-        self.n_handed_on += applied.n_handed_on
+        self.n_deferred += applied.n_deferred
         if applied.rows.mass is not None:
             self._masses.add(applied.rows.mass)
 
@@ -168,13 +168,13 @@ class AppliedCounts:
         """Add the counts of another share of the table."""
         self.n_rows += other.n_rows
         self.n_changed += other.n_changed
-        self.n_handed_on += other.n_handed_on
+        self.n_deferred += other.n_deferred
         self._masses.join(other._masses)
 
     @property
     def application(self) -> Application:
         """The counts of all rows."""
-        return Application(self.n_rows, self.n_changed, self.n_handed_on, self._masses.summary)
+        return Application(self.n_rows, self.n_changed, self.n_deferred, self._masses.summary)
 
 
 def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[Applied]:
@@ -191,14 +191,14 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
         check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        rows, n_handed_on = chunk.corrected(reweight(p, multipliers), coefficients.digest), 0
-        if coefficients.hand_on is not None:
-            handed_on = coefficients.hand_on.handed_on(rows.probabilities, predictions)
-            n_handed_on = int(handed_on.sum())
-            others = {HANDED_ON: handed_on.astype(np.int64).tolist(), **(rows.others or {})}
+        rows, n_deferred = chunk.corrected(reweight(p, multipliers), coefficients.digest), 0
+        if coefficients.defer is not None:
+            deferred = coefficients.defer.deferred(rows.probabilities, predictions)
+            n_deferred = int(deferred.sum())
+            others = {DEFERRED: deferred.astype(np.int64).tolist(), **(rows.others or {})}
             rows = replace(rows, others=others)
         n_changed = int(np.count_nonzero(predictions != decide(p)))
-        yield Applied(rows, predictions, n_changed, n_handed_on)
+        yield Applied(rows, predictions, n_changed, n_deferred)
 
 
 def _apply_on_cluster(

@@ -64,8 +64,8 @@ class Check:
         What of the model and the prompt has changed since the fit, one sentence each.
     corrected_by : str or None
         The hash of the coefficients that corrected the new rows; None for raw ones.
-    handed_on : tuple of two floats, or None
-        The share of the rows that the coefficients hand on, and the one that was asked for.
+    deferred : tuple of two floats, or None
+        The share of the rows that the coefficients defer, and the one that was asked for.
     look : Look or None
         Which of a series of checks this is; `alpha` is its own.
     """
@@ -86,7 +86,7 @@ class Check:
     cobias: Score | None
     origin: tuple[str, ...] = ()
     corrected_by: str | None = None
-    handed_on: tuple[float, float] | None = None
+    deferred: tuple[float, float] | None = None
     look: Look | None = None
 
     @property
@@ -155,7 +155,7 @@ class Check:
             "cobias": None if self.cobias is None else self.cobias._asdict(),
             "origin": list(self.origin),
             "corrected_by": self.corrected_by,
-            "handed_on": self.handed_on,
+            "deferred": self.deferred,
         }
 
     def _by_class(self, values: Floats) -> dict[str, float]:
@@ -229,7 +229,7 @@ def check(
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
-    mass, p, hand_on = sample.mass, sample.probabilities, coefficients.hand_on
+    mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
     least = 0 if look is None else ROWS_OF_A_LOOK
     return Check(
         classes,
@@ -248,7 +248,7 @@ def check(
         cobias,
         changes_of_origin(fit.get("data"), origin),
         seen.corrected_by,
-        None if hand_on is None else (coefficients.handed_on(p).mean().item(), hand_on.share),
+        None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
         look,
     )
 

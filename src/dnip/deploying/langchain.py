@@ -7,7 +7,7 @@ from typing import Any
 from dnip.base.errors import MissingDependencyError
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.correction import load_coefficients
-from dnip.tables.columns import HANDED_ON
+from dnip.tables.columns import DEFERRED
 
 try:
     from langchain_core.decisions import BaseDecisionModel, ClassifierResponse, Question, State
@@ -20,13 +20,13 @@ except ModuleNotFoundError as error:
 class ReweightedResponse(ClassifierResponse):  # type: ignore[misc]
     """The corrected answers, in `raw` what the model answered, and the mark by question.
 
-    `handed_on` says by question whether its answer goes to somebody better, of those questions
+    `deferred` says by question whether its answer goes to somebody better, of those questions
     whose coefficients have thresholds.
     """
 
     raw: ClassifierResponse
     dnip_corrected_by: dict[str, str] | None = None
-    handed_on: dict[str, bool] | None = None
+    deferred: dict[str, bool] | None = None
 
 
 class Reweighted(BaseDecisionModel):  # type: ignore[misc]
@@ -80,6 +80,6 @@ class Reweighted(BaseDecisionModel):  # type: ignore[misc]
     def _corrected(self, response: ClassifierResponse) -> ReweightedResponse:
         # as JSON, in which the numbers of levels are texts
         body, found = correct(response.model_dump(mode="json"), self.coefficients)
-        told = {one.before.question: one.handed_on for one in found if one.handed_on is not None}
-        kept = {"model": response.model, "raw": response, HANDED_ON: told or None}
+        told = {one.before.question: one.deferred for one in found if one.deferred is not None}
+        kept = {"model": response.model, "raw": response, DEFERRED: told or None}
         return ReweightedResponse(**{**body, **kept})

@@ -12,7 +12,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.correction import load_coefficients
 from dnip.method.coefficients import Coefficients
-from dnip.method.hand_on import refuse_hand_on
+from dnip.method.defer import refuse_defer
 from dnip.method.prediction import decide, reweight
 
 
@@ -83,7 +83,7 @@ class ReweightedLabels:
     ------
     InvalidInputError
         For another number of tokens than classes, two labels with one token, or coefficients that
-        hand rows on: a token cannot say so.
+        defer rows: a token cannot say so.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class ReweightedLabels:
                 f"{self.tokens!r:.200}",
                 hint="Give labels that are tokens of their own",
             )
-        refuse_hand_on(coefficients.hand_on, "a logits processor")
+        refuse_defer(coefficients.defer, "a logits processor")
         self._multipliers = coefficients.multipliers
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ANN401

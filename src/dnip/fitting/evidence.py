@@ -164,7 +164,7 @@ class FitEvidence:
 class Served(NamedTuple):
     """What rows with a helper are expected to show, judged by rows that were left out."""
 
-    share: float  # of the rows that are handed on
+    share: float  # of the rows that are deferred
     accuracy: float  # of the system, or of the rows that remain
     gaps: Expectation
 
@@ -181,7 +181,7 @@ class Served(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A share of rows to hand on, and what comes of it."""
+    """A share of rows to defer, and what comes of it."""
 
     asked: float
     one: Served  # with one threshold for all rows

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from dnip.base.cluster import Cluster
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
+from dnip.fitting.defer import defer
 from dnip.fitting.evidence import FitEvidence
-from dnip.fitting.hand_on import hand_on
 from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
@@ -84,9 +84,9 @@ def fit(
             The class mix to fit for, by class name or in class order. A labelled row counts by
             the target share of its class over the observed one. ``"estimate"`` takes the mix
             of the rows without a label.
-        hand_on : float, optional
-            The share of rows to hand on to a person or a larger model, above 0 and below 1. Learns
-            one threshold per predicted class; see :class:`dnip.method.hand_on.HandOn`.
+        defer : float, optional
+            The share of rows to defer to a person or a larger model, above 0 and below 1. Learns
+            one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
         helper_accuracy : float or None, default=0.9
             How often that helper is right in every class; None: serve the rows that remain best.
 
@@ -267,7 +267,7 @@ def fit_sample(
     used = unlabelled if decision is not None or is_estimate(mix) else None
     fitted = recorded(fitted, provenance, like, settings.robust, used)
     moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
-    return hand_on(fitted, settings, moved, usual, judged.left_out)
+    return defer(fitted, settings, moved, usual, judged.left_out)
 
 
 class _Judged(NamedTuple):

@@ -181,8 +181,8 @@ class Fit:
         and what is to be had under it.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
-    handing_on : tuple of Point
-        Where rows are handed on: what other rows are expected to show, for the share that was asked
+    deferring : tuple of Point
+        Where rows are deferred: what other rows are expected to show, for the share that was asked
         for and for others. Empty without evidence.
     """
 
@@ -194,7 +194,7 @@ class Fit:
     evidence: FitEvidence | None = None
     free: tuple[float, FitEvidence] | None = None
     notes: tuple[str, ...] = ()
-    handing_on: tuple[Point, ...] = ()
+    deferring: tuple[Point, ...] = ()
 
     def __repr__(self) -> str:
         """Name what the fit came to."""

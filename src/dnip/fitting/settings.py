@@ -7,7 +7,7 @@ from typing import NamedTuple, Unpack, get_args
 
 from dnip.base.option import Switch
 from dnip.base.validation import check_choice
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors.target import PriorLike
@@ -22,7 +22,7 @@ class FitKeywords(SearchKeywords, total=False):
 
     robust: str
     target_prior: PriorLike | None
-    hand_on: float | None
+    defer: float | None
     helper_accuracy: float | None
 
 
@@ -39,8 +39,8 @@ class FitSettings(SearchSettings):
         Whether to find weights that hold on other rows, or the plain optimum on the labelled ones.
     target_prior : mapping, sequence, "uniform" or "estimate", optional
         The class mix to fit for. It is checked when the classes are known.
-    hand_on : float, optional
-        The share of rows to hand on to a person or a larger model, above 0 and below 1.
+    defer : float, optional
+        The share of rows to defer to a person or a larger model, above 0 and below 1.
     helper_accuracy : float or None, default=0.9
         How often that helper is right in every class; None: serve the rows that remain best.
     **search
@@ -60,7 +60,7 @@ class FitSettings(SearchSettings):
 
     robust: str
     target_prior: PriorLike | None
-    hand_on: float | None
+    defer: float | None
     helper_accuracy: float | None
 
     def __init__(
@@ -69,15 +69,15 @@ class FitSettings(SearchSettings):
         *,
         robust: str = "auto",
         target_prior: PriorLike | None = None,
-        hand_on: float | None = None,
+        defer: float | None = None,
         helper_accuracy: float | None = 0.9,
         **search: Unpack[SearchKeywords],
     ) -> None:
         super().__init__(objective, **search)
         vars(self).update(robust=check_choice("robust", robust, ROBUST), target_prior=target_prior)
-        if hand_on is not None:
-            HandOn((), hand_on, helper_accuracy)  # refuses what is out of range
-        vars(self).update(hand_on=hand_on, helper_accuracy=helper_accuracy)
+        if defer is not None:
+            Deferral((), defer, helper_accuracy)  # refuses what is out of range
+        vars(self).update(defer=defer, helper_accuracy=helper_accuracy)
 
 
 def beta_of(objective: ObjectiveLike) -> float:

@@ -19,7 +19,7 @@ from dnip.base.files import atomic_path
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_classes
 from dnip.method import coefficients_file as file
-from dnip.method.hand_on import HandOn, check_hand_on, refuse_other_mix
+from dnip.method.defer import Deferral, check_defer, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import Spacing, WeightScale, check_scaled
 from dnip.method.solution import Solution
@@ -47,7 +47,7 @@ class Coefficients:
         Provenance: data hash, rows, solver, seed, package version.
     weights : array-like of shape (N,), optional
         Free weights ω, above 0 and at most 1; on a scale the indices give them.
-    hand_on : HandOn, optional
+    defer : Deferral, optional
         Which rows go to somebody better.
 
     Attributes
@@ -81,7 +81,7 @@ class Coefficients:
     fit: dict[str, Any] = field(default_factory=dict)
     spacing: Spacing = Spacing.LINEAR
     multipliers: Floats = field(default_factory=lambda: np.empty(0), repr=False)
-    hand_on: HandOn | None = None
+    defer: Deferral | None = None
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Coefficients:
         objective: dict[str, Any] | None = None,
         fit: dict[str, Any] | None = None,
         weights: ArrayLike | None = None,
-        hand_on: HandOn | None = None,
+        defer: Deferral | None = None,
     ) -> None:
         names = check_classes(classes)
         k, indices, multipliers = check_scaled(scale, weight_indices, weights, len(names))
@@ -104,7 +104,7 @@ class Coefficients:
                 "fit": dict(fit or {}),
                 "spacing": k.spacing,
                 "multipliers": multipliers,
-                "hand_on": check_hand_on(hand_on, len(names)),
+                "defer": check_defer(defer, len(names)),
             }
         )
 
@@ -166,10 +166,10 @@ class Coefficients:
         vars(other)["fit"] = dict(fit)
         return other
 
-    def with_hand_on(self, hand_on: HandOn | None) -> Coefficients:
-        """Return the same coefficients with other thresholds of handing on, or without any."""
+    def with_defer(self, defer: Deferral | None) -> Coefficients:
+        """Return the same coefficients with other thresholds of deferring, or without any."""
         other = copy(self)
-        vars(other)["hand_on"] = check_hand_on(hand_on, len(self.classes))
+        vars(other)["defer"] = check_defer(defer, len(self.classes))
         return other
 
     @cached_property
@@ -226,7 +226,7 @@ class Coefficients:
         p = check_columns(probabilities, self.classes)
         return np.asarray(np.array(self.classes, np.object_)[decide(p, self.multipliers)])
 
-    def handed_on(self, probabilities: ArrayLike) -> Booleans:
+    def deferred(self, probabilities: ArrayLike) -> Booleans:
         """Return which rows go to somebody better, shape (M,); none without thresholds.
 
         Parameters
@@ -241,14 +241,14 @@ class Coefficients:
 
         Examples
         --------
-        >>> some = Coefficients(["cat", "dog"], [30, 15], 30, hand_on=HandOn([0.9, 0.6], 0.3))
-        >>> some.handed_on([[0.9, 0.1], [0.4, 0.6], [0.1, 0.9]])
+        >>> some = Coefficients(["cat", "dog"], [30, 15], 30, defer=Deferral([0.9, 0.6], 0.3))
+        >>> some.deferred([[0.9, 0.1], [0.4, 0.6], [0.1, 0.9]])
         array([False,  True, False])
         """
         p = check_columns(probabilities, self.classes)
-        if self.hand_on is None:
+        if self.defer is None:
             return np.zeros(len(p), np.bool_)
-        return self.hand_on.handed_on(reweight(p, self.multipliers), decide(p, self.multipliers))
+        return self.defer.deferred(reweight(p, self.multipliers), decide(p, self.multipliers))
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.
@@ -294,7 +294,7 @@ class Coefficients:
         moved = adjust(self.weights, self.calibration, shares, target, changed)
         if moved.part == 0 and (target > 0).all():
             return self
-        refuse_other_mix(self.hand_on)
+        refuse_other_mix(self.defer)
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
         way = {"part": moved.part, "from": before}
         records = file.of_other_weights(self.objective, self.fit, target, way)
@@ -355,7 +355,7 @@ class Coefficients:
                 "weights": self.weights.tolist(),
                 "objective": self.objective,
                 "fit": self.fit,
-                "hand_on": self.hand_on and self.hand_on.to_dict(),
+                "defer": self.defer and self.defer.to_dict(),
             }
         )
 

@@ -15,7 +15,7 @@ from dnip.base.errors import CoefficientsFormatError
 from dnip.base.files import read_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors.calibration import Calibration
 
@@ -24,8 +24,8 @@ FORMAT = "dnip-coefficients"
 VERSION = 1
 #: Of files with other weights; a reader that knows linear scales alone refuses it.
 SPACED_VERSION = 2
-#: Of files with thresholds of handing on; a reader that would hand nothing on refuses it.
-HAND_ON_VERSION = 3
+#: Of files with thresholds of deferring; a reader that would defer nothing refuses it.
+DEFER_VERSION = 3
 
 #: What coefficients without what a fit has learned cannot be.
 _PURPOSE = "moved to another class mix"
@@ -38,10 +38,10 @@ _JSON_KINDS = {list: "array", dict: "object"}
 
 def to_text(content: dict[str, Any]) -> str:
     """Return the content of coefficients as JSON text, of the lowest version that can hold it."""
-    needless = [] if content["hand_on"] else ["hand_on"]
+    needless = [] if content["defer"] else ["defer"]
     if needless and content["spacing"] == Spacing.LINEAR.value:
         needless.append("spacing")
-    head = {"format": FORMAT, "version": (HAND_ON_VERSION, SPACED_VERSION, VERSION)[len(needless)]}
+    head = {"format": FORMAT, "version": (DEFER_VERSION, SPACED_VERSION, VERSION)[len(needless)]}
     kept = {name: value for name, value in content.items() if name not in needless}
     return json.dumps({**head, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -98,17 +98,17 @@ def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CoefficientsFormatError(f'{source}: "format" is not "{FORMAT}"', hint=REFIT)
     version = content.get("version")
-    if version not in (VERSION, SPACED_VERSION, HAND_ON_VERSION):
+    if version not in (VERSION, SPACED_VERSION, DEFER_VERSION):
         raise CoefficientsFormatError(
             f"{source}: version {version!r} is unknown; this package reads "
-            f"versions {VERSION} to {HAND_ON_VERSION}",
+            f"versions {VERSION} to {DEFER_VERSION}",
             hint="Install the newer package that wrote the file",
         )
     spacing = _check_content(content, source, version)
     continuous = spacing is Spacing.CONTINUOUS
     try:
         size = 0 if continuous else check_scale(content["scale"])
-        hand_on = HandOn(**content["hand_on"]) if "hand_on" in content else None
+        defer = Deferral(**content["defer"]) if "defer" in content else None
         made = make(
             classes=content["classes"],
             weight_indices=[] if continuous else content["weight_indices"],
@@ -116,7 +116,7 @@ def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa:
             objective=content.get("objective"),
             fit=content.get("fit"),
             weights=content["weights"] if continuous else None,
-            hand_on=hand_on,
+            defer=defer,
         )
     except (ValueError, TypeError) as error:
         raise CoefficientsFormatError(f"{source}: {error}", hint=REFIT) from error
@@ -133,7 +133,7 @@ def _check_content(content: dict[str, Any], source: str, version: int) -> Spacin
     linear = version == VERSION
     needed = ["classes", "weight_indices", "scale"]
     needed += [] if linear else ["spacing", "weights"]
-    needed += ["hand_on"] if version == HAND_ON_VERSION else []
+    needed += ["defer"] if version == DEFER_VERSION else []
     missing = [key for key in needed if key not in content]
     if missing:
         raise CoefficientsFormatError(f"{source}: {', '.join(missing)} missing", hint=REFIT)
@@ -149,7 +149,7 @@ def _check_content(content: dict[str, Any], source: str, version: int) -> Spacin
         ("weights" if spacing == Spacing.CONTINUOUS else "weight_indices", list),
         ("objective", dict),
         ("fit", dict),
-        ("hand_on", dict),
+        ("defer", dict),
     ):
         if not isinstance(content.get(key, kind()), kind):
             raise CoefficientsFormatError(

@@ -41,9 +41,9 @@ def findings(check: Check) -> list[tuple[str, str]]:
         found.append(("captured mass", f"{means}; distance {apart:.3f}"))
     past = "" if check.changed_at_fit is None else f"at the fit {percent(check.changed_at_fit)}, "
     found.append(("changed decisions", f"{past}now {percent(check.changed)} of the rows"))
-    if check.handed_on is not None:
-        now_on, asked = map(percent, check.handed_on)
-        found.append(("handed on", f"asked for {asked}, now {now_on} of the rows"))
+    if check.deferred is not None:
+        now_on, asked = map(percent, check.deferred)
+        found.append(("deferred", f"asked for {asked}, now {now_on} of the rows"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
             before, now, low, high = (round(value, 3) for value in score)

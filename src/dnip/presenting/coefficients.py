@@ -38,9 +38,9 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     names = [shorten(name, _CLASS) for name in coefficients.classes]
     columns = [Column("class"), Column("weight", 5), Column("index")]
     values = [names, coefficients.weights.tolist(), indices]
-    if coefficients.hand_on is not None:
-        columns.append(Column("handed on below", 5))
-        values.append(coefficients.hand_on.thresholds.tolist())
+    if coefficients.defer is not None:
+        columns.append(Column("deferred below", 5))
+        values.append(coefficients.defer.thresholds.tolist())
     rows: list[Row] = [*zip(*values, strict=True)]
     entries = [
         (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
@@ -142,8 +142,8 @@ def _entries(coefficients: Coefficients) -> dict[str, Any]:
     """Return what is recorded beside the weights, by dotted names."""
     scale = str(WeightScale(coefficients.spacing, coefficients.scale))
     record = {"scale": scale, "objective": coefficients.objective, "fit": coefficients.fit}
-    if coefficients.hand_on is not None:
-        record["hand_on"] = coefficients.hand_on.to_dict()
+    if coefficients.defer is not None:
+        record["defer"] = coefficients.defer.to_dict()
     return dict(_leaves(record))
 
 

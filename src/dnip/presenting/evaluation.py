@@ -166,14 +166,14 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
 
 
 def served_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is handed on, and how what remains and the system are served, by name.
+    """Yield what is deferred, and how what remains and the system are served, by name.
 
     Parameters
     ----------
     found : mapping
-        What :func:`dnip.method.hand_on.served` returns.
+        What :func:`dnip.method.defer.served` returns.
     """
-    yield "handed on", f"{percent(found['share'])}; asked for {percent(found['asked'])}"
+    yield "deferred", f"{percent(found['share'])}; asked for {percent(found['asked'])}"
     for side, end in (("remaining", ""), ("system", "; helper right on {helper_accuracy:.0%}")):
         scores = found.get(side, {}).items()
         told = [f"{METRICS[name].title} {show(value, Column(name, 3))}" for name, value in scores]
@@ -194,8 +194,8 @@ def _totals(told: dict[str, Any]) -> str:
             if metric in told["difference"]["intervals"]
         ]
         lines.append(f"{'change':<12} {', '.join(changes)}")
-    if "hand_on" in told:
-        lines += [f"{name:<12} {text}" for name, text in served_facts(told["hand_on"])]
+    if "defer" in told:
+        lines += [f"{name:<12} {text}" for name, text in served_facts(told["defer"])]
     if "confidence" not in told:
         return "\n".join(lines)
     level = f"In brackets: {100 * told['confidence']:g} % intervals."

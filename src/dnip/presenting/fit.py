@@ -46,8 +46,8 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
         parts.append(describe_evidence(fitted.evidence, confidence))
     if fitted.free is not None:
         parts.append(note_on_free(*fitted.free))
-    if fitted.handing_on:
-        parts.append(describe_handing_on(fitted, confidence))
+    if fitted.deferring:
+        parts.append(describe_deferring(fitted, confidence))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
     bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
@@ -89,44 +89,44 @@ def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
     )
 
 
-def describe_handing_on(fitted: Fit, confidence: float) -> str:
-    """Return what other rows are expected to show if some are handed on, beside simpler ways."""
-    hand_on, points = fitted.coefficients.hand_on, {each.asked: each for each in fitted.handing_on}
-    assert hand_on is not None
-    chosen, helper, rows = points[hand_on.share], hand_on.helper_accuracy, []
+def describe_deferring(fitted: Fit, confidence: float) -> str:
+    """Return what other rows are expected to show if some are deferred, beside simpler ways."""
+    defer, points = fitted.coefficients.defer, {each.asked: each for each in fitted.deferring}
+    assert defer is not None
+    chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
     ways = {"nothing": points[0].one, "one threshold": chosen.one, "one per class": chosen.each}
     for name, way in ways.items():
         told = way.to_dict(confidence)
         interval = "{:.3f} to {:.3f}".format(*told["intervals"]["cobias"])
         metrics = [told[metric] for metric in ("share", "accuracy", "cobias")]
         rows.append((name, *metrics, interval, told["worst_class_accuracy"]))
-    figures = [Column(name, 3) for name in ("handed on", "accuracy", "COBias")]
+    figures = [Column(name, 3) for name in ("deferred", "accuracy", "COBias")]
     level = Column(f"{100 * confidence:g} % interval", right=True)
     columns = [Column("thresholds"), *figures, level, Column("worst class", 3)]
     who = "; of those that remain" if helper is None else f" to a helper, right on {helper:.0%}"
-    title = f"Expected on other rows, {100 * hand_on.share:.3g}% of them handed on{who}:"
-    return f"{title}\n{to_text(Table('handing on', '', columns, rows))}"
+    title = f"Expected on other rows, {100 * defer.share:.3g}% of them deferred{who}:"
+    return f"{title}\n{to_text(Table('deferring', '', columns, rows))}"
 
 
-def handing_on_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
+def deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     """Return the thresholds and, if they were judged, what to expect of several shares."""
-    hand_on = fitted.coefficients.hand_on
-    if hand_on is None:
+    defer = fitted.coefficients.defer
+    if defer is None:
         return None
     front = []
-    for asked, one, each in fitted.handing_on:
+    for asked, one, each in fitted.deferring:
         ways = {"one_threshold": one.to_dict(confidence), "per_class": each.to_dict(confidence)}
         front.append({"asked": asked, **ways})
-    return {**hand_on.to_dict(), "front": front}
+    return {**defer.to_dict(), "front": front}
 
 
-def handing_on_facts(fit: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what other rows are expected to show by the share handed on, if a fit has judged it."""
+def deferring_facts(fit: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what other rows are expected to show by the share deferred, if a fit has judged it."""
     told = "COBias {cobias:.3f} at accuracy {accuracy:.3f}"
-    for point in fit.get("handing_on", ()):
+    for point in fit.get("deferring", ()):
         each, one = (told.format(**point[way]) for way in ("each", "one"))
         said = f"{each}; by one threshold {one}" if point["asked"] else each
-        yield f"expected, {percent(point['asked'])} handed on", said
+        yield f"expected, {percent(point['asked'])} deferred", said
 
 
 def notes_on_fit(fitted: Fit, unlabelled: Path | None) -> Iterator[str]:
@@ -161,7 +161,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "robust": None if decision is None else {"mode": robust, **decision.to_dict()},
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
         "notes": list(fitted.notes),
-        "hand_on": handing_on_to_dict(fitted, confidence),
+        "defer": deferring_to_dict(fitted, confidence),
         "evidence": None if evidence is None else evidence.to_dict(confidence),
         "at_little_cost": None
         if free is None

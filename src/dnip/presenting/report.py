@@ -25,7 +25,7 @@ from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
 from dnip.presenting.evaluation import served_facts
-from dnip.presenting.fit import handing_on_facts
+from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.page import Facts, Report
@@ -141,10 +141,10 @@ def report_on(
     if not _has_labels(shown):
         return _without_labels(shown, coefficients, facts)
     evaluation = evaluate(shown, coefficients=coefficients)
-    if coefficients.hand_on is not None:
-        here = served_facts(evaluation.to_dict()["hand_on"])
-        all_rows = ("elsewhere on this page", "all rows as they are decided, handed on or not")
-        facts += (("Handing on", (*here, all_rows, *handing_on_facts(coefficients.fit))),)
+    if coefficients.defer is not None:
+        here = served_facts(evaluation.to_dict()["defer"])
+        all_rows = ("elsewhere on this page", "all rows as they are decided, deferred or not")
+        facts += (("Deferring", (*here, all_rows, *deferring_facts(coefficients.fit))),)
     choices = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
@@ -157,18 +157,18 @@ def report_on(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
-            **_handing_on(coefficients),
+            **_deferring(coefficients),
         },
         facts,
         tuple(report_figures(evaluation, choices)),
     )
 
 
-def _handing_on(coefficients: Coefficients) -> dict[str, Any]:
-    """Return what the page draws of handing on: expected scores by share, and the share asked."""
-    if coefficients.hand_on is None:
+def _deferring(coefficients: Coefficients) -> dict[str, Any]:
+    """Return what the page draws of deferring: expected scores by share, and the share asked."""
+    if coefficients.defer is None:
         return {}
-    return {"handing": coefficients.fit.get("handing_on", ()), "asked": coefficients.hand_on.share}
+    return {"deferring": coefficients.fit.get("deferring", ()), "asked": coefficients.defer.share}
 
 
 def _has_labels(table: ProbabilityTable) -> bool:
@@ -278,8 +278,8 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
         yield "the probabilities are corrected already, by the coefficients", shown.corrected_by
     changed = decide(p) != decide(p, coefficients.multipliers)
     yield "decisions that the coefficients change", _share(changed)
-    if coefficients.hand_on is not None:
-        yield "rows that go to somebody better", _share(coefficients.handed_on(p))
+    if coefficients.defer is not None:
+        yield "rows that go to somebody better", _share(coefficients.deferred(p))
     yield (
         "rows where two classes share the highest probability",
         _share(ordered[:, -1] == ordered[:, -2]),

@@ -10,7 +10,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.option import option
 from dnip.deploying.exports.formats import Export, split_names
 from dnip.method.coefficients import Coefficients
-from dnip.method.hand_on import refuse_hand_on
+from dnip.method.defer import refuse_defer
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import prompt_label_tokens
 from dnip.prompting.task import Task
@@ -75,9 +75,9 @@ class _LabelBias(Export):
         Raises
         ------
         InvalidInputError
-            If a label is more than one token, two labels have the same one, or rows are handed on.
+            If a label is more than one token, two labels have the same one, or rows are deferred.
         """
-        refuse_hand_on(coefficients.hand_on, "a bias on label tokens")
+        refuse_defer(coefficients.defer, "a bias on label tokens")
         if self.tokenizer is None:
             raise InvalidInputError(
                 "the tokens of labels need the tokenizer of the model",

@@ -16,7 +16,7 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.frames import check_column_names
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
-from dnip.fitting.hand_on import thresholds_of
+from dnip.fitting.defer import thresholds_of
 from dnip.fitting.robust import fit_robustly, what_labels_tell
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
@@ -82,9 +82,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
-    hand_on : float, default=None
-        The share of examples to hand on to somebody better, above 0 and below 1, by one threshold
-        per predicted class; :meth:`handed_on` says which.
+    defer : float, default=None
+        The share of examples to defer to somebody better, above 0 and below 1, by one threshold
+        per predicted class; :meth:`deferred` says which.
     helper_accuracy : float or None, default=0.9
         How often that helper is right; None: serve the examples that remain best.
     objective : Objective or callable, default=None
@@ -161,7 +161,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         solver: str | Solver = "coordinate",
         robust: str = "auto",
         target_prior: PriorLike | None = None,
-        hand_on: float | None = None,
+        defer: float | None = None,
         helper_accuracy: float | None = 0.9,
         objective: ObjectiveLike | ConfusionFunction | None = None,
         constraints: Constraints | None = None,
@@ -178,7 +178,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.solver = solver
         self.robust = robust
         self.target_prior = target_prior
-        self.hand_on = hand_on
+        self.defer = defer
         self.helper_accuracy = helper_accuracy
         self.objective = objective
         self.constraints = constraints
@@ -267,10 +267,10 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.solution_, self.decision_ = found.solution, found.decision
         learned = what_labels_tell(p, encoded, counted, target)
         fitted = Coefficients.from_solution(self.solution_, names, provenance=learned)
-        if settings.hand_on is not None:
+        if settings.defer is not None:
             moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
-            args = fitted.multipliers, settings, settings.hand_on, moved, target
-            fitted = fitted.with_hand_on(thresholds_of(*args)[0])
+            args = fitted.multipliers, settings, settings.defer, moved, target
+            fitted = fitted.with_defer(thresholds_of(*args)[0])
         self.coefficients_ = fitted
         self.weight_indices_, self.weights_ = fitted.weight_indices, fitted.weights
         return self
@@ -297,7 +297,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             goal = Objective(self.beta, self.tau, self.smoothing)
         options: FitKeywords = {
             "robust": self.robust,
-            "hand_on": self.hand_on,
+            "defer": self.defer,
             "helper_accuracy": self.helper_accuracy,
             "scale": self.scale,
             "solver": self.solver,

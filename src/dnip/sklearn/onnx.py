@@ -8,7 +8,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
-from dnip.method.hand_on import refuse_hand_on
+from dnip.method.defer import refuse_defer
 from dnip.sklearn.classifier import DNIPClassifier
 
 _NAME = "DNIPClassifier"
@@ -54,7 +54,7 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     from skl2onnx._parse import _parse_sklearn  # noqa: PLC0415
     from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type  # noqa: PLC0415
 
-    refuse_hand_on(model.coefficients_.hand_on, "ONNX")
+    refuse_defer(model.coefficients_.defer, "ONNX")
     if model.estimator_ is not None:
         if not hasattr(model.estimator_, "predict_proba"):  # converters' scores are of many kinds
             raise InvalidInputError(

@@ -193,8 +193,8 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         frame = self._framed("predict_proba", columns, X)
         return scores if frame is None else frame
 
-    def handed_on(self, X: Any) -> Booleans:
-        """Return which examples go to somebody better; none, if `hand_on` was not given.
+    def deferred(self, X: Any) -> Booleans:
+        """Return which examples go to somebody better; none, if `defer` was not given.
 
         Parameters
         ----------
@@ -208,11 +208,11 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         --------
         >>> from dnip import DNIPClassifier
         >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]], ["ham", "ham", "spam", "spam"]
-        >>> DNIPClassifier(hand_on=0.25).fit(p, y).handed_on(p)
+        >>> DNIPClassifier(defer=0.25).fit(p, y).deferred(p)
         array([False,  True, False, False])
         """
         check_is_fitted(self)
-        return self.coefficients_.handed_on(self._probabilities(X))
+        return self.coefficients_.deferred(self._probabilities(X))
 
     def set_output(self, *, predict: str | None = None, predict_proba: str | None = None) -> Self:
         """Choose what `predict` and `predict_proba` return; clones keep the choice.

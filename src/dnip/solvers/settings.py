@@ -1,4 +1,4 @@
-"""The settings of a search: checked once, then handed on as one object."""
+"""The settings of a search: checked once, then passed on as one object."""
 
 from __future__ import annotations
 

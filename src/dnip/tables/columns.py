@@ -14,7 +14,7 @@ from dnip.base.validation import check_classes, is_number
 LABEL = "label"
 ID = "id"
 PREDICTION = "prediction"
-HANDED_ON = "handed_on"
+DEFERRED = "deferred"
 MASS = "mass"
 SAMPLES = "samples"
 FALLBACK = "fallback"
@@ -30,9 +30,7 @@ CLASSES = "dnip.classes"
 CLASSES_METADATA = CLASSES.encode()
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset(
-    {LABEL, ID, PREDICTION, HANDED_ON, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES}
-)
+RESERVED = frozenset({LABEL, ID, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES})
 
 #: What a sidecar records beside the id and the probabilities.
 TIME, MODEL, INPUT = "time", "model", "input"
@@ -201,7 +199,7 @@ def resolve_columns(
 
     The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`. Where there
     are neither, all columns are classes that have no other meaning. `label`, `id` and `mass` may be
-    absent; `prediction`, `handed_on`, `samples` and `fallback`, which this package writes itself,
+    absent; `prediction`, `deferred`, `samples` and `fallback`, which this package writes itself,
     are ignored. Other columns mean nothing, unless they look like a label or a class column of the
     wrong name.
 
@@ -263,7 +261,7 @@ def resolve_columns(
                 hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, "
-                "prediction, handed_on, mass, samples, fallback and the class columns "
+                "prediction, deferred, mass, samples, fallback and the class columns "
                 f"{_listed([column for column in columns if column != name])}",
                 hint=hint,
             )

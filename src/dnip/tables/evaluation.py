@@ -14,7 +14,7 @@ from dnip.base.escaping import html_table
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.coefficients import Coefficients
-from dnip.method.hand_on import HandOn, served
+from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.cobias import odd_classes
@@ -54,10 +54,10 @@ class Evaluation:
         How many of all rows have a low captured mass; None where the table has no such column.
     corrected_by : str or None
         The hash of the coefficients that corrected the probabilities before; None for raw ones.
-    hand_on : HandOn or None
+    defer : Deferral or None
         The thresholds of the coefficients, if they have any.
     routed : ndarray of shape (N, 2·N) or None
-        `reweighted` in two parts: rows that remain, and beside them those that are handed on.
+        `reweighted` in two parts: rows that remain, and beside them those that are deferred.
     """
 
     classes: tuple[str, ...]
@@ -70,7 +70,7 @@ class Evaluation:
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
     corrected_by: str | None = None
-    hand_on: HandOn | None = None
+    defer: Deferral | None = None
     routed: Confusion | None = None
 
     def __repr__(self) -> str:
@@ -171,8 +171,8 @@ class Evaluation:
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
-        if self.hand_on is not None and self.routed is not None:
-            summary["hand_on"] = served(self.hand_on, self.in_population(self.routed))
+        if self.defer is not None and self.routed is not None:
+            summary["defer"] = served(self.defer, self.in_population(self.routed))
         names = ("raw", "reweighted", "adjusted")
         for name, confusion in zip(names, self.sides.values(), strict=False):
             summary[name] = scores(self.in_population(confusion), with_counts=False)
@@ -353,9 +353,9 @@ class EvaluationCounts:
                 rights = 2 * (unweighted == true - 1) + (predictions == true - 1)
                 cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
                 self._count("agreement", cells.reshape(n_classes, 2, 2))
-            if name == "reweighted" and given.hand_on is not None:
-                handed_on = given.hand_on.handed_on(reweight(p, given.multipliers), predictions)
-                places = predictions + n_classes * handed_on
+            if name == "reweighted" and given.defer is not None:
+                deferred = given.defer.deferred(reweight(p, given.multipliers), predictions)
+                places = predictions + n_classes * deferred
                 self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
 
     def join(self, other: EvaluationCounts) -> None:
@@ -385,7 +385,7 @@ class EvaluationCounts:
             target=target,
             captured_mass=self._masses.summary,
             corrected_by=self.corrected_by,
-            hand_on=self._given["reweighted"].hand_on if "routed" in self._counts else None,
+            defer=self._given["reweighted"].defer if "routed" in self._counts else None,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:

@@ -23,8 +23,8 @@ def apply(
 
     The output has the columns of TABLE and prediction. The class columns keep their names and hold
     the reweighted probabilities. They sum to 1; they rank the classes, but are not calibrated. The
-    file appears when it is complete. TABLE is never overwritten. Where coefficients hand rows on,
-    the column handed_on is 1 for these, else 0. With --target-prior the weights are first moved
+    file appears when it is complete. TABLE is never overwritten. Where coefficients defer rows,
+    the column deferred is 1 for these, else 0. With --target-prior the weights are first moved
     toward those that are most accurate in that class mix; estimate reads TABLE once more to find
     the mix, without its labels. With --on, OUT is a folder of Parquet files.
 
@@ -54,10 +54,10 @@ def apply(
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     counts = f"{counted(done.n_rows, 'row')}, {counted(done.n_changed, 'decision')} changed"
-    if fitted.hand_on is not None:
-        asked, share = fitted.hand_on.share, done.n_handed_on / done.n_rows
-        content["handed_on"] = {"rows": done.n_handed_on, "share": share, "asked": asked}
-        counts += f", {done.n_handed_on:,} handed on ({percent(share)}; asked for {percent(asked)})"
+    if fitted.defer is not None:
+        asked, share = fitted.defer.share, done.n_deferred / done.n_rows
+        content["deferred"] = {"rows": done.n_deferred, "share": share, "asked": asked}
+        counts += f", {done.n_deferred:,} deferred ({percent(share)}; asked for {percent(asked)})"
     if moved is not None:
         content["target_prior"] = moved.to_dict()
     text = f"{counts}, written to {out}"

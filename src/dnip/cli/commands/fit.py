@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dnip.solvers import Solver
 
 _CONSTRAINTS = "Constraints, kept on the labelled rows of TABLE"
-_HANDING_ON = "Handing on"
+_DEFERRING = "Deferring"
 # Settings of a solver, and the solver that has them.
 _OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
 
@@ -130,16 +130,16 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         options.SEARCH,
     )
     target_prior: options.TargetPrior = None
-    hand_on: float | None = option(
-        "The share of rows to hand on to a person or a larger model, such as 0.3. One threshold "
+    defer: float | None = option(
+        "The share of rows to defer to a person or a larger model, such as 0.3. One threshold "
         "per predicted class is learned beside the weights, for the sake of the whole system.",
-        _HANDING_ON,
+        _DEFERRING,
         "SHARE",
     )
     helper_accuracy: str | None = option(
         "How often that person or model is right, in every class; none: serve the rows that "
         "remain best.  [default: 0.9]",
-        _HANDING_ON,
+        _DEFERRING,
         "RATE|none",
     )
 
@@ -166,17 +166,17 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             time_limit=self.time_limit,
             target_prior=self.target_prior,
             constraints=self.constraints(),
-            hand_on=self.hand_on,
+            defer=self.defer,
             helper_accuracy=self._helper_accuracy(),
         )
 
     def _helper_accuracy(self) -> float | None:
         from dnip.base.validation import is_number
 
-        text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.hand_on is None
+        text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.defer is None
         if unused or not (text == "none" or is_number(text)):
             raise InvalidInputError(
-                f"--helper-accuracy is {text!r}; it is a rate or none, beside --hand-on SHARE"
+                f"--helper-accuracy is {text!r}; it is a rate or none, beside --defer SHARE"
             )
         return None if text == "none" else float(text)
 
@@ -284,11 +284,11 @@ def fit(
 
 def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
     """Return what the file holds, by the verdict."""
-    hands_on = fitted.coefficients.hand_on is not None
+    deferring = fitted.coefficients.defer is not None
     if raw:
         told = f"coefficients of 1 written to {target}: the raw argmax stays in force"
-        return f"{told}, and no row is handed on" if hands_on else told
-    told = f"coefficients{' and thresholds' if hands_on else ''} written to {target}"
+        return f"{told}, and no row is deferred" if deferring else told
+    told = f"coefficients{' and thresholds' if deferring else ''} written to {target}"
     if fitted.evidence is None or fitted.evidence.apply:
         return told
     return (

@@ -15,7 +15,7 @@ from dnip.deploying.decisions.answers import YES_NO, Decision, answers_of, numbe
 from dnip.deploying.decisions.marks import mark_of, marked
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.tables.columns import HANDED_ON
+from dnip.tables.columns import DEFERRED
 
 # A reported confidence may be rounded to two digits.
 _ROUNDED = 0.01
@@ -29,14 +29,14 @@ class Correction(NamedTuple):
     before, after : Decision
     explained : bool
         Whether a known definition gives the confidence that the server reported.
-    handed_on : bool or None
+    deferred : bool or None
         Whether it goes to somebody better; None for coefficients without thresholds.
     """
 
     before: Decision
     after: Decision
     explained: bool = True
-    handed_on: bool | None = None
+    deferred: bool | None = None
 
     @property
     def changed(self) -> bool:
@@ -55,7 +55,7 @@ def correct(
     are replaced; a tie goes to the lowest class. The confidence is computed by the definition that
     explains the reported one: the excess over chance of System One, vLLM's share of the whole
     vocabulary, the probability of the choice, or one minus the normalised entropy. If none does,
-    it is the first. Where coefficients have thresholds, ``handed_on`` says whether the answer goes
+    it is the first. Where coefficients have thresholds, ``deferred`` says whether the answer goes
     to somebody better. A mark says which coefficients corrected which question. Everything else
     stays: other questions, refusals and the label mass.
 
@@ -125,11 +125,11 @@ def _corrected(
     before = read_answer(question, answer, body)
     if before.refused:
         return answer, None
-    after, handed_on = _reweighted(before, coefficients)
+    after, deferred = _reweighted(before, coefficients)
     new, explained = _replaced(answer, before, after)
-    if handed_on is not None:
-        new[HANDED_ON] = handed_on
-    return {**answer, **new}, Correction(before, after, explained, handed_on)
+    if deferred is not None:
+        new[DEFERRED] = deferred
+    return {**answer, **new}, Correction(before, after, explained, deferred)
 
 
 def load_coefficients(
@@ -149,16 +149,16 @@ def load_coefficients(
 
 
 def _reweighted(decision: Decision, coefficients: Coefficients) -> tuple[Decision, bool | None]:
-    """Return the corrected decision, and whether it is handed on."""
+    """Return the corrected decision, and whether it is deferred."""
     order = decision.ordered(coefficients.classes)
     p = decision.probabilities[order][None]
     new = np.empty(len(order))
     q, winner = reweight(p, coefficients.multipliers), decide(p, coefficients.multipliers)
     new[order] = q[0]
-    hand_on = coefficients.hand_on
-    handed_on = None if hand_on is None else bool(hand_on.handed_on(q, winner)[0])
+    defer = coefficients.defer
+    deferred = None if defer is None else bool(defer.deferred(q, winner)[0])
     choice = decision.options[order[winner[0]]]
-    return replace(decision, probabilities=new, choice=choice), handed_on
+    return replace(decision, probabilities=new, choice=choice), deferred
 
 
 def _replaced(

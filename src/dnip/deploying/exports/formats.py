@@ -12,7 +12,7 @@ from typing import ClassVar
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.method.coefficients import Coefficients
-from dnip.method.hand_on import refuse_hand_on
+from dnip.method.defer import refuse_defer
 
 #: When a format that multiplies in double precision decides as `dnip apply` does.
 EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001"
@@ -93,7 +93,7 @@ class JsonBias(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the JSON text, in ASCII."""
-        refuse_hand_on(coefficients.hand_on, "json-bias")
+        refuse_defer(coefficients.defer, "json-bias")
         return json.dumps({"temperature": 1.0, "bias": coefficients.logit_bias()}) + "\n"
 
 
@@ -114,7 +114,7 @@ class Onnx(Export):
         MissingDependencyError
             If onnx is not installed.
         """
-        refuse_hand_on(coefficients.hand_on, "onnx")
+        refuse_defer(coefficients.defer, "onnx")
         onnx = load_optional("onnx", purpose="export to ONNX", extra="onnx")
         make, kind = onnx.helper, onnx.TensorProto
         n_classes = len(coefficients.classes)

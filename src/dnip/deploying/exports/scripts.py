@@ -33,14 +33,14 @@ def predict(probabilities):
     return CLASSES[scores.index(max(scores))]
 '''
 
-_PYTHON_HAND_ON = '''
+_PYTHON_DEFER = '''
 
 THRESHOLDS = (
 %(thresholds)s
 )
 
 
-def handed_on(probabilities):
+def deferred(probabilities):
     """Return whether the row goes to somebody better: its share is below that of its class."""
     winner, total = CLASSES.index(predict(probabilities)), 0.0
     for weight, p in zip(WEIGHTS, probabilities):  # sum() rounds in other ways
@@ -82,7 +82,7 @@ export function predict(probabilities) {
 """
 
 
-_JAVASCRIPT_HAND_ON = """
+_JAVASCRIPT_DEFER = """
 export const THRESHOLDS = [
 %(thresholds)s
 ];
@@ -91,7 +91,7 @@ export const THRESHOLDS = [
  * Return whether the row goes to somebody better: its share is below that of its class.
  * @param {ArrayLike<number>} probabilities
  */
-export function handedOn(probabilities) {
+export function deferred(probabilities) {
     const winner = CLASSES.indexOf(predict(probabilities));
     const scores = WEIGHTS.map((weight, n) => weight * probabilities[n]);
     return scores[winner] / scores.reduce((sum, score) => sum + score) < THRESHOLDS[winner];
@@ -100,7 +100,7 @@ export function handedOn(probabilities) {
 
 
 class PythonFile(Export):
-    """A file with one function, for Python 3 alone; with thresholds, with ``handed_on``, too.
+    """A file with one function, for Python 3 alone; with thresholds, with ``deferred``, too.
 
     Examples
     --------
@@ -115,11 +115,11 @@ class PythonFile(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the file, in ASCII."""
-        return _filled(_PYTHON, _PYTHON_HAND_ON, ascii, coefficients)
+        return _filled(_PYTHON, _PYTHON_DEFER, ascii, coefficients)
 
 
 class JavaScript(Export):
-    """An ES module with one function; with thresholds, with ``handedOn``, too.
+    """An ES module with one function; with thresholds, with ``deferred``, too.
 
     TypeScript reads its types from the comments.
 
@@ -134,21 +134,21 @@ class JavaScript(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the module, in ASCII."""
-        return _filled(_JAVASCRIPT, _JAVASCRIPT_HAND_ON, json.dumps, coefficients)
+        return _filled(_JAVASCRIPT, _JAVASCRIPT_DEFER, json.dumps, coefficients)
 
 
 def _filled(
-    template: str, hand_on: str, literal: Callable[[str], str], coefficients: Coefficients
+    template: str, defer: str, literal: Callable[[str], str], coefficients: Coefficients
 ) -> str:
     """Return a template with what it needs, and that of thresholds where there are any.
 
     `literal` writes a text in ASCII.
     """
-    thresholds = coefficients.hand_on and coefficients.hand_on.thresholds.tolist()
+    thresholds = coefficients.defer and coefficients.defer.thresholds.tolist()
     values = {
         "classes": map(literal, coefficients.classes),
         "weights": map(repr, coefficients.multipliers.tolist()),
         "thresholds": map(repr, thresholds or ()),
     }
     lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
-    return (template + hand_on * bool(thresholds)) % {"promise": EXACT, **lines}
+    return (template + defer * bool(thresholds)) % {"promise": EXACT, **lines}

@@ -13,7 +13,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.option import option
 from dnip.deploying.exports.formats import EXACT, Export, split_names
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import HANDED_ON
+from dnip.tables.columns import DEFERRED
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
 
@@ -23,7 +23,7 @@ _MOST_ARGUMENTS = 100
 # Whole numbers up to here are exact in double precision.
 _EXACT = 1 << 53
 # Names that the query uses beside those of the table.
-_NAMES = HANDED_ON, "prediction", "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
+_NAMES = DEFERRED, "prediction", "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
 # No share of a winner is as small; and a whole number over two powers of two holds what is larger.
 _LEAST = 2.0**-50
 
@@ -161,7 +161,7 @@ DIALECTS: dict[DialectName, Dialect] = {
 class Sql(Export):
     """A query that adds the column ``prediction``, the class name, to a table.
 
-    Coefficients with thresholds add ``handed_on``, too. A row with a NULL among its probabilities
+    Coefficients with thresholds add ``deferred``, too. A row with a NULL among its probabilities
     has NULL in both. A table that has a column of that name already is refused by the database: the
     name is ambiguous then.
 
@@ -227,9 +227,9 @@ class Sql(Export):
             f"{one.number(math.ldexp(weight, doublings))}"
             for column, weight in zip(columns, weights, strict=True)
         ]
-        handed_on, prediction, best, total, given, own = map(one.identifier, _NAMES)
+        deferred, prediction, best, total, given, own = map(one.identifier, _NAMES)
         values = {best: one.largest(products)}
-        thresholds = None if coefficients.hand_on is None else coefficients.hand_on.thresholds
+        thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
         if thresholds is not None:
             values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
         # others than these two kinds compute the operand of CASE once
@@ -246,7 +246,7 @@ class Sql(Export):
         results = {prediction: case(map(one.text, classes))}
         if thresholds is not None:
             limits = [one.number(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
-            results[handed_on] = f"{known[best]} / NULLIF({known[total]}, 0) < {case(limits)}"
+            results[deferred] = f"{known[best]} / NULLIF({known[total]}, 0) < {case(limits)}"
         chosen = ",\n  ".join(f"{text} AS {name}" for name, text in results.items())
         # a name that the table has, too, is ambiguous in WHERE
         names = [*results, *(values if one.but else ())]

@@ -78,7 +78,7 @@ class Metrics:
 
     def __init__(self, questions: Iterable[str], recorder: Recorder | None = None) -> None:
         self._decisions = Counter(dict.fromkeys(questions, 0))
-        self._changes, self._handed_on = Counter(self._decisions), Counter(self._decisions)
+        self._changes, self._deferred = Counter(self._decisions), Counter(self._decisions)
         self._sums: _Staged = defaultdict(Counter)
         self._uncorrected = 0
         self._failures: Counter[int] = Counter()
@@ -94,7 +94,7 @@ class Metrics:
             question = correction.before.question
             self._decisions[question] += 1
             self._changes[question] += correction.changed
-            self._handed_on[question] += bool(correction.handed_on)
+            self._deferred[question] += bool(correction.deferred)
             for stage, decision in (("before", correction.before), ("after", correction.after)):
                 self._choices[question, stage][str(decision.choice)] += 1
                 sums, values = self._sums[question, stage], decision.probabilities.tolist()
@@ -123,7 +123,7 @@ class Metrics:
         lines = [
             *_lines("decisions_total", "Decisions with coefficients.", _by(self._decisions)),
             *_lines("changed_total", "Decisions that they changed.", _by(self._changes)),
-            *_lines("handed_on_total", "Decisions to hand on.", _by(self._handed_on)),
+            *_lines("deferred_total", "Decisions to defer.", _by(self._deferred)),
             *_lines("uncorrected_total", "Decisions without them.", [({}, self._uncorrected)]),
             *_lines("missed_total", "Questions not corrected as they should be.", missed),
             *_lines("failures_total", "Requests that the sidecar answered by an error.", failures),

@@ -1,6 +1,6 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const { classes, support, bins, choices, handing, asked } = data;
+const { classes, support, bins, choices, deferring, asked } = data;
 const raw = choices[0];
 const order = classes.map((_, c) => c).filter((c) => raw.rates[c])
   .sort((a, b) => raw.rates[a][0] - raw.rates[b][0]);
@@ -95,11 +95,11 @@ function drawFront() {
   });
 }
 
-function drawHandingOn() {
-  if (!at("handing-on")) return;
-  const points = ["one", "each"].map((way) => handing.map((at) => ({ ...at[way], asked: at.asked })));
-  const [svg, x, y] = chart("handing-on", "COBias by the share of rows that is handed on",
-    points.flat().map((p) => p.share), "share handed on", [0, ...points.flat().map((p) => p.cobias)], "COBias");
+function drawDeferring() {
+  if (!at("deferring")) return;
+  const points = ["one", "each"].map((way) => deferring.map((at) => ({ ...at[way], asked: at.asked })));
+  const [svg, x, y] = chart("deferring", "COBias by the share of rows that is deferred",
+    points.flat().map((p) => p.share), "share deferred", [0, ...points.flat().map((p) => p.cobias)], "COBias");
   const looks = [["one threshold", "var(--before)", "6 4"], ["one per class", "var(--after)", "none"]];
   looks.forEach(([name, colour, dashes], way) => {
     const path = points[way].map((p) => `${x(p.share)},${y(p.cobias)}`).join("L");
@@ -108,7 +108,7 @@ function drawHandingOn() {
     for (const p of points[way]) {
       svg.append(make("circle", { cx: x(p.share), cy: y(p.cobias), r: 4.5, stroke: colour,
         "stroke-width": 2, fill: way === 1 && p.asked === asked ? colour : "var(--page)" },
-      make("title", {}, `${name}, ${p.share.toFixed(3)} handed on: COBias ${p.cobias.toFixed(3)}, accuracy ${p.accuracy.toFixed(3)}`)));
+      make("title", {}, `${name}, ${p.share.toFixed(3)} deferred: COBias ${p.cobias.toFixed(3)}, accuracy ${p.accuracy.toFixed(3)}`)));
     }
   });
 }
@@ -237,7 +237,7 @@ function choose(number) {
   draw();
 }
 
-addEventListener("resize", () => { widths = {}; drawFront(); drawProbabilities(); drawHandingOn(); });
+addEventListener("resize", () => { widths = {}; drawFront(); drawProbabilities(); drawDeferring(); });
 at("raw").addEventListener("click", () => choose(0));
 at("own").addEventListener("click", () => choose(1));
 const slider = at("slider");
@@ -256,4 +256,4 @@ at("copy").addEventListener("click", async () => {
   }
 });
 draw();
-drawHandingOn();
+drawDeferring();

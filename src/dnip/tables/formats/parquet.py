@@ -16,8 +16,8 @@ from dnip.base.escaping import valid_unicode
 from dnip.base.optional import load_optional
 from dnip.tables.columns import (
     CLASSES_METADATA,
+    DEFERRED,
     FALLBACK,
-    HANDED_ON,
     ID,
     LABEL,
     MASS,
@@ -226,7 +226,7 @@ class ParquetWriter:
     def _schema_of(self, block: Block) -> pa.Schema:
         named = block.layout.classes != default_classes(len(block.layout.classes))
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number, HANDED_ON: number}
+        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number, DEFERRED: number}
         kinds |= dict.fromkeys(_LABELS, text if named else number)
         kinds |= dict.fromkeys(block.layout.probabilities, real)
         optional = {LABEL, *block.layout.others}

@@ -1,4 +1,4 @@
-"""Thresholds of handing on: learned on labelled rows, judged on rows that they have not seen."""
+"""Thresholds of deferring: learned on labelled rows, judged on rows that they have not seen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dnip.base.typing import Booleans, Floats, Labels
 from dnip.fitting.evidence import Point, Served
 from dnip.fitting.record import Fit
 from dnip.fitting.settings import FitSettings, beta_of
-from dnip.method.hand_on import HandOn
+from dnip.method.defer import Deferral
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.cobias import cobias_of
@@ -25,7 +25,7 @@ FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 # Rows predicted as a class at which its threshold is halfway between its own and that of all.
 _HALFWAY = 100.0
-# The first chunk that classes exchange, of the rows handed on, and the last, of all rows.
+# The first chunk that classes exchange, of the rows deferred, and the last, of all rows.
 _FIRST, _LAST = 1 / 2, 1 / 500
 # Pairs of classes, drawn at random, of which the best one makes an exchange.
 _PAIRS = 1_000
@@ -56,14 +56,14 @@ class Decided(NamedTuple):
         return self._replace(**{name: each[rows] for name, each in self._asdict().items()})
 
     def below(self, thresholds: Floats) -> Booleans:
-        """Return which rows thresholds of shape (N,) hand on."""
+        """Return which rows thresholds of shape (N,) defer."""
         return np.asarray(self.sureness < thresholds[self.chosen])
 
 
 class Helper(NamedTuple):
     """Who gets the rows, and what for."""
 
-    accuracy: float | None  # how often it is right; None: rows handed on do not count
+    accuracy: float | None  # how often it is right; None: rows deferred do not count
     beta: float  # β, the weight of COBias
 
     def served(self, sizes: Floats, hits: Floats, state: Floats) -> tuple[Floats, Floats]:
@@ -74,7 +74,7 @@ class Helper(NamedTuple):
         sizes, hits : ndarray of shape (N,)
             Rows of each class, and those that are predicted right.
         state : ndarray of shape (..., 2, N)
-            Rows of each class that are handed on, and those of them that were right.
+            Rows of each class that are deferred, and those of them that were right.
 
         Examples
         --------
@@ -84,10 +84,10 @@ class Helper(NamedTuple):
         >>> Helper(None, 2.7).served(sizes, hits, state)
         (array([6.]), array([6.]))
         """
-        handed, lost = np.moveaxis(state, -2, 0)
+        deferred, lost = np.moveaxis(state, -2, 0)
         if self.accuracy is None:
-            return hits - lost, np.maximum(sizes - handed, _NOTHING)
-        return hits - lost + self.accuracy * handed, sizes + 0 * handed
+            return hits - lost, np.maximum(sizes - deferred, _NOTHING)
+        return hits - lost + self.accuracy * deferred, sizes + 0 * deferred
 
     def value(self, sizes: Floats, hits: Floats, state: Floats) -> Floats:
         """Return error + β·COBias; a class of which nothing remains has nothing right."""
@@ -110,7 +110,7 @@ def judge(
     folds : sequence of tuple
         Which rows a refit has not seen, and what it decides on all.
     shares : sequence of float
-        To hand on; 0 is allowed.
+        To defer; 0 is allowed.
     helper : Helper
     target : ndarray of shape (N,)
         The class mix where the coefficients will be used, or any multiple.
@@ -159,7 +159,7 @@ def learn(rows: Decided, n_classes: int, share: float, helper: Helper) -> tuple[
     rows : Decided
     n_classes : int
     share : float
-        Of the rows to hand on.
+        Of the rows to defer.
     helper : Helper
 
     Returns
@@ -196,7 +196,7 @@ def _cut(scores: Floats, weight: Floats, share: float) -> float:
 
 
 def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Floats:
-    """Return thresholds of shape (N,) that hand on a share of rows and serve these rows best.
+    """Return thresholds of shape (N,) that defer a share of rows and serve these rows best.
 
     It starts from one threshold for all. A chunk of rows moves from one class to another, the pair
     that gains most, as long as that gains; then the chunk is halved. Ties are cut anywhere.
@@ -219,8 +219,8 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
         """Return what each class adds to the state of the system, shape (N, 2, N)."""
         ends = np.searchsorted(middle, base + given).clip(start[:-1], start[1:])
         parts = [slice(*each) for each in zip(start[:-1], ends, strict=True)]
-        handed = np.stack([np.bincount(labels[i], weight[i], n_classes) for i in parts])
-        return np.stack([handed, np.diag(np.diag(handed))], axis=1)
+        deferred = np.stack([np.bincount(labels[i], weight[i], n_classes) for i in parts])
+        return np.stack([deferred, np.diag(np.diag(deferred))], axis=1)
 
     given = np.bincount(chosen, weight * (sureness < flat), n_classes)
     given = np.minimum(given * share * total / max(given.sum(), _NOTHING), whole)
@@ -250,16 +250,16 @@ def thresholds_of(
     share: float,
     problem: Problem,
     target: Floats | None,
-) -> tuple[HandOn, Decided, Floats]:
+) -> tuple[Deferral, Decided, Floats]:
     """Return thresholds beside the weights of a fit, and the rows and the class mix behind them.
 
     Parameters
     ----------
     multipliers : ndarray of shape (N,)
     settings, problem, target
-        As for `hand_on`.
+        As for `defer`.
     share : float
-        Of the rows to hand on.
+        Of the rows to defer.
     """
     mix = problem.class_counts / problem.class_counts.sum() if target is None else target
     own = np.asarray(problem.counts * problem.unit, np.float64)
@@ -268,23 +268,23 @@ def thresholds_of(
     helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
     rows = Decided.by(multipliers, problem, weight)
     _, each = learn(rows, len(mix), share, helper)
-    return HandOn(each, share, settings.helper_accuracy), rows, mix
+    return Deferral(each, share, settings.helper_accuracy), rows, mix
 
 
-def hand_on(
+def defer(
     fitted: Fit,
     settings: FitSettings,
     problem: Problem,
     target: Floats | None,
     refits: Iterable[tuple[Booleans, Floats]],
 ) -> Fit:
-    """Return a fit with thresholds of handing on, if asked for, and what to expect of them.
+    """Return a fit with thresholds of deferring, if asked for, and what to expect of them.
 
     Parameters
     ----------
     fitted : Fit
     settings : FitSettings
-        With or without a share to hand on.
+        With or without a share to defer.
     problem : Problem
         The labelled rows.
     target : ndarray of shape (N,) or None
@@ -292,7 +292,7 @@ def hand_on(
     refits : iterable of pairs of ndarray
         What :meth:`dnip.fitting.refits.Refits.left_out` yields; nothing is judged without any.
     """
-    share, classes = settings.hand_on, problem.classes
+    share, classes = settings.defer, problem.classes
     if share is None:
         return fitted
     multipliers = fitted.coefficients.multipliers
@@ -301,11 +301,11 @@ def hand_on(
     silent = np.bincount(rows.chosen, minlength=len(classes)) == 0
     if silent.any():
         names = listed([classes[c] for c in np.flatnonzero(silent).tolist()])
-        notes.append(f"Never predicted, so no row of it is handed on: class {names}.")
-    handed = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
-    if abs(handed - share) > _FAR:
-        notes.append(f"Few rows, or many equal ones: {handed:.1%} are handed on, not {share:.1%}.")
-    coefficients = fitted.coefficients.with_hand_on(thresholds)
+        notes.append(f"Never predicted, so no row of it is deferred: class {names}.")
+    deferred = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
+    if abs(deferred - share) > _FAR:
+        notes.append(f"Few rows, or many equal ones: {deferred:.1%} are deferred, not {share:.1%}.")
+    coefficients = fitted.coefficients.with_defer(thresholds)
     points: tuple[Point, ...] = ()
     folds = [(left_out, Decided.by(by, problem, rows.weight)) for left_out, by in refits]
     if folds and fitted.evidence is not None:
@@ -313,5 +313,5 @@ def hand_on(
         helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
         points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
         front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
-        coefficients = coefficients.with_fit({**coefficients.fit, "handing_on": front})
-    return replace(fitted, coefficients=coefficients, handing_on=points, notes=tuple(notes))
+        coefficients = coefficients.with_fit({**coefficients.fit, "deferring": front})
+    return replace(fitted, coefficients=coefficients, deferring=points, notes=tuple(notes))

@@ -1,4 +1,4 @@
-"""Handing on: the best split of small tables, the share, and what is told of other rows."""
+"""Deferring: the best split of small tables, the share, and what is told of other rows."""
 
 import itertools
 
@@ -7,8 +7,8 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
+from dnip.fitting.defer import FRONT, Decided, Helper, exchange, judge, learn
 from dnip.fitting.fit import fit_file
-from dnip.fitting.hand_on import FRONT, Decided, Helper, exchange, judge, learn
 from dnip.fitting.settings import PAPER, FitSettings
 from dnip.metrics import cobias
 from populations import biased_rows
@@ -24,10 +24,10 @@ def random_rows(seed, n_rows, n_classes, right=0.6):
     return Decided(chosen, (rng.permutation(n_rows) + 0.5) / n_rows, np.ones(n_rows), labels)
 
 
-def system(rows, handed, n_classes, helper):
+def system(rows, deferred, n_classes, helper):
     """Share, accuracy, class accuracies and error + β·COBias, counted row by row."""
     right, counted = np.zeros(n_classes), np.zeros(n_classes)
-    for chosen, label, away in zip(rows.chosen, rows.labels, handed, strict=True):
+    for chosen, label, away in zip(rows.chosen, rows.labels, deferred, strict=True):
         if away and helper.accuracy is None:
             continue
         counted[label] += 1
@@ -35,7 +35,7 @@ def system(rows, handed, n_classes, helper):
     rates = right / np.maximum(counted, 1e-9)
     gaps = [abs(a - b) for a, b in itertools.combinations(rates, 2)]
     accuracy = right.sum() / counted.sum()
-    return np.mean(handed), accuracy, rates, 1 - accuracy + helper.beta * np.mean(gaps)
+    return np.mean(deferred), accuracy, rates, 1 - accuracy + helper.beta * np.mean(gaps)
 
 
 def best_split(rows, n_classes, n_handed, helper):
@@ -45,10 +45,10 @@ def best_split(rows, n_classes, n_handed, helper):
     best = np.inf
     for numbers in itertools.product(*(range(len(own) + 1) for own in by_class)):
         if sum(numbers) == n_handed:
-            handed = np.zeros(len(order), bool)
+            deferred = np.zeros(len(order), bool)
             for own, number in zip(by_class, numbers, strict=True):
-                handed[own[:number]] = True
-            best = min(best, system(rows, handed, n_classes, helper)[-1])
+                deferred[own[:number]] = True
+            best = min(best, system(rows, deferred, n_classes, helper)[-1])
     return best
 
 
@@ -73,8 +73,8 @@ class TestShare:
         rows = random_rows(0, 2_000, 5)
         rows = rows._replace(weight=1.0 + rows.labels)
         for thresholds in learn(rows, 5, share, HELPERS[0]):
-            handed = np.average(rows.below(thresholds), weights=rows.weight)
-            assert handed == pytest.approx(share, abs=0.003)
+            deferred = np.average(rows.below(thresholds), weights=rows.weight)
+            assert deferred == pytest.approx(share, abs=0.003)
 
     def test_rows_that_tie_go_together(self):
         rows = random_rows(0, 400, 2)
@@ -111,11 +111,11 @@ def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
     sizes = np.bincount(rows.labels)
     nothing, some = judge(folds, [0.0, 0.3], helper, sizes / 500, 1.0)
     for way, served in enumerate((some.one, some.each)):
-        handed = np.zeros(500, bool)
+        deferred = np.zeros(500, bool)
         for left_out, _ in folds:
             thresholds = learn(rows.of(~left_out), 3, 0.3, helper)[way]
-            handed[left_out] = rows.of(left_out).below(thresholds)
-        share, accuracy, rates, _ = system(rows, handed, 3, helper)
+            deferred[left_out] = rows.of(left_out).below(thresholds)
+        share, accuracy, rates, _ = system(rows, deferred, 3, helper)
         assert (served.share, served.accuracy) == pytest.approx((share, accuracy))
         told = served.to_dict(0.9)
         low, high = told["intervals"]["worst_class_accuracy"]
@@ -134,17 +134,17 @@ def population(n_rows, seed):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return fit(*population(3_000, 0), hand_on=0.3, helper_accuracy=0.95, evidence=True)
+    return fit(*population(3_000, 0), defer=0.3, helper_accuracy=0.95, evidence=True)
 
 
 def test_what_is_told_is_true_of_other_rows(fitted):
     p, labels = population(60_000, 10)
     coefficients, helper = fitted.coefficients, Helper(0.95, 2.7)
-    assert coefficients.hand_on.share == 0.3
+    assert coefficients.defer.share == 0.3
     rows = Decided(np.argmax(coefficients.apply(p), axis=1), *[np.ones(len(p))] * 2, labels)
-    share, accuracy, rates, _ = system(rows, coefficients.handed_on(p), 3, helper)
-    assert [point.asked for point in fitted.handing_on] == list(FRONT)
-    told = fitted.handing_on[FRONT.index(0.3)]
+    share, accuracy, rates, _ = system(rows, coefficients.deferred(p), 3, helper)
+    assert [point.asked for point in fitted.deferring] == list(FRONT)
+    told = fitted.deferring[FRONT.index(0.3)]
     assert told.each.share == pytest.approx(share, abs=0.02)
     assert told.each.accuracy == pytest.approx(accuracy, abs=0.02)
     intervals = told.each.to_dict(0.99)["intervals"]
@@ -156,7 +156,7 @@ def test_what_is_told_is_true_of_other_rows(fitted):
     confusion = np.zeros((3, 3))
     np.add.at(confusion, (labels, rows.chosen), 1)
     assert told.each.gaps.cobias < told.one.gaps.cobias
-    assert cobias(confusion) == pytest.approx(fitted.handing_on[0].one.gaps.cobias, abs=0.02)
+    assert cobias(confusion) == pytest.approx(fitted.deferring[0].one.gaps.cobias, abs=0.02)
 
 
 @cases(
@@ -169,34 +169,34 @@ def test_what_is_told_is_true_of_other_rows(fitted):
 )
 def test_any_fit_may_hand_rows_on(settings):
     p, labels = population(600, 3)
-    made = fit(p, labels, hand_on=0.2, **settings)
+    made = fit(p, labels, defer=0.2, **settings)
     plain = fit(p, labels, **{k: v for k, v in settings.items() if k != "helper_accuracy"})
     assert made.coefficients.weights.tolist() == plain.coefficients.weights.tolist()
     weight = np.ones(len(labels))
     if "target_prior" in settings:
         weight = (np.array(settings["target_prior"]) / np.bincount(labels))[labels]
-    handed = made.coefficients.handed_on(p)
-    assert np.average(handed, weights=weight) == pytest.approx(0.2, abs=0.01)
-    assert made.coefficients.hand_on.helper_accuracy == settings.get("helper_accuracy", 0.9)
-    assert bool(made.handing_on) == settings.get("evidence", True)
-    assert made.unweighted().hand_on is None
+    deferred = made.coefficients.deferred(p)
+    assert np.average(deferred, weights=weight) == pytest.approx(0.2, abs=0.01)
+    assert made.coefficients.defer.helper_accuracy == settings.get("helper_accuracy", 0.9)
+    assert bool(made.deferring) == settings.get("evidence", True)
+    assert made.unweighted().defer is None
     read = Coefficients.from_json(made.coefficients.to_json())
-    np.testing.assert_array_equal(read.handed_on(p), handed)
+    np.testing.assert_array_equal(read.deferred(p), deferred)
 
 
 def test_a_sample_of_a_large_table_is_learned_from(folder):
     p, labels = population(3_000, 4)
     ProbabilityTable(p, labels).write("t.parquet")
-    made = fit_file(folder / "t.parquet", FitSettings(hand_on=0.3), rows=1_000)
-    assert made.coefficients.handed_on(p).mean() == pytest.approx(0.3, abs=0.04)
+    made = fit_file(folder / "t.parquet", FitSettings(defer=0.3), rows=1_000)
+    assert made.coefficients.deferred(p).mean() == pytest.approx(0.3, abs=0.04)
 
 
 def test_what_the_rows_cannot_give_is_noted():
     p = np.repeat([[0.9, 0.05, 0.05], [0.6, 0.35, 0.05]], 20, axis=0)
     labels = np.tile([0, 0, 0, 1, 2], 8)
-    made = fit(p, labels, hand_on=0.1, evidence=False, robust="off", scale=1)
+    made = fit(p, labels, defer=0.1, evidence=False, robust="off", scale=1)
     notes = " ".join(made.notes)
-    assert "Never predicted, so no row of it is handed on: class 1, 2." in notes
-    assert "0.0% are handed on, not 10.0%" in notes
+    assert "Never predicted, so no row of it is deferred: class 1, 2." in notes
+    assert "0.0% are deferred, not 10.0%" in notes
     with pytest.raises(InvalidInputError, match="between 0 and 1, and neither; got 1"):
-        fit(p, labels, hand_on=1)
+        fit(p, labels, defer=1)

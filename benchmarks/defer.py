@@ -1,4 +1,4 @@
-"""Handing a share of rows to a helper: by one threshold, or by one per predicted class."""
+"""Deferring a share of rows to a helper: by one threshold, or by one per predicted class."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
+from dnip.fitting.defer import Decided, Helper, learn
 from dnip.fitting.fit import fit_table
-from dnip.fitting.hand_on import Decided, Helper, learn
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.metrics.cobias import cobias_of
@@ -34,7 +34,7 @@ class Scores(NamedTuple):
 def run(tables: list[Table]) -> None:
     """Print means over tables by labels and helper, then each table with a helper of 90 %.
 
-    The helper is not drawn: each row that is handed on counts as so much of a right one as the
+    The helper is not drawn: each row that is deferred counts as so much of a right one as the
     helper is accurate.
     """
     tables = [table for table in tables if "bundled" not in table.name]
@@ -54,10 +54,10 @@ def run(tables: list[Table]) -> None:
                 some = [found[name, size][i] for name in names if (name, size) in found]
                 rows.append([f"{_labels(size)}, {helper:.0%}", *_cells(np.mean(some, axis=0))])
         about = f"accuracy / COBias / worst class / share, mean of {len(names)} tables"
-        print_markdown(f"Handing on, {title}: {about}", header, rows)
+        print_markdown(f"Deferring, {title}: {about}", header, rows)
     for size in SIZES:
         rows = [[name, *_cells(found[name, size][1])] for name, n in found if n == size]
-        title = f"Handing on by table, {_labels(size)} labels, helper right on 90 %"
+        title = f"Deferring by table, {_labels(size)} labels, helper right on 90 %"
         print_markdown(title, ["table", *header[1:]], rows)
 
 
@@ -83,12 +83,12 @@ def _measure(table: Table, size: int | None) -> np.ndarray:
 def _ways(opt: ProbabilityTable, test: ProbabilityTable, accuracy: float) -> list[Scores]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
-        fitted = fit_table(opt, hand_on=SHARE, helper_accuracy=accuracy).coefficients
+        fitted = fit_table(opt, defer=SHARE, helper_accuracy=accuracy).coefficients
     n = opt.n_classes
     helper, raw = Helper(accuracy, Objective().beta), np.ones(n)
     rows = [_decided(each, by) for by in (raw, fitted.multipliers) for each in (opt, test)]
     one_raw, one = (learn(rows[i], n, SHARE, helper)[0] for i in (0, 2))
-    each = fitted.hand_on
+    each = fitted.defer
     assert each is not None
     ways = [(3, np.zeros(n)), (1, one_raw), (3, one), (3, each.thresholds)]
     return [_scores(rows[i], rows[i].below(thresholds), n, accuracy) for i, thresholds in ways]
@@ -100,8 +100,8 @@ def _decided(table: ProbabilityTable, multipliers: np.ndarray) -> Decided:
     return Decided.by(multipliers, problem, np.ones(len(labels)))
 
 
-def _scores(rows: Decided, handed: np.ndarray, n_classes: int, accuracy: float) -> Scores:
-    credit = np.where(handed, accuracy, rows.chosen == rows.labels)
+def _scores(rows: Decided, deferred: np.ndarray, n_classes: int, accuracy: float) -> Scores:
+    credit = np.where(deferred, accuracy, rows.chosen == rows.labels)
     sizes = np.bincount(rows.labels, minlength=n_classes)
     rates = (np.bincount(rows.labels, credit, n_classes) / np.maximum(sizes, 1))[sizes > 0]
-    return Scores(credit.mean(), float(cobias_of(rates)), rates.min(), handed.mean())
+    return Scores(credit.mean(), float(cobias_of(rates)), rates.min(), deferred.mean())

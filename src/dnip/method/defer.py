@@ -16,18 +16,18 @@ from dnip.metrics import HEADLINE, METRICS
 
 
 @dataclass(frozen=True, eq=False)
-class HandOn:
-    """Thresholds of handing on.
+class Deferral:
+    """Thresholds of deferring.
 
-    With q the corrected probabilities of a row and c its decision, the row is handed on if
-    q_c < t_c. A row at the threshold stays, so 0 hands nothing on.
+    With q the corrected probabilities of a row and c its decision, the row is deferred if
+    q_c < t_c. A row at the threshold stays, so 0 defers nothing.
 
     Parameters
     ----------
     thresholds : array-like of shape (N,)
         t, one for each predicted class, 0..1.
     share : float
-        The share of rows that they were learned to hand on, above 0 and below 1.
+        The share of rows that they were learned to defer, above 0 and below 1.
     helper_accuracy : float, optional
         How often the helper was taken to be right, 0..1; None where the rows that remain were to
         be served best.
@@ -39,8 +39,8 @@ class HandOn:
 
     Examples
     --------
-    >>> hand_on = HandOn([0.9, 0.6], share=0.3, helper_accuracy=0.9)
-    >>> hand_on.handed_on(np.array([[0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]))
+    >>> defer = Deferral([0.9, 0.6], share=0.3, helper_accuracy=0.9)
+    >>> defer.deferred(np.array([[0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]))
     array([ True, False, False])
     """
 
@@ -51,10 +51,10 @@ class HandOn:
     def __init__(
         self, thresholds: ArrayLike, share: float, helper_accuracy: float | None = None
     ) -> None:
-        if not 0 < check_number("hand_on", share) < 1:
+        if not 0 < check_number("defer", share) < 1:
             raise InvalidInputError(
-                f"hand_on must be a share of rows between 0 and 1, and neither; got {share!r}",
-                hint="Give 0.3 to hand on 30 % of the rows, or leave it out to hand on none",
+                f"defer must be a share of rows between 0 and 1, and neither; got {share!r}",
+                hint="Give 0.3 to defer 30 % of the rows, or leave it out to defer none",
             )
         if helper_accuracy is not None:
             helper_accuracy = check_number(
@@ -62,16 +62,16 @@ class HandOn:
             )
         t = np.asarray(thresholds)
         if t.ndim != 1 or t.dtype.kind not in "iuf" or not ((t >= 0) & (t <= 1)).all():
-            told = "thresholds of handing on must be one number from 0 to 1 for each class"
+            told = "thresholds of deferring must be one number from 0 to 1 for each class"
             raise InvalidInputError(f"{told}; got {shown(thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
         vars(self).update(thresholds=t, share=float(share), helper_accuracy=helper_accuracy)
 
-    def handed_on(
+    def deferred(
         self, corrected: Probabilities, decided: NDArray[np.integer] | None = None
     ) -> Booleans:
-        """Return whether each row is handed on, shape (M,).
+        """Return whether each row is deferred, shape (M,).
 
         Parameters
         ----------
@@ -88,42 +88,42 @@ class HandOn:
         return {**vars(self), "thresholds": self.thresholds.tolist()}
 
 
-def check_hand_on(hand_on: HandOn | None, n_classes: int) -> HandOn | None:
+def check_defer(defer: Deferral | None, n_classes: int) -> Deferral | None:
     """Return thresholds, if there are any: one for each class."""
-    if hand_on is not None and len(hand_on.thresholds) != n_classes:
+    if defer is not None and len(defer.thresholds) != n_classes:
         raise InvalidInputError(
-            f"{len(hand_on.thresholds)} thresholds of handing on, but {n_classes} classes"
+            f"{len(defer.thresholds)} thresholds of deferring, but {n_classes} classes"
         )
-    return hand_on
+    return defer
 
 
-def refuse_hand_on(hand_on: HandOn | None, where: str) -> None:
-    """Refuse thresholds where nothing can say which rows are handed on."""
-    if hand_on is not None:
+def refuse_defer(defer: Deferral | None, where: str) -> None:
+    """Refuse thresholds where nothing can say which rows are deferred."""
+    if defer is not None:
         raise InvalidInputError(
-            f"{where} cannot hold the thresholds of handing on that these coefficients have",
+            f"{where} cannot hold the thresholds of deferring that these coefficients have",
             hint="Use dnip apply, dnip serve, or dnip export --to python, javascript or sql; "
             "or fit without thresholds",
         )
 
 
-def refuse_other_mix(hand_on: HandOn | None) -> None:
+def refuse_other_mix(defer: Deferral | None) -> None:
     """Refuse thresholds where weights move to another class mix: they hold for that of the fit."""
-    if hand_on is not None:
+    if defer is not None:
         raise InvalidInputError(
-            "thresholds of handing on hold for the class mix of the fit alone",
-            hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --hand-on SHARE",
+            "thresholds of deferring hold for the class mix of the fit alone",
+            hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --defer SHARE",
         )
 
 
-def served(hand_on: HandOn, routed: Counts) -> dict[str, Any]:
-    """Return the share that is handed on, and the scores of what remains and of the system.
+def served(defer: Deferral, routed: Counts) -> dict[str, Any]:
+    """Return the share that is deferred, and the scores of what remains and of the system.
 
     Parameters
     ----------
-    hand_on : HandOn
+    defer : Deferral
     routed : ndarray of shape (N, 2·N)
-        Confusion counts of the rows that remain, and beside them of those that are handed on.
+        Confusion counts of the rows that remain, and beside them of those that are deferred.
 
     Returns
     -------
@@ -134,18 +134,18 @@ def served(hand_on: HandOn, routed: Counts) -> dict[str, Any]:
     Examples
     --------
     >>> routed = np.array([[8, 0, 2, 0], [0, 4, 4, 2]])
-    >>> found = served(HandOn([0.9, 0.6], 0.3, helper_accuracy=0.5), routed)
+    >>> found = served(Deferral([0.9, 0.6], 0.3, helper_accuracy=0.5), routed)
     >>> found["share"], found["remaining"]["accuracy"], found["system"]["accuracy"]
     (0.4, 1.0, 0.8)
     """
-    remaining, handed = np.hsplit(routed.astype(np.float64), 2)
-    sides, right = {"remaining": remaining}, hand_on.helper_accuracy
+    remaining, deferred = np.hsplit(routed.astype(np.float64), 2)
+    sides, right = {"remaining": remaining}, defer.helper_accuracy
     if right is not None:
         # which error a helper makes is not scored
         answers = np.full(remaining.shape, (1 - right) / (len(routed) - 1))
         np.fill_diagonal(answers, right)
-        sides["system"] = remaining + handed.sum(axis=1, keepdims=True) * answers
-    told: dict[str, Any] = {"share": float(handed.sum() / routed.sum()), "asked": hand_on.share}
+        sides["system"] = remaining + deferred.sum(axis=1, keepdims=True) * answers
+    told: dict[str, Any] = {"share": float(deferred.sum() / routed.sum()), "asked": defer.share}
     for name, counts in sides.items():
         several = np.count_nonzero(counts.sum(axis=1)) > 1
         told[name] = {each: METRICS[each].of(counts) if several else None for each in HEADLINE}
