@@ -1,4 +1,4 @@
-"""Run the benchmarks named on the command line, or all; ``race`` has a command line of its own.
+"""Run the benchmarks named on the command line, or all.
 
 With ``--keep`` what each prints goes to ``benchmarks/results/NAME.md``, which the documentation
 quotes.
@@ -7,7 +7,6 @@ quotes.
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -20,24 +19,19 @@ from benchmarks import (
     drift,
     expected,
     fronts,
-    looks,
     mixes,
-    peers,
     prompting,
     proofs,
+    race,
     sampled,
     scores,
-    settings,
     shift,
     sidecar,
     startup,
-    streaming,
     tasks,
     verdicts,
-    weights,
 )
 from benchmarks.kept import keep
-from benchmarks.race.command import main as race
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
@@ -47,29 +41,22 @@ BENCHMARKS = {
     "expected": expected.run,
     "drift": drift.run,
     "changes": drift.changes,
-    "looks": looks.run,
     "shift": shift.run,
     "proofs": proofs.run,
     "fronts": fronts.run,
     "defer": defer.run,
     "scores": scores.run,
     "tasks": tasks.run,
-    "settings": settings.run,
     "constraints": constraints.run,
-    "weights": weights.run,
-    "peers": peers.run,
+    "race": race.run,
     "corrections": corrections.run,
     "together": corrections.together,
     "classifier": classifier.run,
     "startup": startup.run,
     "prompting": prompting.run,
     "sidecar": sidecar.run,
-    "streaming": streaming.run,
     "sampled": sampled.run,
 }
-
-if sys.argv[1:2] == ["race"]:
-    sys.exit(race(sys.argv[2:]))
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")
 parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME")

@@ -21,8 +21,6 @@ from dnip.comparing import Comparison, Material, MethodScores, compare
 from dnip.comparing.baselines import Method, choose
 from dnip.comparing.baselines.base import log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
-from reproduction.linear_adapter import LinearAdapter
-from reproduction.membership import Membership
 
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3
@@ -31,7 +29,7 @@ TOGETHER_SIZES, TOGETHER_DRAWS = (100, 1_000), 10
 
 def run(tables: list[Table]) -> None:
     """Print a table per group of tables, then the mean over 4-class ones by number of labels."""
-    methods = [*choose(), LinearAdapter(), Membership()]
+    methods = choose()
     whole = {table.name: _compare(table, methods, SEEDS) for table in tables}
     names = list(whole)
     for first in range(0, len(names), 4):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -10,13 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.streaming import DNIP, measure
 from benchmarks.tables import Table, print_markdown
 
 ROWS, GROUP_ROWS = 10_000_000, 500_000
 # Share of a class over that of the one before.
 MIXES = {"even": 1.0, "falling by a quarter": 0.75}
 FORMATS = ("parquet",)
+
+DNIP = str(Path(sys.executable).with_name("dnip"))
+
+# A process inherits the peak of the one that starts it, so a small one starts them all.
+_MEASURE = """
+import resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 
 
 def run(_tables: list[Table]) -> None:
@@ -75,3 +86,12 @@ def write_table(path: Path, n_classes: int, factor: float, n_rows: int = ROWS) -
         writer.write_table(group)
     if writer is not None:
         writer.close()
+
+
+def measure(command: list[str]) -> tuple[float, float]:
+    """Return the wall time of a process in seconds, and its peak memory in MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, *command], check=True, stdout=subprocess.PIPE, text=True
+    )
+    seconds, kilobytes = done.stdout.split()
+    return float(seconds), int(kilobytes) * 1024 / 1e6

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.race.plain_objective import PlainObjective
 from dnip.base.errors import unwarned
 from dnip.base.validation import check_scale
 from dnip.comparing.baselines.base import Correction, Method
 from dnip.method.objective import Objective
 from dnip.metrics import confusion_matrix
 from dnip.solvers import solve
+from reproduction.plain_objective import PlainObjective
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Integers, Labels, Probabilities

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.race.curves import Curve, Look, Panel, curve_figure
 from dnip.fitting.settings import PAPER_SCALE
 from dnip.presenting.artefacts import Column, Table
 from dnip.tables import ProbabilityTable
 from reproduction.comparison import ALL, VariantComparison
+from reproduction.curves import Curve, Look, Panel, curve_figure
 from reproduction.degenerate import is_constant
 from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import (

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from benchmarks.race.curves import Curve, Look, Panel, curve_figure
 from dnip.base.toml_models import Several
 from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.drawing.style import colours
 from reproduction.comparison import standard_error
+from reproduction.curves import Curve, Look, Panel, curve_figure
 from reproduction.degenerate import is_constant
 from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import (

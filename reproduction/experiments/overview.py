@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.race.curves import Curve, Look, Panel, curve_figure
 from dnip.base.escaping import markdown, printable
 from dnip.presenting.drawing.flows import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import load_task
 from reproduction.comparison import standard_error
+from reproduction.curves import Curve, Look, Panel, curve_figure
 from reproduction.degenerate import is_constant
 from reproduction.experiment import Artefact, Claim, Text
 from reproduction.experiments.confusion import Matrix, ShownTask, matrix_figures

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from benchmarks.race.peers import published as loops
+from benchmarks import authors_loops as loops
 from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import AUTHORS, PAPER, PAPER_SCALE
 from dnip.presenting.artefacts import Column, Table

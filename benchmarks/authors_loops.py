@@ -18,8 +18,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.race.arena import Arena
-
 
 @dataclass(frozen=True)
 class Annealed:
@@ -28,20 +26,6 @@ class Annealed:
     indices: list[int]
     value: float
     evaluations: int
-
-
-def search(arena: Arena, seed: int) -> None:
-    """Run the schedule of the authors' code once."""
-    anneal(
-        arena.probabilities.tolist(),
-        arena.labels.tolist(),
-        scale=arena.scale,
-        beta=arena.objective.beta,
-        tau=arena.objective.tau,
-        smoothing=arena.objective.smoothing_over(len(arena.labels)),
-        seed=seed,
-        note=arena.note,
-    )
 
 
 def anneal(
