@@ -1,4 +1,4 @@
-"""Tables read in blocks, whole or in shares; and the model and the prompt that they came from."""
+"""Tables read in blocks, whole or in part; and the model and the prompt that they came from."""
 
 import json
 import warnings
@@ -10,9 +10,9 @@ import pytest
 from cases import cases
 from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
+from dnip.tables.formats import format_of
 from dnip.tables.provenance import origin_of
-from dnip.tables.reading import BLOCK_ROWS, count_pieces, read_rows
-from dnip.tables.rows import Share
+from dnip.tables.reading import read_rows
 
 
 @pytest.fixture
@@ -39,41 +39,30 @@ def table_of(n_rows):
     return ProbabilityTable(rng.dirichlet([1, 1, 1], n_rows), rng.integers(0, 3, n_rows))
 
 
-def read_shares(path, of):
-    """Return the rows of all shares, and for each the place that it says it has."""
-    rows, places = [], []
-    for number in range(of):
-        for chunk in Scan(path, share=Share(number, of)):
-            rows.append(chunk.probabilities)
-            places.append(chunk.first_row + np.arange(len(chunk)))
-    return np.concatenate(rows), np.concatenate(places)
-
-
-@pytest.mark.parametrize("of", [2, 3, 7, 20])
-def test_shares_of_a_parquet_folder_are_its_row_groups(tmp_path, of):
+@pytest.mark.parametrize("size", [1, 2, 5, 20])
+def test_some_row_groups_of_a_folder_are_read_alone_and_know_their_rows(tmp_path, size):
     parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
     table = table_of(1000)
     for part, bounds in enumerate([(0, 300), (300, 310), (310, 1000)]):
         path = tmp_path / f"{part}.parquet"
         table.take(range(*bounds)).write(path)
         parquet.write_table(parquet.read_table(path), path, row_group_size=100)
-    rows, places = read_shares(tmp_path, of)
-    assert sorted(places.tolist()) == list(range(1000))
-    assert (rows == table.probabilities[places]).all()
+    form = format_of(tmp_path)
+    n_groups = form.count_groups(tmp_path)
+    assert n_groups == 3 + 1 + 7
+    runs = [range(first, min(first + size, n_groups)) for first in range(0, n_groups, size)]
+    blocks = [b for run in runs for b in form.read(tmp_path, None, 40, groups=run)]
+    found = np.column_stack(
+        [np.concatenate([b.columns[f"p{c}"] for b in blocks]) for c in range(3)]
+    )
+    np.testing.assert_array_equal(found, table.probabilities)
+    groups = form.read(tmp_path, None, 40, groups=range(5, 6))
+    assert [(Path(b.layout.source).name, b.first_row) for b in groups] == [
+        ("2.parquet", row) for row in (100, 140, 180)
+    ]
 
 
-def test_a_format_that_cannot_skip_is_shared_in_chunks(tmp_path):
-    table = table_of(2 * BLOCK_ROWS + 10)
-    table.write(tmp_path / "t.jsonl")
-    rows, places = read_shares(tmp_path / "t.jsonl", 2)
-    assert sorted(places.tolist()) == list(range(len(table)))
-    assert (rows == table.probabilities[places]).all()
-    assert count_pieces(tmp_path / "t.jsonl", workers=3) == 3
-
-
-def test_a_share_may_be_empty_but_a_table_may_not(tmp_path):
-    table_of(10).write(tmp_path / "t.csv")
-    assert [len(chunk) for chunk in Scan(tmp_path / "t.csv", share=Share(1, 2))] == []
+def test_a_table_may_not_be_empty(tmp_path):
     (tmp_path / "t.csv").write_text("label,p0,p1\n")
     with pytest.raises(InvalidInputError, match="there are no rows"):
         list(Scan(tmp_path / "t.csv"))

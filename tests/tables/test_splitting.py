@@ -6,9 +6,6 @@ from hypothesis import given, settings, strategies as st
 
 from cases import cases
 from dnip import InvalidInputError, ProbabilityTable
-from dnip.tables import Scan
-from dnip.tables.on_cluster import add_up
-from dnip.tables.rows import Share
 from dnip.tables.sampling import RowSample, Sampler
 
 
@@ -93,7 +90,10 @@ def table():
 
 
 def draw(blocks, rows, seed=0):
-    return add_up(Sampler(rows, seed), blocks).sample()
+    sampler = Sampler(rows, seed)
+    for block in blocks:
+        sampler.add(block)
+    return sampler.sample()
 
 
 def numbers_of(sample):
@@ -128,26 +128,6 @@ def test_the_stratified_sample_depends_on_seed_and_places_alone(table, rows, cut
     assert set(numbers) != set(numbers_of(draw([table], rows, seed=1)))
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_samples_of_the_shares_of_a_file_make_the_sample_of_the_file(tmp_path, table, suffix):
-    path = tmp_path / f"t{suffix}"
-    table.write(path)
-    if suffix == ".parquet":
-        parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
-        parquet.write_table(parquet.read_table(path), path, row_group_size=70)
-    whole = draw(Scan(path), 300)
-    joined = Sampler(300)
-    for number in (2, 0, 3, 1):
-        share = Sampler(300)
-        for chunk in Scan(path, share=Share(number, 4)):
-            share.add(chunk)
-        joined.join(share)
-    sample = joined.sample()
-    assert sample.n_rows == whole.n_rows
-    assert sample.class_sizes.tolist() == whole.class_sizes.tolist()
-    assert sample.table.data_hash == whole.table.data_hash
-
-
 def test_more_classes_than_can_be_counted_are_refused_at_the_first_rows():
     sampler = Sampler(10)
     with pytest.raises(InvalidInputError, match="4,001 classes"):
@@ -166,15 +146,12 @@ def test_every_row_of_a_class_has_the_same_chance():
 
 
 @pytest.mark.parametrize("most", [5, 60, 1000])
-def test_samples_of_shares_make_the_sample_of_the_table(most):
+def test_a_sample_does_not_depend_on_blocks(most):
     rows = np.random.default_rng(1).random((200, 3))
-    whole = RowSample(most, seed=7)
-    shares = [RowSample(most, seed=7) for _ in range(3)]
-    for number, block in enumerate(np.split(rows, 20)):
-        whole.add(block)
-        shares[number % 3].add(block, first_row=10 * number)
-    joined = shares[0]
-    for share in shares[1:]:
-        joined.join(share)
-    assert joined.n_rows == whole.n_rows == 200
-    assert (joined.rows == whole.rows).all()
+    whole, parts = RowSample(most, seed=7), RowSample(most, seed=7)
+    whole.add(rows)
+    for block in np.split(rows, [3, 50, 177]):
+        parts.add(block)
+    assert parts.n_rows == whole.n_rows == 200
+    assert parts.rows.shape == (min(most, 200), 3)
+    assert (parts.rows == whole.rows).all()

@@ -1,8 +1,10 @@
-"""A Ray cluster: connect to one, or start one here, and let it do tasks."""
+"""A Ray cluster: connect to one, or start one here, and let it work through Ray Data."""
 
 from __future__ import annotations
 
+import logging
 import os
+import pickle
 import re
 import socket
 import sys
@@ -10,8 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -21,8 +22,6 @@ from dnip.base.version import __version__
 
 # How often Ray repeats a task whose process died.
 _RETRIES = 4
-# Seconds for other tasks to end when one has failed.
-_LONGEST_END = 10.0
 _HOST_AND_PORT = re.compile(r"(?P<host>[^/]+):(?P<port>[0-9]+)$")
 
 
@@ -47,36 +46,40 @@ class Cluster:
     gpus: float
     seconds: float
 
-    @cached_property
-    def _task(self) -> Any:  # noqa: ANN401
-        # Ray would start a new process for each task on a GPU, unless max_calls is 0.
-        return self.ray.remote(num_cpus=1, num_gpus=self.gpus, max_calls=0, max_retries=_RETRIES)(
-            _run
-        )
+    def map(self, work: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield what ``work(item)`` yields for each item, in the order of the items.
 
-    def start(self, work: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
-        """Start a task; `get` waits for what the function returns.
-
-        A task whose process dies is done again, so its result must follow from the arguments.
-        """
-        return self._task.remote(__version__, work, *arguments)
-
-    def get(self, task: Any) -> Any:  # noqa: ANN401
-        """Return the result of a task that `start` gave, or of a list of them.
+        A task whose process dies is done again, so its results must follow from the item.
 
         Raises
         ------
         DNIPError
-            What the task raised; BackendError if its process died again and again.
+            What a task raised; BackendError if its process died again and again.
         """
-        errors = self.ray.exceptions
+        data = self.ray.data
+        context = data.DataContext.get_current()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = context.enable_operator_progress_bars = False
+        rows = [{"item": pickle.dumps(item)} for item in items]
+        done = data.from_items(rows, override_num_blocks=max(1, len(rows))).map_batches(
+            partial(_run, __version__, work),
+            batch_size=1,
+            num_cpus=1,
+            num_gpus=self.gpus,
+            concurrency=self.workers,
+            # Ray would start a new process for each task on a GPU, unless max_calls is 0.
+            max_calls=0,
+            max_retries=_RETRIES,
+        )
         try:
-            return self.ray.get(task)
-        except errors.RayTaskError as error:
-            if isinstance(error.cause, DNIPError):
-                raise error.cause from None
+            for row in done.iter_rows():
+                found = pickle.loads(row["found"])
+                if isinstance(found, DNIPError):
+                    raise found
+                yield found
+        except self.ray.exceptions.RayTaskError as error:
             raise BackendError(f"a task failed: {first_line(error.cause)}") from error
-        except errors.RayError as error:
+        except self.ray.exceptions.RayError as error:
             raise BackendError(
                 f"the cluster failed: {first_line(error)}",
                 hint=f"A task is repeated {_RETRIES} times. If it ran out of memory, give fewer "
@@ -84,33 +87,23 @@ class Cluster:
                 retryable=True,
             ) from error
 
-    def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Yield the result of a task for each item, as they come; errors as for `get`."""
-        left, shared = iter(items), self.ray.put(work)
-        running: list[Any] = []
-        try:
-            while True:
-                free = self.workers - len(running)
-                running += [self.start(shared, item) for item in islice(left, free)]
-                if not running:
-                    return
-                done, running = self.ray.wait(running)
-                yield from self.get(done)
-        finally:  # after an error, no task goes on writing
-            for task in running:
-                self.ray.cancel(task)
-            if running:
-                self.ray.wait(running, num_returns=len(running), timeout=_LONGEST_END)
 
-
-def _run(wanted: str, work: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
-    """Do a task, if this node has the same version of the package."""
-    if __version__ != wanted:
-        raise BackendError(
-            f"node {socket.gethostname()}: dnip {__version__}, but {wanted} where the command runs",
-            hint="Install the same version on all nodes",
-        )
-    return work(*arguments)
+def _run(
+    wanted: str, work: Callable[[Any], Iterable[Any]], batch: dict[str, Any]
+) -> Iterator[dict[str, list[bytes]]]:
+    """Do a task, if this node has the same version of the package; its error is a result, too."""
+    try:
+        if __version__ != wanted:
+            raise BackendError(
+                f"node {socket.gethostname()}: dnip {__version__}, but {wanted} where the command "
+                "runs",
+                hint="Install the same version on all nodes",
+            )
+        for item in batch["item"]:
+            for found in work(pickle.loads(item)):
+                yield {"found": [pickle.dumps(found)]}
+    except DNIPError as error:
+        yield {"found": [pickle.dumps(error)]}
 
 
 @contextmanager
@@ -142,6 +135,8 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
     # Else a task that runs out of memory would be repeated for ever.
     os.environ.setdefault("RAY_task_oom_retries", str(_RETRIES))
     ray = load_optional("ray", purpose="work on a cluster", extra="ray")
+    load_optional("ray.data", purpose="work on a cluster", extra="ray")
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     began = time.perf_counter()
     place: dict[str, Any] = {"address": address}
     if not address:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
     from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable, Scan
-    from dnip.tables.on_cluster import SharedTable
 
 # Defaults of the library that are too slow to import for a list of options.
 BETA = 2.7
@@ -277,14 +276,15 @@ class ClusterOptions:
 
     @contextmanager
     def reading(
-        self, doing: str, scan: Scan, classes: Sequence[str] | None
-    ) -> Iterator[tuple[Scan | SharedTable, Callable[[int], None]]]:
+        self, doing: str, scan: Scan, classes: Sequence[str] | None, *, others: bool = False
+    ) -> Iterator[tuple[Scan, Callable[[int], None]]]:
         """Connect, for a block that reads a table, and give what reads and what shows progress."""
-        from dnip.tables.on_cluster import SharedTable
-
         with self.connect() as workers, live_progress(doing) as show:
-            rows = scan if workers is None else SharedTable(Path(scan.source), workers, classes)
-            yield rows, lambda done: show(f"{done:,} rows")
+            if workers is not None:
+                from dnip.tables.on_cluster import ClusterScan
+
+                scan = ClusterScan(Path(scan.source), workers, classes, others=others)
+            yield scan, lambda done: show(f"{done:,} rows")
 
 
 @dataclass(frozen=True)

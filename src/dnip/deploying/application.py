@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError, OutputError
-from dnip.base.files import check_writable
+from dnip.base.errors import InvalidInputError
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
@@ -23,7 +19,7 @@ from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.columns import DEFERRED
 from dnip.tables.guards import check_raw, check_same_classes
-from dnip.tables.on_cluster import SharedTable
+from dnip.tables.reading import counted_rows
 from dnip.tables.sampling import RowSample
 
 
@@ -46,7 +42,7 @@ class Application(NamedTuple):
 
 
 def apply_stream(
-    chunks: Iterable[Rows] | SharedTable,
+    chunks: Iterable[Rows],
     coefficients: Coefficients,
     out: str | os.PathLike[str],
     *,
@@ -59,14 +55,13 @@ def apply_stream(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Rows, or SharedTable
+    chunks : iterable of ProbabilityTable or Rows
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
     out : path-like
         The table to write; its suffix names the format. It may be the file that `chunks` are read
-        from: it is replaced only when everything is written. The workers of a cluster write a
-        folder of Parquet files, which hold the rows in the same order.
+        from: it is replaced only when everything is written.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 
@@ -83,16 +78,22 @@ def apply_stream(
     OutputError
         If `out` cannot be written.
     """
-    if isinstance(chunks, SharedTable):
-        return _apply_on_cluster(chunks, coefficients, Path(out).absolute(), progress)
-    counts = AppliedCounts()
+    work = partial(reweighted, coefficients)
+    if isinstance(chunks, Scan):
+        done = chunks.each(work, progress)
+    else:
+        done = work(counted_rows(chunks, progress))
+    n_rows = n_changed = n_deferred = 0
+    masses = MassCounts()
     with open_writer(out, coefficients.classes) as writer:
-        for applied in ahead(reweighted(chunks, coefficients)):
+        for applied in ahead(done):
             writer.write(applied.rows, applied.predictions, others=applied.rows.others)
-            counts.add(applied)
-            if progress is not None:
-                progress(counts.n_rows)
-    return counts.application
+            n_rows += len(applied.rows)
+            n_changed += applied.n_changed
+            n_deferred += applied.n_deferred
+            if applied.rows.mass is not None:
+                masses.add(applied.rows.mass)
+    return Application(n_rows, n_changed, n_deferred, masses.summary)
 
 
 def estimate_stream(
@@ -149,35 +150,7 @@ class Applied(NamedTuple):
     n_deferred: int
 
 
-class AppliedCounts:
-    """What an `Application` says of all rows."""
-
-    def __init__(self) -> None:
-        self.n_rows = self.n_changed = self.n_deferred = 0
-        self._masses = MassCounts()
-
-    def add(self, applied: Applied) -> None:
-        """Count some more rows."""
-        self.n_rows += len(applied.rows)
-        self.n_changed += applied.n_changed
-        self.n_deferred += applied.n_deferred
-        if applied.rows.mass is not None:
-            self._masses.add(applied.rows.mass)
-
-    def join(self, other: AppliedCounts) -> None:
-        """Add the counts of another share of the table."""
-        self.n_rows += other.n_rows
-        self.n_changed += other.n_changed
-        self.n_deferred += other.n_deferred
-        self._masses.join(other._masses)
-
-    @property
-    def application(self) -> Application:
-        """The counts of all rows."""
-        return Application(self.n_rows, self.n_changed, self.n_deferred, self._masses.summary)
-
-
-def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[Applied]:
+def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[Applied]:
     """Yield rows with reweighted probabilities and predictions.
 
     Raises
@@ -199,69 +172,3 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
             rows = replace(rows, others=others)
         n_changed = int(np.count_nonzero(predictions != decide(p)))
         yield Applied(rows, predictions, n_changed, n_deferred)
-
-
-def _apply_on_cluster(
-    table: SharedTable,
-    coefficients: Coefficients,
-    folder: Path,
-    progress: Callable[[int], None] | None,
-) -> Application:
-    if folder.suffix not in ("", ".parquet"):
-        raise InvalidInputError(
-            f"{folder}: a cluster writes a folder of Parquet files, not {folder.suffix}",
-            hint="Give a name without a suffix, or with .parquet",
-        )
-    if folder.exists():
-        raise OutputError(
-            f"{folder} cannot be written: it exists", hint="Give another name, or delete it"
-        )
-    check_writable(folder)
-    whole = Scan(table.path.absolute(), table.classes)
-    check_ids = table.cluster.start(_read_if_ids, whole)
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    counts = AppliedCounts()
-    try:
-        for done in table.each(_apply_share, coefficients, unfinished, others=True):
-            counts.join(done)
-            if progress is not None:
-                progress(counts.n_rows)
-        table.cluster.get(check_ids)  # also refuses a table without rows
-        unfinished.chmod(0o755)
-        unfinished.rename(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return counts.application
-
-
-def _read_if_ids(scan: Scan) -> None:
-    """Read a table with ids as a whole, which refuses an id that appears twice."""
-    chunks = iter(scan)
-    if next(chunks).ids is not None:
-        for _ in chunks:
-            pass
-
-
-def _apply_share(scan: Scan, coefficients: Coefficients, folder: Path) -> AppliedCounts:
-    """Write a file for each run of rows that follow one another; its name is that of the first."""
-    counts = AppliedCounts()
-    for first_row, run in _runs(reweighted(scan, coefficients)):
-        with open_writer(folder / f"part-{first_row:015}.parquet", coefficients.classes) as writer:
-            for applied in run:
-                writer.write(applied.rows, applied.predictions, others=applied.rows.others)
-                counts.add(applied)
-    return counts
-
-
-def _runs(applied: Iterator[Applied]) -> Iterator[tuple[int, Iterator[Applied]]]:
-    """Group rows that follow one another in the table, by the first of them."""
-    begin = end = -1
-
-    def first_row(each: Applied) -> int:
-        nonlocal begin, end
-        place = each.rows.first_row or 0
-        begin = begin if place == end else place
-        end = place + len(each.rows)
-        return begin
-
-    return groupby(applied, first_row)

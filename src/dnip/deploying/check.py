@@ -19,8 +19,8 @@ from dnip.priors.estimate import PriorEstimate
 from dnip.tables import Rows
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_same_classes, tell_corrected
-from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import changes_of_origin
+from dnip.tables.reading import counted_rows
 from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 
 # From these distances on, a difference is called moderate or large.
@@ -163,7 +163,7 @@ class Check:
 
 
 def check(
-    chunks: Iterable[Rows] | SharedTable,
+    chunks: Iterable[Rows],
     coefficients: Coefficients,
     *,
     alpha: float = 0.05,
@@ -175,7 +175,7 @@ def check(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Rows, or SharedTable
+    chunks : iterable of ProbabilityTable or Rows
         The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
@@ -210,7 +210,9 @@ def check(
     (True, 'small')
     """
     alpha = check_level("alpha", alpha) if look is None else look.level
-    seen = add_up(_SeenRows(coefficients), chunks, progress)
+    seen = _SeenRows(coefficients)
+    for block in counted_rows(chunks, progress):
+        seen.add(block)
     sample, rows = seen.sample, seen.rows
     tell_corrected("new rows", seen.corrected_by)
     fit, classes = coefficients.fit, coefficients.classes
@@ -260,24 +262,15 @@ class _SeenRows:
 
     def __init__(self, coefficients: Coefficients) -> None:
         self._coefficients, n_classes = coefficients, len(coefficients.classes)
-        self.n_rows, self.sample = 0, TableSample(n_classes)
+        self.sample = TableSample(n_classes)
         self.rows, self.right = np.zeros((2, n_classes), np.int64)
 
     def add(self, rows: Rows) -> None:
         check_same_classes(rows, self._coefficients)
         p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
-        self.n_rows += len(p)
         self.corrected_by = self.corrected_by or rows.corrected_by
-        self.sample.add(p, mass=rows.mass, first_row=rows.first_row)
+        self.sample.add(p, mass=rows.mass)
         if labels is not None:
-            # not in place: Ray hands out arrays that cannot be written
-            labelled = np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
+            self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
             hits = decide(p, self._coefficients.multipliers) == labels
-            self.rows = self.rows + labelled
-            self.right = self.right + np.bincount(labels[hits], minlength=n_classes)
-
-    def join(self, other: _SeenRows) -> None:
-        self.n_rows += other.n_rows
-        self.corrected_by = self.corrected_by or other.corrected_by
-        self.sample.join(other.sample)
-        self.rows, self.right = self.rows + other.rows, self.right + other.right
+            self.right += np.bincount(labels[hits], minlength=n_classes)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.cluster import Cluster
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.fitting.defer import defer
@@ -133,7 +132,6 @@ def fit_file(
     rows: int | None = MOST_ROWS,
     unlabelled: Path | None = None,
     evidence: bool | None = False,
-    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit coefficients on a table file or folder, or on a sample of it if it is very large.
@@ -154,8 +152,6 @@ def fit_file(
         A table with more rows without a label, of which at most `rows` are used.
     evidence : bool, optional
         As for :func:`fit`.
-    cluster : Cluster, optional
-        Its workers read the tables, each its shares; the fit is made here.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
@@ -169,10 +165,10 @@ def fit_file(
     InvalidInputError
         For a bad table, and as :func:`fit`.
     """
-    sample, count = sample_of(path, None, classes, rows, settings.seed, cluster)
+    sample, count = sample_of(path, None, classes, rows, settings.seed)
     more = None
     if unlabelled is not None:
-        more = read_sample(unlabelled, classes, rows, settings.seed, cluster).table
+        more = read_sample(unlabelled, classes, rows, settings.seed).table
     mix = settings.target_prior
     if isinstance(mix, str) and not is_estimate(mix):
         settings = replace(settings, target_prior=read_prior(mix, sample.table.classes))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
@@ -27,7 +25,6 @@ from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_raw
-from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
@@ -45,11 +42,7 @@ ALL_ROWS = 2**60
 
 
 def read_sample(
-    path: Path,
-    classes: Sequence[str] | None = None,
-    rows: int | None = MOST_ROWS,
-    seed: int = 0,
-    cluster: Cluster | None = None,
+    path: Path, classes: Sequence[str] | None = None, rows: int | None = MOST_ROWS, seed: int = 0
 ) -> Sample:
     """Read a table file or folder, or a sample of one of more rows.
 
@@ -61,8 +54,6 @@ def read_sample(
         Rows to keep at most; None: all.
     seed : int, default=0
         The same seed gives the same sample.
-    cluster : Cluster, optional
-        Its workers draw the same sample. All nodes must see the table at `path`.
 
     Returns
     -------
@@ -73,10 +64,10 @@ def read_sample(
     InvalidInputError
         For a bad table, or more classes than rows to keep.
     """
-    table = Scan(path, classes) if cluster is None else SharedTable(path, cluster, classes)
-    sample = add_up(Sampler(ALL_ROWS if rows is None else rows, seed), table).sample()
-    named = Rows(**{**vars(sample.table), "source": str(path)})  # workers read by another path
-    return replace(sample, table=ProbabilityTable.trusted(named))
+    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
+    for block in Scan(path, classes):
+        sampler.add(block)
+    return sampler.sample()
 
 
 def sample_of(
@@ -85,12 +76,10 @@ def sample_of(
     classes: Sequence[Any] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
-    cluster: Cluster | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
-    What is in memory is taken whole; the rest is for a file, as for `read_sample`. A worker of a
-    cluster begins at once to read the table for its hash, so that a fit can go on meanwhile.
+    What is in memory is taken whole; the rest is for a file, as for `read_sample`.
     """
     if y is not None or not isinstance(data, str | os.PathLike):
         table = as_table(data, y, classes)
@@ -99,14 +88,10 @@ def sample_of(
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)
     path = Path(data)
-    sample = read_sample(path, classes, rows, seed, cluster)
+    sample = read_sample(path, classes, rows, seed)
     if sample.is_whole:
         return sample, partial(_count_in_memory, sample.table)
-    if cluster is None:
-        return sample, partial(_count_file, sample, path)
-    classes = sample.table.classes
-    hashing = cluster.start(_hash, path.absolute(), classes, sample.n_rows)
-    return sample, partial(_count_on_cluster, SharedTable(path, cluster, classes), hashing)
+    return sample, partial(_count_file, sample, path)
 
 
 def _count_in_memory(
@@ -129,20 +114,6 @@ def _count_file(
 
     found = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
     return found, data_hash.hexdigest()
-
-
-def _count_on_cluster(
-    table: SharedTable, hashing: object, coefficients: Coefficients, target: Floats | None
-) -> tuple[Evaluation, str]:
-    found = evaluate(table, coefficients=coefficients, target=target)
-    return found, str(table.cluster.get(hashing))
-
-
-def _hash(path: Path, classes: Sequence[str], n_rows: int) -> str:
-    data_hash = DataHash(classes, labelled=True, n_rows=n_rows)
-    for chunk in read_rows(path, classes, as_a_whole=False):
-        data_hash.add(chunk.probabilities, chunk.labels)
-    return data_hash.hexdigest()
 
 
 def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettings) -> Solution:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_same_classes, tell_corrected
-from dnip.tables.on_cluster import SharedTable, add_up
+from dnip.tables.reading import Progress, counted_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,14 +250,14 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 
 
 def evaluate(
-    data: TableLike | Iterable[Rows] | SharedTable,
+    data: TableLike | Iterable[Rows],
     y: ArrayLike | None = None,
     coefficients: Coefficients | None = None,
     *,
     classes: Sequence[Any] | None = None,
     adjusted: Coefficients | None = None,
     target: Floats | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Say how often each class is right, by the raw argmax and under coefficients.
 
@@ -301,22 +302,39 @@ def evaluate(
     """
     if classes is None and coefficients is not None:
         classes = coefficients.classes
-    blocks: Any = data
-    rows = isinstance(data, list | tuple) and all(isinstance(each, Rows) for each in data)
-    if y is not None or not (rows or isinstance(data, Scan | SharedTable | Iterator)):
-        blocks = [as_table(data, y, classes)]
-    counts = add_up(EvaluationCounts(coefficients, adjusted), blocks, progress)
+    count = partial(_count, coefficients, adjusted)
+    if isinstance(data, Scan) and y is None:
+        parts = data.each(count, progress)
+    else:
+        blocks: Any = data
+        rows = isinstance(data, list | tuple) and all(isinstance(each, Rows) for each in data)
+        if y is not None or not (rows or isinstance(data, Iterator)):
+            blocks = [as_table(data, y, classes)]
+        parts = count(counted_rows(blocks, progress))
+    counts = EvaluationCounts(coefficients, adjusted)
+    for part in parts:
+        counts.join(part)
     tell_corrected(counts.source, counts.corrected_by)
     return counts.evaluation(target)
 
 
+def _count(
+    coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[Rows]
+) -> Iterator[EvaluationCounts]:
+    """Yield the counts of some rows."""
+    counts = EvaluationCounts(coefficients, adjusted)
+    for block in rows:
+        counts.add(block)
+    yield counts
+
+
 class EvaluationCounts:
-    """What is counted for `evaluate`; counts of the shares of a table add up."""
+    """What is counted for `evaluate`; counts of the pieces of a table add up."""
 
     def __init__(
         self, coefficients: Coefficients | None = None, adjusted: Coefficients | None = None
     ) -> None:
-        self.n_rows = self._n_unlabelled = 0
+        self._n_unlabelled = 0
         self._masses = MassCounts()
         self._classes: tuple[str, ...] = ()
         self.source = ""
@@ -337,7 +355,6 @@ class EvaluationCounts:
             check_same_classes(rows, given)
         p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
-        self.n_rows += len(p)
         self.corrected_by = self.corrected_by or rows.corrected_by
         if rows.mass is not None:
             self._masses.add(rows.mass)
@@ -359,8 +376,7 @@ class EvaluationCounts:
                 self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
 
     def join(self, other: EvaluationCounts) -> None:
-        """Add the counts of another share of the table."""
-        self.n_rows += other.n_rows
+        """Add the counts of another piece of the table."""
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)
         self.corrected_by = self.corrected_by or other.corrected_by

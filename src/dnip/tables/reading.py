@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.arrays import SumsSeen, check_mass, normalise_rows
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
@@ -20,14 +23,12 @@ from dnip.tables.cells import MOST_IDS, IdsSeen, LabelRule, check_ids, check_sca
 from dnip.tables.columns import CORRECTED, ID, LABEL, MASS, RECORDED, CellLocation, Layout
 from dnip.tables.formats import Format, format_of
 from dnip.tables.formats.text import cannot_read
-from dnip.tables.rows import WHOLE, Block, Rows, Share, as_list
+from dnip.tables.rows import Block, Rows, as_list
 
 Item = TypeVar("Item")
+Progress: TypeAlias = Callable[[int], None]
 
 BLOCK_ROWS = 65_536
-
-# Shares of a table for each worker, where the table can be divided so far.
-_PER_WORKER = 4
 
 
 class Scan:
@@ -48,8 +49,6 @@ class Scan:
         Class names.
     others : bool, default=False
         Whether rows also carry the columns that mean nothing here.
-    share : Share, optional
-        The part of the rows to read. A share is not checked as a whole.
 
     Raises
     ------
@@ -74,16 +73,13 @@ class Scan:
         classes: Sequence[str] | None = None,
         *,
         others: bool = False,
-        share: Share = WHOLE,
     ) -> None:
         check_readable(path)
         self.source = str(path)
         self._path = Path(path)
         self._classes = None if classes is None else check_classes(classes)
         self._others = others
-        self._share = share
-        self._checked_whole = share.of > 1
-        self._begun = False
+        self._checked_whole = self._begun = False
 
     def __iter__(self) -> Iterator[Rows]:
         """Read the table from its first row; InvalidInputError for a pipe that was read before."""
@@ -93,15 +89,35 @@ class Scan:
                 hint="Write it to a file first",
             )
         self._begun = True
-        rows = read_rows(
-            self._path,
-            self._classes,
-            as_a_whole=not self._checked_whole,
-            others=self._others,
-            share=self._share,
+        whole = not self._checked_whole
+        yield from ahead(
+            read_rows(self._path, self._classes, as_a_whole=whole, others=self._others)
         )
-        yield from ahead(rows)
         self._checked_whole = True
+
+    def each(
+        self, work: Callable[[Iterable[Rows]], Iterator[Item]], progress: Progress | None = None
+    ) -> Iterator[Item]:
+        """Yield what some work makes of the rows, in their order.
+
+        Parameters
+        ----------
+        work : callable
+            Yields what it makes of a run of rows; what it yields of several runs must add up.
+        progress : callable, optional
+            Receives the number of rows read, again and again.
+        """
+        return work(counted_rows(self, progress))
+
+
+def counted_rows(blocks: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
+    """Yield some rows, and tell how many there were so far."""
+    n_rows = 0
+    for rows in blocks:
+        yield rows
+        n_rows += len(rows)
+        if progress is not None:
+            progress(n_rows)
 
 
 def classes_of(
@@ -126,19 +142,8 @@ def classes_of(
 def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> Layout | None:
     """Return what the columns of a table hold, as `classes_of`."""
     names = None if classes is None else check_classes(classes)
-    blocks = check_readable(path).read_share(WHOLE, Path(path), names, 1)
+    blocks = check_readable(path).read(Path(path), names, 1)
     return next((block.layout for block in blocks), None)
-
-
-def count_pieces(path: str | os.PathLike[str], workers: int) -> int:
-    """Return into how many shares to divide a table for some workers.
-
-    Several for each, so that a slow one holds up little; but no more than there are row groups, as
-    any other table is read whole for each share.
-    """
-    count_groups = check_readable(path).count_groups
-    groups = 1 if count_groups is None else count_groups(Path(path))
-    return max(workers, min(groups, _PER_WORKER * workers))
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item]:
@@ -171,7 +176,6 @@ def read_rows(
     block_rows: int = BLOCK_ROWS,
     as_a_whole: bool = True,
     others: bool = False,
-    share: Share = WHOLE,
 ) -> Iterator[Rows]:
     """Read and check a table block by block.
 
@@ -185,7 +189,7 @@ def read_rows(
     names = None if classes is None else check_classes(classes)
     check_integer("block_rows", block_rows, at_least=1)
     file = Path(path)
-    blocks = check_readable(file).read_share(share, file, names, block_rows, others=others)
+    blocks = check_readable(file).read(file, names, block_rows, others=others)
     return check_blocks(blocks, str(file), as_a_whole=as_a_whole)
 
 
@@ -237,62 +241,104 @@ def check_blocks(
         For the first bad cell, an id that appears twice, parts with different columns, or a table
         without rows.
     """
-    layout: Layout | None = None
-    sums, masses, ids_seen = SumsSeen(), MassCounts(), IdsSeen()
+    whole = WholeTable(source)
     for block in blocks:
-        if layout is None:
-            layout = block.layout
-            rule = LabelRule(layout.classes, from_header=layout.from_header)
-        _check_same_columns(layout, block.layout)
-        columns, location = block.columns, block.location
-        numbers, n_classes = numbers_of(block), len(layout.classes)
-        p, off, off_sums = normalise_rows(numbers[:, :n_classes], location)
-        if layout.from_header and 2 * len(off) >= len(p):
-            _refuse_columns(layout, off, off_sums, location)
-        sums.add(len(p), off, off_sums, location)
-        labels = ids = mass = None
-        if LABEL in columns:
-            labels = rule.read(columns[LABEL], location)
-        if ID in columns:
-            check_scalars(columns[ID], ID, location)
-            ids = check_ids(as_list(columns[ID]), n_examples=len(p), location=location)
-            if as_a_whole:
-                ids_seen.add(ids.tolist(), location)
-        if MASS in columns:
-            mass = numbers[:, -1]
-            mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
-            masses.add(mass)
-        marks = as_list(columns.get(CORRECTED, ()))
-        mark = next((str(by) for by in marks if by not in (None, "")), None)
-        others = {name: as_list(columns[name]) for name in layout.others if name in columns}
-        yield Rows(
-            p,
-            labels,
-            ids,
-            layout.classes,
-            source,
-            mass,
-            others or None,
-            layout.probabilities,
-            block.rows_before + block.first_row,
-            mark,
-        )
-    if not as_a_whole:
-        return
-    if layout is None or not sums.total:
-        raise InvalidInputError(
-            f"{source}: there are no rows", hint="Give at least one row per class to learn from"
-        )
-    sums.tell(source)
-    if ids_seen.too_many:
-        _warn(f"{source}: ids were compared in the first {MOST_IDS:,} rows only")
-    unused = [name for name in layout.others if name not in RECORDED]
-    if unused and not others:
-        names = listed([name or "'' (without a name)" for name in unused])
-        _warn(f"{source}: column{'s' if len(unused) > 1 else ''} {names} not used")
-    captured = masses.summary
-    if captured is not None and captured.worth_telling:
-        _warn(f"{source}: {captured.sentence}")
+        rows, seen = check_block(block, source)
+        if as_a_whole:
+            whole.add(seen)
+        yield rows
+    if as_a_whole:
+        whole.finish()
+
+
+class Seen(NamedTuple):
+    """What the rows of a block tell of their table.
+
+    Attributes
+    ----------
+    layout : Layout
+    location : CellLocation
+        Of these rows.
+    n_rows : int
+    off, sums : ndarray
+        Numbers and sums of the rows that did not sum to 1.
+    ids, mass : ndarray of shape (M,) or None
+    unused : tuple of str
+        Columns that are not read.
+    """
+
+    layout: Layout
+    location: CellLocation
+    n_rows: int
+    off: Integers
+    sums: Floats
+    ids: NDArray[np.object_] | None
+    mass: Floats | None
+    unused: tuple[str, ...]
+
+
+def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
+    """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
+    layout, columns, location = block.layout, block.columns, block.location
+    numbers, n_classes = numbers_of(block), len(layout.classes)
+    p, off, sums = normalise_rows(numbers[:, :n_classes], location)
+    if layout.from_header and 2 * len(off) >= len(p):
+        _refuse_columns(layout, off, sums, location)
+    labels = ids = mass = None
+    if LABEL in columns:
+        rule = LabelRule(layout.classes, from_header=layout.from_header)
+        labels = rule.read(columns[LABEL], location)
+    if ID in columns:
+        check_scalars(columns[ID], ID, location)
+        ids = check_ids(as_list(columns[ID]), n_examples=len(p), location=location)
+    if MASS in columns:
+        mass = numbers[:, -1]
+        mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
+    marks = as_list(columns.get(CORRECTED, ()))
+    mark = next((str(by) for by in marks if by not in (None, "")), None)
+    others = {name: as_list(columns[name]) for name in layout.others if name in columns}
+    rows = Rows(
+        p, labels, ids, layout.classes, source, mass, others or None, layout.probabilities, mark
+    )
+    unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED})
+    return rows, Seen(layout, location, len(p), off, sums, ids, mass, unused)
+
+
+class WholeTable:
+    """What must hold of the rows of a table together, and what is to be told of them."""
+
+    def __init__(self, source: str) -> None:
+        self._source, self.n_rows = source, 0
+        self._first: Seen | None = None
+        self._sums, self._masses, self._ids = SumsSeen(), MassCounts(), IdsSeen()
+
+    def add(self, seen: Seen) -> None:
+        """Add the next block; InvalidInputError for other columns, and an id of an earlier row."""
+        self._first = self._first or seen
+        _check_same_columns(self._first.layout, seen.layout)
+        self.n_rows += seen.n_rows
+        self._sums.add(seen.n_rows, seen.off, seen.sums, seen.location)
+        if seen.ids is not None:
+            self._ids.add(seen.ids.tolist(), seen.location)
+        if seen.mass is not None:
+            self._masses.add(seen.mass)
+
+    def finish(self) -> None:
+        """Tell what there is to tell of all rows; InvalidInputError if there were none."""
+        if self._first is None or not self.n_rows:
+            raise InvalidInputError(
+                f"{self._source}: there are no rows",
+                hint="Give at least one row per class to learn from",
+            )
+        self._sums.tell(self._source)
+        if self._ids.too_many:
+            _warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
+        if unused := self._first.unused:
+            names = listed([name or "'' (without a name)" for name in unused])
+            _warn(f"{self._source}: column{'s' if len(unused) > 1 else ''} {names} not used")
+        captured = self._masses.summary
+        if captured is not None and captured.worth_telling:
+            _warn(f"{self._source}: {captured.sentence}")
 
 
 def _warn(message: str) -> None:

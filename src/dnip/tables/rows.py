@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,40 +35,6 @@ def as_list(cells: Cells) -> Sequence[Any]:
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
-class Share(NamedTuple):
-    """Every `of`-th piece of a table, beginning with piece `number`.
-
-    A piece is a row group of a Parquet table that has enough of them, and a block otherwise.
-
-    Attributes
-    ----------
-    number : int
-        From 0.
-    of : int
-        How many shares there are.
-
-    Examples
-    --------
-    >>> [Share(1, 3).holds(piece) for piece in range(5)]
-    [False, True, False, False, True]
-    """
-
-    number: int = 0
-    of: int = 1
-
-    def holds(self, piece: int) -> bool:
-        """Say whether a piece of the table is in this share."""
-        return piece % self.of == self.number
-
-    def pick(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Yield every `of`-th block."""
-        return (block for number, block in enumerate(blocks) if self.holds(number))
-
-
-#: The share that is the whole table.
-WHOLE = Share()
-
-
 @dataclass(frozen=True)
 class Block:
     """Some rows of a file as columns: as a reader found them, or ready to be written.
@@ -81,8 +47,6 @@ class Block:
         The cells of the columns that are read or written, in the order of the file.
     first_row : int, default=0
         Which row of the file, counted from 0, is the first of these.
-    rows_before : int, default=0
-        Rows of the table in the files before this one.
     as_text : bool, default=False
         Whether numbers are texts.
     """
@@ -90,7 +54,6 @@ class Block:
     layout: Layout
     columns: Mapping[str, Cells]
     first_row: int = 0
-    rows_before: int = 0
     as_text: bool = False
 
     @property
@@ -127,9 +90,6 @@ class Rows:
         Cells of the columns that mean nothing here, where they are asked for.
     columns : tuple of str or None
         Names of the class columns in the file; None for rows that were not read from a file.
-    first_row : int or None
-        Which row of the table, counted from 0, is the first of these; None for rows that were not
-        read from a file.
     corrected_by : str or None
         The hash of the coefficients that corrected the probabilities; None for those of a model.
     """
@@ -142,7 +102,6 @@ class Rows:
     mass: Floats | None = None
     others: Mapping[str, Sequence[object]] | None = None
     columns: tuple[str, ...] | None = None
-    first_row: int | None = None
     corrected_by: str | None = None
 
     def __len__(self) -> int:

@@ -1,13 +1,12 @@
 """Random samples of the rows of a stream, which do not depend on its blocks.
 
-Every row draws a random number from its place and the seed, and those with the least numbers are
-kept. So samples of the shares of a stream can be joined: the result is the sample of the stream.
+Every row draws a random number, and those with the least numbers are kept.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,38 +66,23 @@ class _Draws:
     """Columns of the rows with the least keys of each stratum; `most` rows in all."""
 
     def __init__(self, most: int, seed: int | tuple[int, ...] = 0) -> None:
-        self._most, self._seed = most, seed
+        self._most, self._rng = most, np.random.default_rng(seed)
         self.n_rows = 0
         self._sizes: Integers = np.empty(0, np.int64)
         self._limits: Floats = np.empty(0)  # of each stratum: rows with larger keys are out
         self._parts: list[dict[str, NDArray[Any]]] = []
 
-    def _put(
-        self, columns: dict[str, NDArray[Any]], strata: Integers, n_strata: int, first_row: int
-    ) -> None:
+    def _put(self, columns: dict[str, NDArray[Any]], strata: Integers, n_strata: int) -> None:
         """Add rows of the stream."""
         if not len(self._sizes):
             self._sizes, self._limits = np.zeros(n_strata, np.int64), np.ones(n_strata)
-        rng = np.random.default_rng(self._seed)
-        rng.bit_generator.advance(first_row)  # type: ignore[attr-defined]
         n_rows = len(strata)
-        keys, places = rng.random(n_rows), first_row + np.arange(n_rows)
+        keys, places = self._rng.random(n_rows), self.n_rows + np.arange(n_rows)
         self.n_rows += n_rows
         self._sizes = self._sizes + np.bincount(strata, minlength=n_strata)
         part = {"keys": keys, "places": places, "strata": strata, **columns}
         self._parts.append(_where(part, keys <= self._limits[strata]))
         self._compact(self._most + self._most // 2)
-
-    def join(self, other: Self) -> None:
-        """Add the rows of another share of the stream, drawn with the same number and seed."""
-        if not self._parts:
-            vars(self).update(vars(other), _parts=list(other._parts))
-        elif other._parts:
-            self.n_rows += other.n_rows
-            self._sizes = self._sizes + other._sizes  # a worker's arrays are read-only
-            self._limits = np.minimum(self._limits, other._limits)
-            self._parts += other._parts
-            self._compact(self._most + self._most // 2)
 
     def _drawn(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the sample, in the order of the stream."""
@@ -176,7 +160,7 @@ class Sampler(_Draws):
         self._labelled = False
 
     def add(self, rows: Rows) -> None:
-        """Add rows to the stream; rows of a file say where in the table they stand.
+        """Add rows to the stream.
 
         Raises
         ------
@@ -191,8 +175,7 @@ class Sampler(_Draws):
         self._labelled = rows.labels is not None
         columns = {"probabilities": rows.probabilities, "mass": rows.mass, "ids": rows.ids}
         known = {name: cells for name, cells in columns.items() if cells is not None}
-        first_row = self.n_rows if rows.first_row is None else rows.first_row
-        self._put(known, _strata_of(rows), len(rows.classes) + 1, first_row)
+        self._put(known, _strata_of(rows), len(rows.classes) + 1)
 
     def sample(self) -> Sample:
         """Return the sample of the rows so far.
@@ -247,8 +230,7 @@ def _cap(sizes: Integers, most: int) -> int:
 class RowSample(_Draws):
     """A uniform sample of at most `most` rows; all rows of a shorter stream.
 
-    Every row draws a random number; the rows with the least numbers are kept, in their order. So
-    samples of the shares of a stream can be joined: the result is the sample of the stream.
+    Every row draws a random number; the rows with the least numbers are kept, in their order.
 
     Parameters
     ----------
@@ -264,22 +246,12 @@ class RowSample(_Draws):
     ...     sample.add(block)
     >>> sample.n_rows, sample.rows.shape
     (10, (3, 2))
-
-    Two shares of the same stream:
-
-    >>> shares = RowSample(3), RowSample(3)
-    >>> for number, block in enumerate(np.split(np.arange(20.0).reshape(10, 2), 5)):
-    ...     shares[number % 2].add(block, first_row=2 * number)
-    >>> shares[0].join(shares[1])
-    >>> bool((shares[0].rows == sample.rows).all())
-    True
     """
 
-    def add(self, rows: Probabilities, *, first_row: int | None = None) -> None:
-        """Add rows of shape (M, N) to the stream; `first_row` is the place of a share's rows."""
-        strata = np.zeros(len(rows), np.int64)
+    def add(self, rows: Probabilities) -> None:
+        """Add rows of shape (M, N) to the stream."""
         cells = {"rows": np.asarray(rows, np.float64)}
-        self._put(cells, strata, 1, self.n_rows if first_row is None else first_row)
+        self._put(cells, np.zeros(len(rows), np.int64), 1)
 
     @property
     def rows(self) -> Probabilities:

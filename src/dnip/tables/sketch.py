@@ -299,25 +299,15 @@ class TableSample:
         *,
         mass: Floats | None = None,
         weight: Floats | None = None,
-        first_row: int | None = None,
     ) -> None:
-        """Add rows, (M, N), with captured mass and weights, (M,), which all rows have or none.
-
-        `first_row` is the place of the rows in the stream, where they are a share of it.
-        """
+        """Add rows, (M, N), with captured mass and weights, (M,), which all rows have or none."""
         given = {"mass": mass, "weight": weight}
         extra = {name: values for name, values in given.items() if values is not None}
         self._extra = tuple(extra)
         for begin in range(0, len(probabilities), _BLOCK):
             rows = slice(begin, begin + _BLOCK)
             beside = [values[rows] for values in extra.values()]
-            place = None if first_row is None else first_row + begin
-            self._sample.add(np.column_stack([probabilities[rows], *beside]), first_row=place)
-
-    def join(self, other: TableSample) -> None:
-        """Add the sample of another share of the stream."""
-        self._extra = self._extra or other._extra
-        self._sample.join(other._sample)
+            self._sample.add(np.column_stack([probabilities[rows], *beside]))
 
     def __len__(self) -> int:
         """Return the number of rows that were added."""

@@ -96,7 +96,7 @@ class ProbabilityTable(Rows):
     def trusted(cls, rows: Rows) -> ProbabilityTable:
         """Make a table of rows that are checked already."""
         table = object.__new__(cls)
-        kept = {"others": None, "columns": None, "first_row": None}  # of rows from a file
+        kept = {"others": None, "columns": None}  # of rows from a file
         Rows.__init__(table, **{**vars(rows), **kept})
         return table
 

@@ -26,12 +26,12 @@ def apply(
     file appears when it is complete. TABLE is never overwritten. Where coefficients defer rows,
     the column deferred is 1 for these, else 0. With --target-prior the weights are first moved
     toward those that are most accurate in that class mix; estimate reads TABLE once more to find
-    the mix, without its labels. With --on, OUT is a folder of Parquet files.
+    the mix, without its labels.
 
     Examples
     --------
     dnip apply new.csv --coefficients coefficients.json --out predictions.csv
-    dnip apply all/ --coefficients coefficients.json --out predictions --on ray
+    dnip apply all/ --coefficients coefficients.json --out predictions.parquet --on ray
     """
     from dnip.base.errors import counted
     from dnip.base.files import check_files
@@ -49,7 +49,7 @@ def apply(
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
-    with cluster.reading("applying", chunks, names) as (rows, progress):
+    with cluster.reading("applying", chunks, names, others=True) as (rows, progress):
         done = apply_stream(rows, fitted, out, progress=progress)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}

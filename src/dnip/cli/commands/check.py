@@ -10,14 +10,13 @@ from typing import Annotated
 from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.command import Argument
-from dnip.cli.console import finish
+from dnip.cli.console import finish, live_progress
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3
 
 
 def check(
-    cluster: options.ClusterOptions,
     table: Annotated[Path, Argument("Probability table of new rows, labelled or not.")],
     coefficients: options.CoefficientsOption,
     alpha: Annotated[
@@ -53,8 +52,15 @@ def check(
     origin = origin_of(table)
     scan = Scan(table, fitted.classes)
     one = nullcontext() if looks is None else next_look(looks, table, fitted, alpha)
-    with one as look, cluster.reading("checking", scan, fitted.classes) as (rows, progress):
-        found = check_rows(rows, fitted, alpha=alpha, look=look, origin=origin, progress=progress)
+    with one as look, live_progress("checking") as show:
+        found = check_rows(
+            scan,
+            fitted,
+            alpha=alpha,
+            look=look,
+            origin=origin,
+            progress=lambda done: show(f"{done:,} rows"),
+        )
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:
         sys.exit(DOES_NOT_HOLD)

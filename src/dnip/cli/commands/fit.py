@@ -198,7 +198,6 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
 
 
 def fit(
-    cluster: options.ClusterOptions,
     table: options.OptTable,
     chosen: FitOptions,
     out: options.CoefficientsOut = None,
@@ -257,7 +256,7 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
-    with cluster.connect() as workers, search_progress(chosen.time_limit) as progress:
+    with search_progress(chosen.time_limit) as progress:
         fitted = fit_file(
             table,
             settings,
@@ -265,7 +264,6 @@ def fit(
             rows=rows,
             unlabelled=unlabelled,
             evidence=True if only_if_better else evidence,
-            cluster=workers,
             progress=progress,
         )
     raw = only_if_better and not (fitted.evidence and fitted.evidence.apply)

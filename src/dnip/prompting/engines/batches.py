@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows of a block. Rows of similar length are sought within a block; a task of a cluster is one.
+#: Rows that are worked on at a time: rows of similar length are sought within them.
 BLOCK_ROWS = 2048
 
 

@@ -58,20 +58,16 @@ class ClusterEngine:
             As the engine on one machine.
         """
         score = partial(_score, self._opening, task)
-        everything = frozenset(range(len(prompts)))
-        self._cluster.get(self._cluster.start(score, (0, prompts, everything)))
+        list(self._cluster.map(score, [(0, prompts, frozenset(range(len(prompts))))]))
         parts = [
             (first, prompts[first:last], frozenset(row - first for row in done))
             for first, last in blocks(len(prompts))
             if not done.issuperset(range(first, last))
         ]
-        for scored in self._cluster.map(score, parts):
-            yield from scored
+        yield from self._cluster.map(score, parts)
 
     def _ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401
-        return self._cluster.get(
-            self._cluster.start(partial(_ask, self._opening, name, *arguments))
-        )
+        return next(self._cluster.map(partial(_ask, self._opening, name), [arguments]))
 
 
 @lru_cache(maxsize=1)
@@ -81,13 +77,13 @@ def _engine(opening: bytes) -> Engine:
     return engine
 
 
-def _ask(opening: bytes, name: str, *arguments: object) -> Any:  # noqa: ANN401
-    return getattr(_engine(opening), name)(*arguments)
+def _ask(opening: bytes, name: str, arguments: tuple[object, ...]) -> Iterator[Any]:
+    yield getattr(_engine(opening), name)(*arguments)
 
 
 def _score(
     opening: bytes, task: Task, part: tuple[int, Sequence[Prompt], frozenset[int]]
-) -> list[ScoredRow]:
+) -> Iterator[ScoredRow]:
     first, prompts, done = part
-    scored = _engine(opening).score(prompts, task, done=done)
-    return [replace(row, row=first + row.row) for row in scored]
+    for row in _engine(opening).score(prompts, task, done=done):
+        yield replace(row, row=first + row.row)

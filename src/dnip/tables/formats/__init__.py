@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.formats import parquet, text
-from dnip.tables.rows import Block, Share
+from dnip.tables.rows import Block
 
 
 class BlockWriter(Protocol):
@@ -41,19 +41,13 @@ class Format:
     open : callable
         From a binary file, open for writing, to a writer.
     count_groups : callable or None
-        From path to the number of pieces of which `read` leaves some unread if it is given a
-        ``share``; None if it reads all rows.
+        From path to the number of row groups, some of which `read` reads if it is given a range as
+        ``groups``; None if it reads all rows.
     """
 
     read: Callable[..., Iterator[Block]]
     open: Callable[[IO[bytes]], BlockWriter]
     count_groups: Callable[[Path], int] | None = None
-
-    def read_share(self, share: Share, *arguments: Any, **options: Any) -> Iterator[Block]:  # noqa: ANN401
-        """Read a share of a table; a format that cannot skip reads all and drops the rest."""
-        if self.count_groups is not None:
-            return self.read(*arguments, share=share, **options)
-        return share.pick(self.read(*arguments, **options))
 
 
 FORMATS = {

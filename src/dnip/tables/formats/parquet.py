@@ -28,7 +28,7 @@ from dnip.tables.columns import (
     default_classes,
     resolve_columns,
 )
-from dnip.tables.rows import WHOLE, Block, Cells, Share, rows_per_block
+from dnip.tables.rows import Block, Cells, rows_per_block
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,20 +43,18 @@ def read_parquet(
     block_rows: int,
     *,
     others: bool = False,
-    share: Share = WHOLE,
+    groups: range | None = None,
 ) -> Iterator[Block]:
-    """Stream the rows of a Parquet file or folder, a batch of a row group at a time."""
-    parts = _parts(path)
-    if share.of > 1 and count_groups(path) < share.of:  # not one for everyone
-        yield from share.pick(read_parquet(path, classes, block_rows, others=others))
-        return
-    piece = before = 0
-    for part in parts:
+    """Stream the rows of a Parquet file or folder, or of some of its row groups, in batches."""
+    before = 0
+    for part in _parts(path):
         sizes = _group_sizes(part)
-        own = [g for g in range(len(sizes)) if share.holds(piece + g)]
-        for row, groups in _runs(sizes, own):
-            yield from _read_part(part, classes, block_rows, groups, row, before, others=others)
-        piece, before = piece + len(sizes), before + sum(sizes)
+        own = [g for g in range(len(sizes)) if groups is None or before + g in groups]
+        before += len(sizes)
+        if own or groups is None:
+            yield from _read_part(
+                part, classes, block_rows, own, sum(sizes[: min(own, default=0)]), others=others
+            )
 
 
 def count_groups(path: Path) -> int:
@@ -95,22 +93,12 @@ def _group_sizes(path: Path) -> list[int]:
     return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
 
-def _runs(sizes: Sequence[int], own: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield row groups that are read together, with the row that they begin at."""
-    if len(own) == len(sizes):
-        yield 0, list(own)
-        return
-    for group in own:
-        yield sum(sizes[:group]), [group]
-
-
 def _read_part(
     path: Path,
     classes: tuple[str, ...] | None,
     block_rows: int,
     groups: Sequence[int],
     first_row: int,
-    rows_before: int,
     *,
     others: bool,
 ) -> Iterator[Block]:
@@ -141,7 +129,7 @@ def _read_part(
                 columns = {name: _cells(batch.column(name)) for name in wanted}
             except damage as error:
                 raise _damaged(source, error) from error
-            yield Block(layout, columns, first_row, rows_before)
+            yield Block(layout, columns, first_row)
             first_row += batch.num_rows
 
 

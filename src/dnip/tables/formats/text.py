@@ -10,7 +10,6 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
@@ -147,12 +146,8 @@ def read_folder(
 ) -> Iterator[Block]:
     """Stream the rows of a folder of JSON lines, to which programs may still append."""
     seen: set[str] = set()
-    before = n_rows = 0
     for part in parts_of(path):
-        before, n_rows = before + n_rows, 0
-        for block in read_jsonl(part, classes, block_rows, others=others, seen=seen):
-            yield replace(block, rows_before=before)
-            n_rows = block.first_row + len(next(iter(block.columns.values())))
+        yield from read_jsonl(part, classes, block_rows, others=others, seen=seen)
 
 
 def _warn(text: str) -> None:
