@@ -26,9 +26,14 @@ class Reasoned(NamedTuple):
 class PlainLanguageModel:
     """Every prompt by itself, every answer by itself."""
 
-    def __init__(self, folder):
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    def __init__(self, place):
+        options = {}
+        if place.is_file():
+            place, options = place.parent, {"gguf_file": place.name}
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(
+            place, dtype=torch.float32, **options
+        )
         self.model.eval()
 
     @cache  # noqa: B019

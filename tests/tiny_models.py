@@ -83,6 +83,59 @@ def save_model(folder, kind, *, begin=False):
     return folder
 
 
+_GGUF_NAMES = {
+    **{"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"},
+    **{f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"},
+    **{"self_attn.o_proj": "attn_output"},
+    **{f"mlp.{one}_proj": f"ffn_{one}" for one in ("gate", "up", "down")},
+}
+
+
+def save_gguf(folder, file, *, architecture="llama", **changes):
+    """Write a tiny Llama model as a GGUF file, in float32; `changes` are lies of its header."""
+    import gguf
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())
+    by_id = {number: token for token, number in vocabulary["model"]["vocab"].items()}
+    config = model.config
+    sizes = {
+        **{"context_length": config.max_position_embeddings, "vocab_size": config.vocab_size},
+        **{"embedding_length": config.hidden_size, "block_count": config.num_hidden_layers},
+        **{"feed_forward_length": config.intermediate_size},
+        **{"head_count": config.num_attention_heads, "head_count_kv": config.num_key_value_heads},
+        **{"rope_dimension_count": config.head_dim, "layer_norm_rms_eps": config.rms_norm_eps},
+    }
+    writer = gguf.GGUFWriter(file, architecture)
+    for name, value in {**sizes, **changes}.items():
+        getattr(writer, f"add_{name}")(value)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list([by_id.get(i, f"<unused {i}>") for i in range(config.vocab_size)])
+    writer.add_token_types([1] * config.vocab_size)
+    writer.add_token_merges([" ".join(pair) for pair in vocabulary["model"]["merges"]])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_add_bos_token(False)
+    weights = model.state_dict()
+    for name, weight in weights.items():
+        parts = name.removesuffix(".weight").split(".", 3)
+        if parts[:2] == ["model", "layers"]:
+            there = f"blk.{parts[2]}.{_GGUF_NAMES[parts[3]]}.weight"
+            heads = {"attn_q": sizes["head_count"], "attn_k": sizes["head_count_kv"]}
+            if n := heads.get(_GGUF_NAMES[parts[3]]):  # there, neighbours turn together
+                halves = weight.reshape(n, 2, -1, weight.shape[1])
+                weights[name] = halves.swapaxes(1, 2).reshape_as(weight)
+        else:
+            others = {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
+            there = f"{others[parts[-1]]}.weight"
+        writer.add_tensor(there, weights[name].contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file
+
+
 def add_chat_template(folder, template):
     """Give a saved tokenizer a chat template."""
     path = folder / "tokenizer_config.json"

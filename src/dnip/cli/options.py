@@ -32,7 +32,7 @@ DEFAULT_SCALE = "log:1000"
 DEFAULT_CONFIDENCE = 0.9
 
 # Suffixes of the files in a model's folder.
-_OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py")
+_OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py", ".gguf")
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
@@ -232,13 +232,12 @@ def read_others(
 
 
 def model_files(*models: str | None) -> list[Path]:
-    """Return the files of the models that are folders here, for `dnip.base.files.check_files`."""
-    folders = [Path(model) for model in models if model is not None]
+    """Return the files of the models that lie here, for `dnip.base.files.check_files`."""
+    here = [Path(model) for model in models if model is not None and os.path.exists(model)]  # noqa: PTH110  # no error for a name that is too long
     return [
         path
-        for folder in folders
-        if os.path.isdir(folder)  # noqa: PTH112  # no error for a name that is too long
-        for path in folder.iterdir()
+        for place in here
+        for path in (place.iterdir() if place.is_dir() else (place,))
         if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # a table's, beside
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,8 +33,9 @@ class ModelOptions:
     model: Annotated[
         str,
         Option(
-            "A local folder, or a model's name on the Hugging Face hub; or the URL of an "
-            "OpenAI-compatible server, such as http://127.0.0.1:8000/v1.",
+            "A folder, a GGUF file, or a model's name on the Hugging Face hub, such as "
+            "HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of an OpenAI-compatible server, such "
+            "as http://127.0.0.1:8000/v1.",
             metavar="MODEL",
         ),
     ]
@@ -251,6 +253,7 @@ def load_model(
     from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
 
     if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # for the bars of GGUF files
         library = load_optional(
             "transformers.utils.logging", purpose="run a language model", extra="transformers"
         )

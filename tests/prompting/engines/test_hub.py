@@ -74,7 +74,7 @@ def test_without_a_network_a_stored_model_is_found(monkeypatch, tmp_path):
 
 def test_a_folder_has_no_revision_and_no_commit(download, tmp_path):
     asked = download(RuntimeError("asked"))
-    with pytest.raises(InvalidInputError, match="is a folder, which has no revision 'main'"):
+    with pytest.raises(InvalidInputError, match="on this machine and has no revision 'main'"):
         find_files(tmp_path, "model", FILES, revision="main")
     assert commit_of(find_files(tmp_path, "model", FILES)) is None
     with pytest.raises(InvalidInputError, match=r"no folder './nowhere'"):

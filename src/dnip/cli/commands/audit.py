@@ -27,8 +27,8 @@ def audit(
 
     Examples
     --------
-    dnip audit agnews --model models/small
-    dnip audit task.toml --model models/small --data news
+    dnip audit agnews --model model.gguf
+    dnip audit task.toml --model FOLDER --data news
     """
     from dnip.base.errors import InvalidInputError
     from dnip.presenting.prompting import describe_audit

@@ -63,7 +63,7 @@ def prompt(
 
     Examples
     --------
-    dnip prompt agnews --data news --model models/small --out test.csv
+    dnip prompt agnews --data news --model model.gguf --out test.csv
     dnip prompt task.toml --data news --model URL --served-model M --out opt.csv
     """
     from functools import partial

@@ -17,6 +17,7 @@ from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.prompting.engines.batches import pad
+from dnip.prompting.engines.gguf_file import read_gguf
 from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files, library, load
 
 #: Precisions by name; "auto" takes the checkpoint's own.
@@ -68,6 +69,7 @@ class CausalLM:
         self.device = self._find_device(device)
         folder = find_files(model, "model", SMALL_FILES + WEIGHTS, revision=revision)
         self._commit = commit_of(folder)
+        self._gguf = read_gguf(folder) if folder.is_file() else None
         self.model, loading = load(
             self._transformers.AutoModelForCausalLM.from_pretrained,
             folder,
@@ -113,7 +115,10 @@ class CausalLM:
 
     def describe(self) -> dict[str, Any]:
         """Return what the numbers depend on, beside the model's name."""
+        gguf = self._gguf
+        file = {} if gguf is None else {"sha256": gguf.sha256, "quantisation": gguf.quantisation}
         return {
+            **file,
             "architecture": type(self.model).__name__,
             "commit": self._commit,
             "dtype": str(self.model.dtype).removeprefix("torch."),

@@ -15,6 +15,7 @@ from typing import Any
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
 from dnip.base.files import read_text
 from dnip.base.optional import load_optional
+from dnip.prompting.engines.gguf_file import SUFFIX, alone, gguf_in, read_gguf
 from dnip.prompting.prompt import check_size
 from dnip.prompting.task import Task
 
@@ -35,6 +36,9 @@ _REPLY = "reply"
 
 def library() -> Any:
     """Return the module transformers."""
+    # torch's threads wait for each other by spinning, which costs twice the time beside other
+    # work, and gains nothing on a quiet machine. Read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     load_optional("torch", purpose="run a language model", extra=EXTRA)
     return load_optional("transformers", purpose="run a language model", extra=EXTRA)
 
@@ -46,7 +50,7 @@ def find_files(
     *,
     revision: str | None = None,
 ) -> Path:
-    """Return the folder of a model, downloaded from the hub where it is a name.
+    """Return the folder or the GGUF file of a model, downloaded from the hub where it is a name.
 
     The hub is asked which commit a name means. Where it cannot be reached, a complete model of an
     earlier download is taken.
@@ -54,7 +58,7 @@ def find_files(
     Parameters
     ----------
     name : str or path-like
-        A folder, or a name on the hub.
+        A folder, a GGUF file, or a name on the hub.
     what : str
         What is loaded, for messages: ``"model"`` or ``"tokenizer"``.
     patterns : tuple of str
@@ -76,17 +80,25 @@ def find_files(
         If the hub cannot be reached.
     """
     text = str(name)
-    if Path(text).is_dir():
+    path, is_gguf = Path(text), text.lower().endswith(SUFFIX)
+    if path.is_dir() or (is_gguf and path.is_file()):
         if revision is not None:
             raise InvalidInputError(
-                f"{text} is a folder, which has no revision {revision!r}",
+                f"{text} lies on this machine and has no revision {revision!r}",
                 hint="Give a revision with a name on the hub only",
             )
-        return Path(text)
-    if text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text or not text:
+        return path if is_gguf and path.is_file() else gguf_in(path) or path
+    if (
+        is_gguf
+        or text.startswith((".", "/", "~"))
+        or text.count("/") > 1
+        or "\\" in text
+        or not text
+    ):
         raise InvalidInputError(
-            f"there is no folder {text!r} to load a {what} from",
-            hint="Give the folder that save_pretrained wrote, or a model's name on the hub",
+            f"there is no {'file' if is_gguf else 'folder'} {text!r} to load a {what} from",
+            hint="Give the folder that save_pretrained wrote, a GGUF file, or a model's name on "
+            "the hub",
         )
     hub = load_optional("huggingface_hub", purpose=f"load a {what}", extra=EXTRA)
     errors = load_optional("huggingface_hub.errors", purpose=f"load a {what}", extra=EXTRA)
@@ -117,22 +129,30 @@ def commit_of(folder: Path) -> str | None:
     return folder.name if folder.parent.name == "snapshots" else None
 
 
-def load(loader: Callable[..., Any], folder: Path, what: str, **options: Any) -> Any:
-    """Load from a folder with a ``from_pretrained``; code that comes with a model is never run.
+def load(loader: Callable[..., Any], place: Path, what: str, **options: Any) -> Any:
+    """Load from a folder or a GGUF file with a ``from_pretrained``; code in it is never run.
 
     Raises
     ------
     InvalidInputError
         If the files do not fit together, or need code of their own.
     """
-    name = f"the {what} {str(folder)!r}"
+    name = f"the {what} {str(place)!r}"
+    safe = {"local_files_only": True, "trust_remote_code": False, **options}
+    hint = (
+        "Give a causal language model in the format of transformers, its weights as .safetensors, "
+        "with its tokenizer"
+    )
     try:
-        for path in folder.iterdir():
+        if place.is_file():
+            hint = "Give a file of an architecture that transformers reads, or the model's folder"
+            return _load_gguf(loader, place, what, **safe)
+        for path in place.iterdir():
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise ValueError(f"{path.name} is a device or a pipe")
-        if (config := folder / "config.json").is_file():
+        if (config := place / "config.json").is_file():
             json.loads(read_text(config), object_hook=_refuse_kernels)
-        return loader(str(folder), local_files_only=True, trust_remote_code=False, **options)
+        return loader(str(place), **safe)
     except (MemoryError, DNIPError):
         raise
     except Exception as error:  # the library raises whatever its own libraries raise
@@ -141,11 +161,19 @@ def load(loader: Callable[..., Any], folder: Path, what: str, **options: Any) ->
                 f"{name} needs code of its own, which is never run",
                 hint="Give a model of an architecture that transformers itself has",
             ) from None
-        raise InvalidInputError(
-            f"{name} cannot be loaded: {type(error).__name__}: {first_line(error)}",
-            hint="Give a causal language model in the format of transformers, its weights as "
-            ".safetensors, with its tokenizer",
-        ) from error
+        reason = f"{name} cannot be loaded: {type(error).__name__}: {first_line(error)}"
+        raise InvalidInputError(reason, hint=hint) from error
+
+
+def _load_gguf(loader: Callable[..., Any], path: Path, what: str, **options: Any) -> Any:
+    found, transformers = read_gguf(path), library()
+    with alone(path) as folder:
+        if what == "model":
+            found.check_size(transformers, folder)
+            # else its blocks may stay packed, and a kernel from the hub may compute with them
+            if (config := getattr(transformers, "GgufConfig", None)) is not None:
+                options["quantization_config"] = config(dequantize=True)
+        return loader(folder, gguf_file=path.name, **options)
 
 
 def _refuse_kernels(settings: dict[str, Any]) -> None:
@@ -172,7 +200,7 @@ class HubTokenizer:
     Parameters
     ----------
     model : str or path-like
-        A folder, or a name on the hub.
+        A folder, a GGUF file, or a name on the hub.
     revision : str, optional
         Branch, tag or commit, for a name on the hub.
 
