@@ -82,7 +82,8 @@ def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
 def numbers(port):
     """What the sidecar counts, by name and labels."""
     lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
-    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    return {name: float(number) for name, number in pairs}
 
 
 def message(answer):

@@ -16,7 +16,7 @@ COMMANDS = {name: app.command_named(name) for name in app.COMMANDS}
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
     **dict.fromkeys(("opt", "other", "test", "table", "unlabelled", "content_free"), ""),
-    **dict.fromkeys(("files", "gold", "coefficients", "logit_bias", "costs"), ""),
+    **dict.fromkeys(("files", "gold", "coefficients", "costs"), ""),
     "target_prior": ".json",
     "task": ".toml",
     "model": "/config.json",
@@ -47,7 +47,7 @@ WORDS = {
     *("terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
-    *("upstream", "host", "max_body", "logit_bias_model", "record", "record_size"),
+    *("upstream", "host", "max_body", "record", "record_size"),
     *("to", "labels", "answer_prefix", "table_name", "columns"),
 }
 GIVEN = {"pareto": ["--choose", "knee"], "export": ["--to", "logit-bias"]}

@@ -1,6 +1,5 @@
 """The sidecar on this machine, before an upstream that answers as told."""
 
-import socket
 import threading
 
 import pytest
@@ -25,14 +24,14 @@ def coefficients(tmp_path):
 def start(upstream, coefficients):
     """A function that starts the sidecar and returns its port."""
     from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.server import make_server
+    from dnip.deploying.sidecar.server import listen, make_server
 
     running = []
 
     def run(url=upstream.url, **settings):
         app = make_app(url, {"topic": coefficients}, **settings)
-        server = make_server(app, timeout=settings.get("timeout", 60), grace=60)
-        listening = socket.create_server(("127.0.0.1", 0))
+        server = make_server(app, grace=60)
+        listening = listen("127.0.0.1", 0, timeout=settings.get("timeout", 60))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         running.append((server, thread, listening))

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from cases import cases
-from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable
+from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.marks import marked
 from dnip.deploying.sidecar import recording
@@ -159,21 +159,21 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
     status, _, headers = ask(port, "/metrics", "GET", None)
     assert (status, headers["Content-Type"].split(";")[0]) == (200, "text/plain")
     found = numbers(port)
-    assert found['dnip_decisions_total{question="topic"}'] == "2"
-    assert found['dnip_changed_total{question="topic"}'] == "2"
-    assert found["dnip_uncorrected_total{}"] == "2"
-    assert found['dnip_failures_total{status="502"}'] == "1"
-    a = '{question="topic",class="a",stage="%s"}'
-    assert float(found["dnip_probability_sum" + a % "before"]) == pytest.approx(2 * 0.4)
-    assert float(found["dnip_probability_sum" + a % "after"]) == pytest.approx(2 * 0.8 / 1.4)
-    assert found["dnip_probability_count" + a % "after"] == "2"
-    assert found["dnip_chosen_total" + a % "after"] == "2"
+    assert found['dnip_decisions_total{question="topic"}'] == 2
+    assert found['dnip_changed_total{question="topic"}'] == 2
+    assert found["dnip_uncorrected_total"] == 2
+    assert found['dnip_failures_total{status="502"}'] == 1
+    a = '{class="a",question="topic",stage="%s"}'
+    assert found["dnip_probability_sum" + a % "before"] == pytest.approx(2 * 0.4)
+    assert found["dnip_probability_sum" + a % "after"] == pytest.approx(2 * 0.8 / 1.4)
+    assert found["dnip_probability_count" + a % "after"] == 2
+    assert found["dnip_chosen_total" + a % "after"] == 2
     assert "dnip_chosen_total" + a % "before" not in found
     for name in ("request", "upstream"):
-        counts = [int(n) for key, n in found.items() if key.startswith(f"dnip_{name}_seconds_b")]
+        counts = [n for key, n in found.items() if key.startswith(f"dnip_{name}_seconds_b")]
         assert counts == sorted(counts)
-        assert counts[-1] == int(found[f"dnip_{name}_seconds_count{{}}"]) == 3
-    seconds = [float(found[f"dnip_{name}_seconds_sum{{}}"]) for name in ("upstream", "request")]
+        assert counts[-1] == found[f"dnip_{name}_seconds_count"] == 3
+    seconds = [found[f"dnip_{name}_seconds_sum"] for name in ("upstream", "request")]
     assert 0 < seconds[0] < seconds[1] < 10
     assert found['dnip_deferred_total{question="topic"}'] == "0"
 
@@ -212,29 +212,6 @@ def test_a_damaged_or_missing_file_leaves_the_coefficients_as_they_were(coeffici
     assert watched.current()["topic"].weights.tolist() == [0.5, 1]
 
 
-def test_chats_for_one_token_get_the_bias(start, upstream, tmp_path):
-    (tmp_path / "bias.json").write_text('{"logit_bias": {"7": 0.0, "9": -3.5}}')
-    upstream.answer = reply(b"{}")
-    port = start(logit_bias=tmp_path / "bias.json")
-    for body in (
-        {"messages": [], "max_completion_tokens": 1},
-        {"messages": [], "max_tokens": 1, "logit_bias": {"5": 1}},
-        {"messages": [], "max_tokens": 2},
-        ["max_tokens"],
-    ):
-        ask(port, "/v1/chat/completions", body=json.dumps(body).encode())
-    sent = [json.loads(body) for _, _, body in upstream.requests]
-    assert [one.get("logit_bias") for one in sent[:3]] == [{"7": 0.0, "9": -3.5}, {"5": 1}, None]
-    assert sent[3] == ["max_tokens"]
-
-
-@cases("", "[]", '{"7": 1}', '{"logit_bias": {"a": 1}}', '{"logit_bias": {"7": NaN}}')
-def test_a_bad_bias_is_refused(start, tmp_path, content):
-    (tmp_path / "bias.json").write_text(content)
-    with pytest.raises(InvalidInputError, match=r"bias\.json holds no bias"):
-        start(logit_bias=tmp_path / "bias.json")
-
-
 @cases(
     ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
     ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
@@ -255,7 +232,7 @@ def test_a_request_id_is_sent_back(start, upstream, tmp_path, sent, answer, head
     assert row == {"id": name[0], **known}
     upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
     assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
-    assert numbers(port)['dnip_recorded_total{question="topic"}'] == "1"
+    assert numbers(port)['dnip_recorded_total{question="topic"}'] == 1
 
 
 @cases(("1", "2"), ("id", "time"), ("model", "x"), ("0", "1"), ("5%r", "'\""))

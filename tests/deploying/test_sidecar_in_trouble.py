@@ -59,7 +59,7 @@ def test_options_are_checked_before_a_request_is_sent_on(start, upstream, questi
     assert (status, len(upstream.requests)) == ((200, 1) if sent_on else (422, 0))
     if not sent_on:
         assert "the coefficients were fitted for a, b" in json.loads(content)["error"]["message"]
-        assert numbers(port)['dnip_missed_total{question="topic",reason="options"}'] == "1"
+        assert numbers(port)['dnip_missed_total{question="topic",reason="options"}'] == 1
 
 
 def test_a_refused_question_is_not_asked_again_and_leaves_one_line(start, upstream, caplog):
@@ -83,7 +83,7 @@ def test_a_question_that_does_not_fit_passes_where_the_operator_says_so(start, u
         status, content, headers = ask(port, body=body)
         assert (status, json.loads(content)["answers"]["topic"]) == (200, other)
         assert "DNIP-Corrected-By" not in headers
-    assert numbers(port)['dnip_missed_total{question="topic",reason="options"}'] == "2"
+    assert numbers(port)['dnip_missed_total{question="topic",reason="options"}'] == 2
     [line] = caplog.messages
     assert "question 'topic' has the options" in line
 
@@ -93,7 +93,7 @@ def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplo
     upstream.answer = reply({"answers": {"topic": answer}})
     port = start()
     assert [ask(port)[0] for _ in range(3)] == [200] * 3
-    assert numbers(port)['dnip_missed_total{question="topic",reason="confidence"}'] == "3"
+    assert numbers(port)['dnip_missed_total{question="topic",reason="confidence"}'] == 3
     [line] = caplog.messages
     assert "question 'topic': no known definition" in line
 
@@ -112,13 +112,8 @@ def is_closed(client, seconds=10):
     return True
 
 
-@cases(
-    (b"", "send a request"),
-    (HEAD[:30], "send a request"),
-    (HEAD + b"{", "too slow to send"),
-    (HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{", "too slow"),
-)
-def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent, told):
+@cases(HEAD + b"{", HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{")
+def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent):
     upstream.answer = reply(SYSTEM_ONE)
     port = start(timeout=0.5)
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
@@ -128,24 +123,21 @@ def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent
     assert ask(port)[0] == 200
     assert all(map(is_closed, clients))
     assert 0.3 < time.monotonic() - began < 5
-    assert [told in line for line in wait_for_lines(caplog, 20)] == [True] * 20
+    assert ["took more than 0.5 s to send" in line for line in caplog.messages] == [True] * 20
     for client in clients:
         client.close()
 
 
-def test_the_deadline_holds_for_the_second_request_of_a_connection(start, upstream):
-    upstream.answer = reply(SYSTEM_ONE)
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system cannot do it")
+@pytest.mark.parametrize("path", ["/v1/large", "/v1/systemone"])
+def test_a_client_that_does_not_read_is_closed(start, upstream, path):
+    upstream.answer = reply({**SYSTEM_ONE, "more": "x" * 15_000_000})
     with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
-        client.sendall(HEAD + b" " * 100 + HEAD[:30])
-        assert is_closed(client, 3)
-
-
-def test_a_client_that_does_not_read_is_closed(start, upstream, caplog):
-    upstream.answer = reply(b"x" * 30_000_000)
-    with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
-        client.sendall(b"GET /v1/large HTTP/1.1\r\nHost: x\r\n\r\n")
-        lines = wait_for_lines(caplog, 1)
-    assert ["read its answer" in line for line in lines] == [True]
+        client.sendall(
+            b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" % path.encode()
+        )
+        time.sleep(3)
+        assert is_closed(client)
 
 
 def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
@@ -155,11 +147,9 @@ def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(HEAD + b"{")
             time.sleep(0.01)
-    assert Counter(wait_for_lines(caplog, 20)) == {
-        "POST '/v1/systemone': the client left, or was too slow to send": 20
-    }
+    assert Counter(wait_for_lines(caplog, 20)) == {"POST '/v1/systemone': the client left": 20}
     assert not any(record.exc_info for record in caplog.records)
-    assert numbers(port)['dnip_failures_total{status="499"}'] == "20"
+    assert numbers(port)['dnip_failures_total{status="499"}'] == 20
 
 
 # --- the upstream ---

@@ -52,7 +52,8 @@ def behave(address, request, part, pieces, pause, end):
         elif end == "send no more":
             with suppress(OSError):  # not connected any more
                 client.shutdown(socket.SHUT_WR)
-        while end in ENDS[2:] and (more := client.recv(65536)):
+        stays = end == "send no more" or (end == "wait" and b"\r\n\r\n" in sent)
+        while stays and (more := client.recv(65536)):
             answer += more
     return answer
 
@@ -61,13 +62,13 @@ def behave(address, request, part, pieces, pause, end):
 def sidecar(tmp_path_factory):
     """The server, and its port."""
     from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.server import make_server
+    from dnip.deploying.sidecar.server import listen, make_server
 
     coefficients = tmp_path_factory.mktemp("sidecar") / "topic.json"
     FITTED.save(coefficients)
-    app = make_app(Upstream(reply(SYSTEM_ONE)).url, {"topic": coefficients})
-    server = make_server(app, timeout=0.5, grace=1)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    app = make_app(Upstream(reply(SYSTEM_ONE)).url, {"topic": coefficients}, timeout=0.5)
+    server = make_server(app, grace=1)
+    with listen("127.0.0.1", 0, timeout=0.5) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield server, listening.getsockname()[1]

@@ -46,17 +46,6 @@ def serve(
     max_body: Annotated[
         int, Option("The longest request.", metavar="SIZE", parser=options.parse_memory)
     ] = _MAX_BODY,
-    logit_bias: Annotated[
-        Path | None,
-        Option(
-            "Add this to chat completions that ask for one token: a file that `dnip export --to "
-            "logit-bias` wrote.",
-            metavar="FILE",
-        ),
-    ] = None,
-    logit_bias_model: Annotated[
-        str | None, Option("Add the bias to requests for this model only.", metavar="MODEL")
-    ] = None,
     record: Annotated[
         Path | None,
         Option("Append raw probabilities to a table for each question, here.", metavar="FOLDER"),
@@ -80,17 +69,16 @@ def serve(
     dnip serve --upstream http://127.0.0.1:8000 --coefficients topic=topic.json
     dnip serve --upstream URL --coefficients topic=topic.json --record recorded
     """
-    import socket
+    from ipaddress import ip_address
 
-    from dnip.base.errors import InvalidInputError
     from dnip.base.optional import load_optional
     from dnip.base.validation import check_number
 
-    for library in ("uvicorn", "httptools", "starlette", "aiohttp"):
+    for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.deploying.sidecar.application import make_app
     from dnip.deploying.sidecar.recording import LOG, Recorder
-    from dnip.deploying.sidecar.server import log_to_standard_error, make_server
+    from dnip.deploying.sidecar.server import listen, log_to_standard_error, make_server
 
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = LOG.warning if log == "json" else None
@@ -101,31 +89,17 @@ def serve(
         files,
         max_body=max_body,
         timeout=timeout,
-        logit_bias=logit_bias,
-        logit_bias_model=logit_bias_model,
         on_mismatch=on_mismatch,
         recorder=recorder,
     )
     seconds = check_number("grace", timeout if grace is None else grace, at_least=0)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        raise InvalidInputError(
-            f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
-        ) from error
-    with listening:
-        if not _is_loopback(listening.getsockname()[0]):
+    with listen(host, port, timeout=timeout) as listening:
+        address, port = listening.getsockname()[:2]
+        if not ip_address(address.partition("%")[0]).is_loopback:
             complain("warning", "everybody who reaches this address can use it; it asks for no key")
-        place = f"[{host}]" if family == socket.AF_INET6 else host
-        say(f"http://{place}:{listening.getsockname()[1]} passes requests on to {upstream}")
-        make_server(app, timeout=timeout, grace=seconds).run(sockets=[listening])
-
-
-def _is_loopback(address: str) -> bool:
-    from ipaddress import ip_address
-
-    return ip_address(address.partition("%")[0]).is_loopback
+        place = f"[{host}]" if ":" in host else host
+        say(f"http://{place}:{port} passes requests on to {upstream}")
+        make_server(app, grace=seconds).run(sockets=[listening])
 
 
 def _files(pairs: list[str]) -> dict[str, Path]:

@@ -15,27 +15,25 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import aiohttp
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, DNIPWarning, InvalidInputError
 from dnip.base.validation import check_choice, check_integer, is_storable
 from dnip.deploying.decisions import Correction, correct
-from dnip.deploying.decisions.marks import header_of, marked
+from dnip.deploying.decisions.marks import header_of
 from dnip.deploying.decisions.requests import check_asked
-from dnip.deploying.sidecar.bias import add_bias, read_bias
 from dnip.deploying.sidecar.metrics import Metrics
 from dnip.deploying.sidecar.recording import ID_HEADER, LOG, Recorder, request_id
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.method.coefficients import Coefficients
-from dnip.method.coefficients_file import digest
 
-#: How the paths of decisions, and of chats, end.
+#: How the paths of decisions end.
 DECISIONS = ("/systemone", "/decisions")
-CHAT = "/chat/completions"
 
 # What tells that a file has changed; None where there is no file.
 _Stamp: TypeAlias = tuple[int, int, int] | None
@@ -55,8 +53,6 @@ def make_app(
     *,
     max_body: int = 16_000_000,
     timeout: float = 60.0,
-    logit_bias: str | os.PathLike[str] | None = None,
-    logit_bias_model: str | None = None,
     on_mismatch: str = ON_MISMATCH[0],
     recorder: Recorder | None = None,
 ) -> Starlette:
@@ -72,11 +68,6 @@ def make_app(
         Bytes of a request, and of an answer that is corrected.
     timeout : float, default=60
         Seconds until the upstream answers.
-    logit_bias : path-like, optional
-        What ``dnip export --to logit-bias`` wrote; added to chat completions that ask for one
-        token and have no bias of their own.
-    logit_bias_model : str, optional
-        Add the bias to requests for this model only.
     on_mismatch : {"refuse", "pass"}, default="refuse"
         What to do about a question that does not fit its coefficients: refuse the request before
         it is sent on, or pass its answer on as it is.
@@ -86,7 +77,7 @@ def make_app(
     Raises
     ------
     InvalidInputError
-        For a bad URL, setting or bias.
+        For a bad URL or setting.
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
@@ -100,8 +91,6 @@ def make_app(
         WatchedCoefficients(coefficients),
         Metrics(coefficients, recorder),
         check_integer("max_body", max_body, at_least=1),
-        {} if logit_bias is None else read_bias(logit_bias),
-        logit_bias_model,
         check_choice("on_mismatch", on_mismatch, ON_MISMATCH) == "pass",
         recorder,
     )
@@ -123,8 +112,6 @@ class _Sidecar:
     coefficients: WatchedCoefficients
     metrics: Metrics
     max_body: int
-    bias: dict[str, float]
-    bias_model: str | None
     passes: bool
     recorder: Recorder | None
 
@@ -138,8 +125,7 @@ class _Sidecar:
                     return JSONResponse({"status": "ok"})
                 return _error(503, "the upstream cannot be reached; is it running?")
             case "/metrics":
-                text = self.metrics.text()
-                return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+                return Response(self.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
         return None
 
     async def handle(self, request: Request) -> Response:
@@ -151,11 +137,11 @@ class _Sidecar:
         try:
             return await self._answer(request)
         except ClientDisconnect:
-            raise FailedError(499, "the client left, or was too slow to send") from None
+            raise FailedError(499, "the client left") from None
         except asyncio.CancelledError:  # the server stops, and its time of grace is over
             raise FailedError(503, "the sidecar was stopped before the answer came") from None
         finally:
-            self.metrics.whole.add(perf_counter() - began)
+            self.metrics.whole.observe(perf_counter() - began)
 
     async def failed(self, request: Request, failure: Exception) -> Response:
         """Answer a request that failed, and write a line to the log."""
@@ -163,22 +149,19 @@ class _Sidecar:
         self.metrics.add_failure(failure.status)
         what = "%s %.200r: %s", request.method, request.url.path, failure
         LOG.warning(*what, extra={"status": failure.status})
-        headers = {"connection": "close"} if failure.status == 413 else {}  # more would come
+        unread = failure.status in (408, 413)  # more would come
+        headers = {"connection": "close"} if unread else {}
         return _error(failure.status, failure.message, headers)
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
         end = posixpath.normpath(unquote(path)).lower()  # as servers may read it
-        posts = request.method == "POST"
-        decides = posts and end.endswith(DECISIONS)
+        decides = request.method == "POST" and end.endswith(DECISIONS)
         url = self.upstream.address(path, request.scope["query_string"].decode("latin-1"))
         body = await self._body(request)
         coefficients = self.coefficients.current()
         if decides:
             coefficients = self._fitting(body, coefficients)
-        elif posts and self.bias and end.endswith(CHAT):
-            biased = add_bias(body, self.bias, self.bias_model)
-            decides, body = biased is not body, biased
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in passed_on(request.headers.raw)
@@ -191,9 +174,9 @@ class _Sidecar:
                 return _Passed(response)
             content = await read_whole(response, self.max_body, self.upstream.timeout)
         finally:
-            self.metrics.upstream.add(perf_counter() - began)
+            self.metrics.upstream.observe(perf_counter() - began)
         answer_headers = passed_on(response.raw_headers)
-        if response.status < 300 and content and end.endswith(DECISIONS):
+        if response.status < 300 and content:
             answer, changed, corrections = self._corrected(content, coefficients)
             if corrections:
                 content = _written(changed)
@@ -206,20 +189,21 @@ class _Sidecar:
                 self.recorder.add(name, answer, corrections, coefficients, body)
                 answer_headers = [pair for pair in answer_headers if pair[0] != ID_HEADER.encode()]
                 answer_headers.append((ID_HEADER.encode(), name.encode()))
-        elif response.status < 300 and content:
-            content, by = self._marked(content)
-            answer_headers.append(header_of(by))
         whole = Response(content, response.status)
         whole.raw_headers += [pair for pair in answer_headers if pair[0] != b"content-encoding"]
         return whole
 
     async def _body(self, request: Request) -> bytes:
         """Return the body of a request, as long as it is not too long."""
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self.max_body:
-                raise FailedError(413, f"a request may have {self.max_body:,} bytes")
+        body, seconds = bytearray(), self.upstream.timeout
+        try:
+            async with asyncio.timeout(seconds):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self.max_body:
+                        raise FailedError(413, f"a request may have {self.max_body:,} bytes")
+        except TimeoutError:
+            raise FailedError(408, f"the client took more than {seconds:g} s to send") from None
         return bytes(body)
 
     def _fitting(
@@ -267,15 +251,6 @@ class _Sidecar:
                 text = "question %r: no known definition gives the confidence"
                 LOG.warning(text, name, extra=extra)
         return body, changed, corrections
-
-    def _marked(self, content: bytes) -> tuple[bytes, dict[str, str]]:
-        """Return the answer to a chat with the bias, marked, and the mark."""
-        by = {"logit_bias": digest((), [float(value) for value in self.bias.values()])}
-        try:
-            body = _read_json(content)
-        except FailedError:
-            return content, by  # a stream
-        return (_written(marked(body, by)) if isinstance(body, dict) else content), by
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -1,44 +1,59 @@
-"""The server of the sidecar: uvicorn, with deadlines for clients."""
+"""The server of the sidecar: uvicorn, and how it listens and logs."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import math
+import socket
 from datetime import UTC, datetime
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from dnip.deploying.sidecar.recording import LOG
-
-# What a client is waited for.
-_SEND, _READ = "send a request", "read its answer"
+from dnip.base.errors import InvalidInputError
 
 # What an event may have beside its message.
 _FIELDS = ("question", "reason", "status")
 
 
-def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Server:
-    """Return a server.
+def listen(host: str, port: int, *, timeout: float) -> socket.socket:
+    """Return a socket that listens.
 
     Parameters
     ----------
-    app : Starlette
+    host : str
+        An address of this machine.
+    port : int
+        0 takes a free one.
     timeout : float
-        Seconds for a client to send a request, and to go on reading an answer.
-    grace : float
-        Seconds for what is under way when the server is told to stop.
+        Seconds after which a client that reads nothing of its answer is cut off, where the system
+        can do that (Linux).
+
+    Raises
+    ------
+    InvalidInputError
+        If the address or the port cannot be had.
     """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise InvalidInputError(
+            f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
+        ) from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        milliseconds = min(math.ceil(timeout * 1000), 2**31 - 1)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+    return listening
 
-    class Protocol(_Protocol):
-        seconds = timeout
 
+def make_server(app: Starlette, *, grace: float) -> uvicorn.Server:
+    """Return a server that waits `grace` seconds for what is under way when it is stopped."""
     settings = uvicorn.Config(
         app,
-        http=Protocol,
+        http="httptools",
+        ws="none",
         log_config=None,
         log_level="error",
         access_log=False,
@@ -48,54 +63,6 @@ def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Serv
         timeout_graceful_shutdown=math.ceil(grace),
     )
     return uvicorn.Server(settings)
-
-
-class _Protocol(HttpToolsProtocol):
-    """Ends a connection whose client is too slow; uvicorn itself waits for ever.
-
-    One timer looks at a connection now and then: timers for each request would cost more.
-    """
-
-    seconds: float
-    _since: float | None = None  # when the client was waited for
-    _what = _SEND
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._since = self.loop.time()
-        self._look()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._since, self._what = self.loop.time(), _SEND
-
-    def on_message_complete(self) -> None:
-        self._since = None
-        super().on_message_complete()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._since, self._what = self.loop.time(), _READ
-
-    def resume_writing(self) -> None:
-        self._since = None
-        super().resume_writing()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        super().connection_lost(exc)
-
-    def _look(self) -> None:
-        now = self.loop.time()
-        end = (now if self._since is None else self._since) + self.seconds
-        if end > now:
-            self._timer = self.loop.call_at(end, self._look)
-            return
-        if self._what == _READ or self.cycle is None or self.cycle.response_complete:
-            LOG.warning("a client took more than %g s to %s", self.seconds, self._what)
-        self.transport.abort()  # where the head has come, the application tells
 
 
 def log_to_standard_error(*, as_json: bool = False) -> None:
