@@ -8,7 +8,7 @@ choice beats in both. This example draws it, and takes the most even point that 
 """
 
 # %%
-# The front of 3,800 news items that a small language model sorted. It is searched on the first
+# The front of 500 news items that SmolLM2-135M-Instruct sorted. It is searched on the first
 # table; the second has no influence, and shows what the same weights do on other rows.
 
 import matplotlib.pyplot as plt

@@ -20,7 +20,7 @@ from dnip import evaluate, fit
 from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import accuracy, cobias
 
-opt, test = bundled_table("opt").take(np.arange(1500)), bundled_table("test")
+opt, test = bundled_table("opt"), bundled_table("test")
 sizes = [16, 32, 64, 128, 256]
 rng = np.random.default_rng(0)
 scores = {"robust": [], "plain optimum": []}

@@ -9,7 +9,7 @@ DuckDB, makes a query of the coefficients, and runs it there. In a shell the que
 """
 
 # %%
-# Two tables of news that a small language model sorted: a label, and a probability for each class.
+# Two tables of news that SmolLM2-135M-Instruct sorted: a label, and a probability for each class.
 
 from pathlib import Path
 

@@ -9,7 +9,7 @@ classes. This example compares the two, and puts DNIP on top of matrix scaling.
 """
 
 # %%
-# Two tables of news that a small language model sorted: 400 rows to fit on, 1,000 to score on.
+# Two tables of news that SmolLM2-135M-Instruct sorted: 500 rows to fit on, 1,000 to score on.
 # Matrix scaling is made of scikit-learn's own parts. With balanced weights all classes count alike.
 
 from pathlib import Path

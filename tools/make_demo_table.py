@@ -1,46 +1,44 @@
-"""Make the table that `dnip demo` runs on: src/dnip/comparing/data/agnews-{opt,test}.csv.gz.
+"""Make the bundled tables, of `dnip demo` and of examples/, from the probabilities of the experiments.
 
-    python tools/make_demo_table.py DATASETS/agnews
+    python tools/make_demo_table.py [PROBABILITIES]
 
-`dnip prompt` scores the test split of AG News, of which models/small saw no row, behind eight
-demonstrations; under this draw of them Technology starves. The rows are then cut into an opt and a
-test half. The tables hold ids, labels and probabilities, no text; what they were made with stands
-in agnews.meta.json.
+They are the first rows of AG News behind one demonstration, seed 0. They hold row numbers, labels
+and probabilities, no text; src/dnip/comparing/data/README.md says where they come from.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from dnip import ProbabilityTable
 from dnip.comparing.demonstration import CLASSES
+from dnip.tables import open_writer
 
-SHOTS, SEED = 8, 2
-DIGITS = 6
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "src" / "dnip" / "comparing" / "data"
+PROBABILITIES = ROOT / "reproduction" / "probabilities.parquet"
+FOLDERS = (ROOT / "src" / "dnip" / "comparing" / "data", ROOT / "examples")
+#: Rows of each table, and the file of AG News that its row numbers count in.
+TABLES = {"opt": (500, "train"), "test": (1000, "test")}
+DIGITS = 5
 
 
-def main(dataset: str) -> None:
-    """Prompt the model, write the halves of its table."""
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder) / "agnews.csv.gz"
-        command = [sys.executable, "-m", "dnip", "prompt", "agnews", "--data", dataset]
-        command += ["--model", "models/small", "--device", "cpu", "--split", "test"]
-        command += ["--shots", f"{SHOTS}", "--seed", f"{SEED}", "--truncate", "--out", f"{whole}"]
-        subprocess.run(command, check=True, cwd=ROOT)
-        table = ProbabilityTable.read(whole, CLASSES)
-        metadata = whole.with_name(f"{whole.name}.meta.json").read_text(encoding="utf-8")
-    rounded = ProbabilityTable(
-        table.probabilities.round(DIGITS), table.labels, table.ids, table.classes
-    )
-    for name, part in rounded.split({"opt": 0.5, "test": 0.5}, seed=0).items():
-        part.write(DATA / f"agnews-{name}.csv.gz")
-    (DATA / "agnews.meta.json").write_text(metadata, encoding="utf-8")
+def main(source: Path) -> None:
+    """Write both tables into both folders."""
+    for split, (most, file) in TABLES.items():
+        cell = [("task", "==", "agnews"), ("shots", "==", "1"), ("seed", "==", 0)]
+        rows = pd.read_parquet(source, filters=[*cell, ("split", "==", split)])[:most]
+        p = np.exp(np.stack(rows["logp"]).astype(float))
+        p = (p / p.sum(axis=1, keepdims=True)).round(DIGITS)
+        ids = [f"{file}-{row}" for row in rows["row"]]
+        table = ProbabilityTable(p, rows["label"].to_numpy(), ids, CLASSES)
+        for folder in FOLDERS:
+            with open_writer(folder / f"{split}.csv", CLASSES) as writer:
+                writer.write(table, mass=rows["mass"].to_numpy().round(DIGITS))
 
 
 if __name__ == "__main__":
-    main(str(Path(sys.argv[1]).resolve()))
+    main(Path(sys.argv[1]) if sys.argv[1:] else PROBABILITIES)

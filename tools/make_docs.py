@@ -25,11 +25,10 @@ IMAGES = ROOT / "docs" / "images"
 
 #: Draws the pictures of the documentation, in a folder that holds the tables.
 DRAW = """
-news="--classes World,Sports,Business,Technology"
 dnip demo --out .
-dnip evaluate agnews-test.csv.gz $news --coefficients coefficients.json --picture flows.png
-dnip pareto agnews-opt.csv.gz $news --test agnews-test.csv.gz --choose knee --out chosen.json
-dnip compare agnews-opt.csv.gz $news --test agnews-test.csv.gz
+dnip evaluate test.csv --coefficients coefficients.json --picture flows.png
+dnip pareto opt.csv --test test.csv --choose knee --out chosen.json
+dnip compare opt.csv --test test.csv
 dnip report opt.csv --test test.csv
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1000 \\
     --screenshot=report.png report.html
@@ -114,8 +113,7 @@ def picture() -> str:
 
 def draw(folder: Path) -> None:
     """Draw the pictures in a folder, and put them where pages show them."""
-    tables = (ROOT / "src" / "dnip" / "comparing" / "data").glob("*.csv.gz")
-    for table in (*tables, *(ROOT / "examples").glob("*.csv")):
+    for table in (ROOT / "examples").glob("*.csv"):
         shutil.copy(table, folder)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = ["bash", "-e", "-c", DRAW]

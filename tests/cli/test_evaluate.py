@@ -115,7 +115,7 @@ def examples(folder, request):
 
 def test_page_and_figures_are_written(dnip, examples):
     done = dnip("report", "opt.csv", "--test", "test.csv", "--figures", "figures", "--json")
-    assert "Technology" in done.json["verdict"]
+    assert "The weakest class, World" in done.json["verdict"]
     for name in done.json["written"]:
         assert (examples / name).stat().st_size > 1_000
     assert len(done.json["written"]) == 9

@@ -39,7 +39,7 @@ def test_rows_of_the_same_task_hold(fitted, new):
 
 
 def test_blocks_give_the_result_of_the_whole_table(fitted, new):
-    blocks = [new.take(np.arange(begin, begin + 950)) for begin in range(0, 3_800, 950)]
+    blocks = [new.take(np.arange(begin, begin + 250)) for begin in range(0, 1_000, 250)]
     assert check(blocks, fitted).to_dict() == check([new], fitted).to_dict()
 
 
@@ -96,10 +96,10 @@ def test_labels_tell_what_probabilities_do_not(fitted, new):
 
 
 def test_rows_without_a_label_are_left_out_of_the_scores(fitted, new):
-    labels = np.where(np.arange(len(new)) < 1_000, new.labels, -1)
+    labels = np.where(np.arange(len(new)) < 400, new.labels, -1)
     some = ProbabilityTable(new.probabilities, labels, classes=new.classes)
-    found, alone = check([some], fitted), check([new.take(np.arange(1_000))], fitted)
-    assert (found.n_rows, found.n_labelled) == (3_800, 1_000)
+    found, alone = check([some], fitted), check([new.take(np.arange(400))], fitted)
+    assert (found.n_rows, found.n_labelled) == (1_000, 400)
     assert (found.accuracy, found.cobias) == (alone.accuracy, alone.cobias)
 
 
@@ -138,7 +138,7 @@ def test_the_means_of_few_rows_are_not_tested_in_a_series_of_looks(fitted, new):
     few, look = new.take(np.arange(150)), Look(1, 0.05)
     alone, one = (check([few], fitted, alpha=look.level, look=of).comparison for of in (None, look))
     farthest = smirnov_p_value(alone.distances.max(), len(bundled_table("opt")), 150)
-    assert one.p_value == pytest.approx(4 * farthest)
+    assert one.p_value == pytest.approx(min(1, 4 * farthest))
     assert alone.p_value != one.p_value
 
 

@@ -83,12 +83,12 @@ def new():
 
 def kept(coefficients):
     content = coefficients.fit["sketch"]
-    return {name: content[name] for name in ("rows", "mass", "classes")}
+    return {name: content[name] for name in ("rows", "classes")}
 
 
 def sketch_of(p, weight=None):
     content = Sketch.of(p, weight).to_dict()
-    return {name: content[name] for name in ("rows", "mass", "classes")}
+    return {name: content[name] for name in ("rows", "classes")}
 
 
 def test_a_fit_keeps_a_sketch_of_its_labelled_rows(opt):

@@ -30,9 +30,9 @@ class Demonstration:
     Attributes
     ----------
     fit : Fit
-        On the opt half.
+        On the opt table.
     test : Evaluation
-        On the test half, before and after.
+        On the test table, before and after.
     written : tuple of pathlib.Path
         Coefficients, picture (where matplotlib is installed) and report.
     """
@@ -42,20 +42,20 @@ class Demonstration:
     written: tuple[Path, ...]
 
 
-def bundled_table(half: str) -> ProbabilityTable:
-    """Return a half of the bundled AG News table, "opt" or "test"; see ``data/README.md``.
+def bundled_table(name: str) -> ProbabilityTable:
+    """Return a bundled table of AG News, "opt" or "test"; see ``data/README.md``.
 
     Examples
     --------
     >>> bundled_table("opt").n_classes
     4
     """
-    with as_file(files("dnip.comparing") / "data" / f"agnews-{half}.csv.gz") as path:
-        return ProbabilityTable.read(path, CLASSES)
+    with as_file(files("dnip.comparing") / "data" / f"{name}.csv") as path:
+        return ProbabilityTable.read(path)
 
 
 def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
-    """Fit on the opt half, score the test half, and write the results into a folder.
+    """Fit on the opt table, score the test table, and write the results into a folder.
 
     Parameters
     ----------

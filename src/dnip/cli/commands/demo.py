@@ -16,8 +16,8 @@ def demo(
 ) -> None:
     """Run the main job on a bundled table.
 
-    The table has the probabilities that a small language model gave to AG News. Coefficients are
-    fitted on one half of it and scored on the other half; coefficients, a picture and a report are
+    The tables have the probabilities that SmolLM2-135M-Instruct gave to AG News. Coefficients are
+    fitted on one of them and scored on the other; coefficients, a picture and a report are
     written to a folder. No download, no key, no GPU.
 
     Examples
@@ -33,8 +33,8 @@ def demo(
     with live_progress("fitting"):
         result = run_demonstration(out)
     text = (
-        f"AG News, a small language model that starves one class: coefficients fitted on "
-        f"{result.fit.evaluation.n:,} rows,\nscored on {result.test.n:,} others.\n\n"
+        f"AG News, sorted by SmolLM2-135M-Instruct, which starves two classes. Coefficients fitted "
+        f"on\n{result.fit.evaluation.n:,} rows, scored on {result.test.n:,} others.\n\n"
         f"{describe(result.test, result.fit.coefficients)}"
     )
     content = {**result.fit.solution.to_dict(), "test": result.test.to_dict()}
