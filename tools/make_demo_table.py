@@ -1,4 +1,4 @@
-"""Make the bundled tables, of `dnip demo` and of examples/, from the probabilities of the experiments.
+"""Make the tables of `dnip demo` and of examples/ from the probabilities of the experiments.
 
     python tools/make_demo_table.py [PROBABILITIES]
 
