@@ -130,7 +130,7 @@ REFUSED = {
     "cut off": (lines(decision(0.5)) + '{"answers": {"ki', "", (),
                 ("a.jsonl: line 2 is not valid JSON",)),
     "unknown gold": (lines(decision(0.5, **ID)), "id,label\na,egg\n", GOLD,
-                     ("gold.csv: line 2, column label: 'egg' is neither",)),
+                     ("gold.csv: row 1, column label: 'egg' is neither",)),
     "other numbers": (lines(decision(0.5)), "label\nham\nspam\n", (*GOLD, "--on", "row"),
                       ("there are 1 answers, but 2 gold labels",)),
     "unknown": (lines({"some": {"thing": 1}}), "", (),

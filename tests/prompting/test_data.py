@@ -75,8 +75,8 @@ def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name):
     ("test.jsonl", '{"label": 0}\n', "line 1: no text; it has label"),
     ("test.jsonl", "[1]\n", "line 1: not a JSON object"),
     ("test.jsonl", "", "there are no rows"),
-    ("test.csv", "text,label\na,0,9\n", "line 2 has more or fewer cells than the header"),
-    ("test.csv", "text,label,,,text\na,0,,,b\n", "test.csv: the column 'text' appears twice"),
+    ("test.csv", "text,label\na,0,9\n", "test.csv: row 1 has 3 cells, but the header has 2"),
+    ("test.csv", "text,label,,,text\na,0,,,b\n", "test.csv: column text appears twice"),
     ("test.parquet", "PAR1 no more", "the file cannot be read"),
 )
 def test_rows_are_checked_before_a_model_is_asked(tmp_path, name, content, told):

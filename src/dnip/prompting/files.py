@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from dnip.base.errors import InvalidInputError, first_line
-from dnip.base.files import as_text, open_input
+from dnip.base.files import open_input
 from dnip.base.optional import load_optional
-from dnip.tables.columns import CellLocation
-
-# Where cells without a column stand; no column of a file is named so.
-_MORE = "\0more"
+from dnip.tables.columns import CellLocation, check_names
+from dnip.tables.formats.text import check_widths, csv_rows, open_text
 
 
 class Found(NamedTuple):
@@ -83,29 +78,13 @@ def read_values(
     ...     [(found.where[-6:], found.content) for found in read_values(path)]
     [('line 1', {'a': 1}), ('line 3', [2, 3])]
     """
-    source = str(path)
-    name = source.lower()
-    try:
-        with open_file() if open_file else open_input(path) as file:
-            if name.endswith(".parquet"):
-                yield from _parquet(file, source)
-                return
-            plain: Any = gzip.GzipFile(fileobj=file) if name.endswith(".gz") else file
-            is_csv = name.removesuffix(".gz").endswith(".csv")
-            yield from (_csv if is_csv else _json)(as_text(plain, source), source)
-    except InvalidInputError:
-        raise
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"{source}: this is neither text in UTF-8 nor Parquet",
-            hint="Give JSON, JSON lines, CSV or Parquet, with the suffix of its format",
-        ) from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or first_line(error)
-        raise InvalidInputError(
-            f"{source}: the file cannot be read: {reason}",
-            hint="Check its path and its permissions, or write it again",
-        ) from error
+    source, name = str(path), str(path).lower()
+    if name.endswith(".parquet"):
+        yield from _parquet(open_file or (lambda: open_input(path)), source)
+        return
+    with open_text(Path(path), open_file) as file:
+        is_csv = name.removesuffix(".gz").endswith(".csv")
+        yield from (_csv if is_csv else _json)(file, source)
 
 
 def _json(file: IO[str], source: str) -> Iterator[Found]:
@@ -147,38 +126,27 @@ def _damaged(source: str, line: int, error: Exception) -> InvalidInputError:
 
 
 def _csv(file: IO[str], source: str) -> Iterator[Found]:
-    reader = csv.DictReader(file, restkey=_MORE, strict=True)
-    try:
-        _check_header(reader.fieldnames or (), source)
-        for row in reader:
-            where = f"{source}: line {reader.line_num}"
-            if _MORE in row or None in row.values():
-                raise InvalidInputError(
-                    f"{where} has more or fewer cells than the header",
-                    hint="Give every row as many cells as the header; quote cells with commas",
-                )
-            yield Found(where, row)
-    except csv.Error as error:
-        raise InvalidInputError(
-            f"{source}: line {reader.line_num} is not valid CSV: {error}",
-            hint="Check the quotes there: a quoted cell ends in a quote, and holds them doubled",
-        ) from error
+    header, rows = csv_rows(file, source)
+    for number, cells in enumerate(rows):
+        location = CellLocation(source, (), number)
+        check_widths([cells], header, location)
+        yield Found(location.cell(0), dict(zip(header, cells, strict=True)))
 
 
-def _check_header(names: Sequence[str], source: str) -> None:
-    """Refuse a column that appears twice: a row could hold one of them only."""
-    if twice := [name for name in names if name and names.count(name) > 1]:
-        raise InvalidInputError(
-            f"{source}: the column {twice[0]!r} appears twice",
-            hint="Give every column a name of its own",
-        )
-
-
-def _parquet(file: IO[bytes], source: str) -> Iterator[Found]:
+def _parquet(open_file: Callable[[], IO[bytes]], source: str) -> Iterator[Found]:
     parquet: Any = load_optional("pyarrow.parquet", purpose=f"read {source}", extra="parquet")
     row = 0
-    for batch in parquet.ParquetFile(file).iter_batches(batch_size=1024):
-        _check_header(batch.schema.names, source)
-        for content in batch.to_pylist():
-            row += 1
-            yield Found(f"{source}: row {row}", content)
+    try:
+        with open_file() as file:
+            for batch in parquet.ParquetFile(file).iter_batches(batch_size=1024):
+                check_names(batch.schema.names, source)
+                for content in batch.to_pylist():
+                    row += 1
+                    yield Found(f"{source}: row {row}", content)
+    except InvalidInputError:
+        raise
+    except (OSError, ValueError) as error:  # of pyarrow, too
+        raise InvalidInputError(
+            f"{source}: the file cannot be read: {first_line(error)}",
+            hint="Check its path and its permissions, or write it again",
+        ) from error

@@ -231,12 +231,7 @@ def resolve_columns(
     ('bad', 'good')
     """
     classes = _own_classes(own, classes, source)
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InvalidInputError(
-            f"{source}: column {_shown(twice[0])} appears twice",
-            hint="Give every column a name of its own",
-        )
+    check_names(names, source)
     from_header = False
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
     if classes is not None and set(classes) <= set(names) and not (own and numbered):
@@ -271,6 +266,15 @@ def resolve_columns(
             hint="Give one probability column per class, also for a binary task",
         )
     return layout
+
+
+def check_names(names: Sequence[str], source: str) -> None:
+    """Refuse a column that appears twice."""
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise InvalidInputError(
+            f"{source}: column {_shown(twice[0])} appears twice",
+            hint="Give every column a name of its own",
+        )
 
 
 def _header_classes(names: Sequence[str]) -> list[str]:

@@ -8,16 +8,16 @@ import json
 import re
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, counted, shown
-from dnip.base.files import as_text
+from dnip.base.files import as_text, open_input
 from dnip.tables.cells import MOST_IDS
-from dnip.tables.columns import CLASSES, ID, CellLocation, resolve_columns
+from dnip.tables.columns import CLASSES, ID, CellLocation, check_names, resolve_columns
 from dnip.tables.rows import Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
@@ -38,18 +38,25 @@ def read_csv(
     """Stream the rows of a CSV file; blank lines are skipped."""
     source = str(path)
     with open_text(path) as file:
-        rows = _csv_rows(file, source)
-        header = [name.strip() for name in next(rows, [])]
-        if not header:
-            raise empty_file(path)
+        header, rows = csv_rows(file, source)
         layout = resolve_columns(header, classes=classes, source=source)
         wanted = layout.wanted(others=others)
         first_row = 0
         while run := list(islice(rows, rows_per_block(block_rows, len(header)))):
-            _check_widths(run, header, layout.location(first_row))
+            check_widths(run, header, layout.location(first_row))
             columns = dict(zip(header, zip(*run, strict=True), strict=True))
             yield Block(layout, {name: columns[name] for name in wanted}, first_row, as_text=True)
             first_row += len(run)
+
+
+def csv_rows(file: IO[str], source: str) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the header of a CSV file, and its other rows; blank lines are skipped."""
+    rows = _csv_rows(file, source)
+    header = [name.strip() for name in next(rows, [])]
+    if not header:
+        raise empty_file(source)
+    check_names(header, source)
+    return header, rows
 
 
 def _csv_rows(file: IO[str], source: str) -> Iterator[list[str]]:
@@ -63,7 +70,8 @@ def _csv_rows(file: IO[str], source: str) -> Iterator[list[str]]:
         ) from error
 
 
-def _check_widths(run: list[list[str]], header: list[str], location: CellLocation) -> None:
+def check_widths(run: list[list[str]], header: list[str], location: CellLocation) -> None:
+    """Refuse rows that have more or fewer cells than the header."""
     width = len(header)
     for row, cells in enumerate(run):
         if len(cells) < width:
@@ -88,7 +96,7 @@ def read_jsonl(
     first = next(rows, None)
     if first is None:
         if seen is None:
-            raise empty_file(path)
+            raise empty_file(source)
         return
     layout = resolve_columns(list(first), classes=classes, source=source, own=first.get(CLASSES))
     wanted = layout.wanted(others=others)
@@ -174,8 +182,10 @@ def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[IO[str]]:
+def open_text(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Iterator[IO[str]]:
     """Open a UTF-8 text file, plain or .gz, with or without a byte order mark; line ends stay.
+
+    `opener` opens a file that is not on this machine.
 
     Raises
     ------
@@ -185,11 +195,12 @@ def open_text(path: Path) -> Iterator[IO[str]]:
     """
     compressed = path.name.lower().endswith(".gz")
     try:
-        with _open(path, compressed=compressed) as file:
+        with opener() if opener else open_input(path) as file:
             try:
-                yield as_text(file, str(path))
+                yield as_text(_plain(file, compressed=compressed), str(path))
             except UnicodeDecodeError as error:
-                raise _not_utf8(path, compressed=compressed) from error
+                with opener() if opener else open_input(path) as again:
+                    raise _not_utf8(path, _plain(again, compressed=compressed)) from error
     except gzip.BadGzipFile as error:
         raise InvalidInputError(
             f"{path}: this is not a sound gzip file ({error})",
@@ -204,8 +215,8 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         raise cannot_read(path, error) from error
 
 
-def _open(path: Path, *, compressed: bool) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb")
+def _plain(file: IO[bytes], *, compressed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(file)) if compressed else file
 
 
 def cannot_read(path: Path, error: OSError) -> InvalidInputError:
@@ -216,18 +227,17 @@ def cannot_read(path: Path, error: OSError) -> InvalidInputError:
     )
 
 
-def empty_file(path: Path) -> InvalidInputError:
+def empty_file(source: str) -> InvalidInputError:
     """Return the error for a text file without any line."""
     return InvalidInputError(
-        f"{path}: the file is empty", hint="Give a table with named columns and at least one row"
+        f"{source}: the file is empty", hint="Give a table with named columns and at least one row"
     )
 
 
-def _not_utf8(path: Path, *, compressed: bool) -> InvalidInputError:
+def _not_utf8(path: Path, file: IO[bytes]) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
-    with _open(path, compressed=compressed) as file:
-        bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
-        number, line, byte = next(found for found in bad_bytes if found[2])
+    bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
+    number, line, byte = next(found for found in bad_bytes if found[2])
     gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
