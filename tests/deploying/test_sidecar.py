@@ -175,7 +175,7 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
         assert counts[-1] == found[f"dnip_{name}_seconds_count"] == 3
     seconds = [found[f"dnip_{name}_seconds_sum"] for name in ("upstream", "request")]
     assert 0 < seconds[0] < seconds[1] < 10
-    assert found['dnip_deferred_total{question="topic"}'] == "0"
+    assert found['dnip_deferred_total{question="topic"}'] == 0
 
 
 def test_decisions_that_are_deferred_say_so_and_are_counted(start, upstream, coefficients):
@@ -186,7 +186,7 @@ def test_decisions_that_are_deferred_say_so_and_are_counted(start, upstream, coe
         upstream.answer = reply({"answers": {"topic": topic}})
         found = json.loads(ask(port)[1])["answers"]["topic"]
         assert (found["choice"], found["deferred"]) == ("a", deferred)
-    assert numbers(port)['dnip_deferred_total{question="topic"}'] == "2"
+    assert numbers(port)['dnip_deferred_total{question="topic"}'] == 2
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):

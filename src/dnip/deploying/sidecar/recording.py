@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import random
 import re
 import threading
 import time
+import zlib
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
@@ -23,9 +23,6 @@ from dnip.base.validation import check_integer
 from dnip.deploying.decisions import Correction, Decision
 from dnip.method.coefficients import Coefficients
 from dnip.tables.columns import ID, INPUT, MODEL, TIME, recorded_columns
-
-#: A question, and its classes.
-_Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 #: The size of a folder of records, in bytes: the least, and that by default.
 LEAST, MOST = 10_000_000, 1_000_000_000
@@ -63,8 +60,8 @@ def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | No
 class Recorder:
     """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
 
-    A row waits in memory; a thread writes twice a second. Each process writes files of its own, so
-    several may share a folder. The oldest file goes first.
+    A row waits in memory; a thread writes twice a second. The name of a full file gets the
+    time, and the oldest one goes.
 
     Parameters
     ----------
@@ -99,13 +96,11 @@ class Recorder:
         self.written = Counter(dict.fromkeys(questions, 0))
         self.lost = Counter({"queue": 0, "disk": 0})
         self.texts = texts
-        self._folder, self._size = folder, check_integer("record size", size, at_least=LEAST)
-        self._waiting = self._size // _FILES  # bytes
-        self._step = self._waiting // max(1, len(self.written))
+        self._folder, most = folder, check_integer("record size", size, at_least=LEAST)
+        self._step = most // _FILES // max(1, len(self.written))  # bytes, also of what waits
         self._rows: deque[_Row] = deque()
         self._added = self._taken = 0  # bytes; each is counted by one thread
-        self._files: dict[_Key, tuple[Path, int]] = {}
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="dnip record")
         for question in self.written:
@@ -152,7 +147,7 @@ class Recorder:
         for before, *_ in corrections:
             classes = coefficients[before.question].classes
             weight = 1000 + 100 * len(classes) + len(text or b"")
-            if self._added - self._taken + weight > self._waiting:
+            if self._added - self._taken + weight > self._step:
                 self._lose("queue", 1, "the disk is too slow, or a row too long")
             else:
                 self._added += weight
@@ -164,40 +159,25 @@ class Recorder:
         self._write_waiting()
 
     def _write_waiting(self) -> None:
-        waiting: dict[_Key, bytearray] = {}
+        waiting: dict[Path, bytearray] = {}
         for count in range(len(self._rows)):
             if count % _AT_ONCE == _AT_ONCE - 1:
                 time.sleep(0.001)  # answers come first
             row = self._rows.popleft()
-            key = row.before.question, row.classes
-            waiting.setdefault(key, bytearray()).extend(row.line())
+            waiting.setdefault(self._folder / row.place, bytearray()).extend(row.line())
             self._taken += row.weight
-        for key, lines in waiting.items():
-            self._make_room(len(lines))
-            self._append(key, lines)
+        for path, lines in waiting.items():
+            self._append(path, lines)
 
-    def _make_room(self, size: int) -> None:
-        """Remove the files that were written to the longest ago, of all processes."""
-        with suppress(OSError):  # another process removes them, too
-            found = [(path.stat(), path) for path in self._folder.glob("*/record-*.jsonl")]
-            size += sum(status.st_size for status, _ in found) - self._size
-            for status, path in sorted(found, key=lambda one: one[0].st_mtime_ns):
-                if size > 0:
-                    self._tell("full", f"it has {self._size:,} bytes; now the oldest rows go")
-                    path.unlink()
-                    size -= status.st_size
-
-    def _append(self, key: _Key, lines: bytearray) -> None:
-        """Append lines to a file of this process alone; an unwritten rest leaves no half line."""
-        path, size = self._files.get(key, (Path(), -1))
+    def _append(self, path: Path, lines: bytearray) -> None:
+        """Append lines; an unwritten rest leaves no half line, unlike that of a log handler."""
         done = 0
         try:
-            is_as_left = path.is_file() and path.stat().st_size == size
-            if not is_as_left or size + len(lines) > self._step:
-                name = f"record-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}.jsonl"
-                path, size = self._folder / key[0] / name, 0
-                path.parent.mkdir(parents=True, exist_ok=True)  # somebody may have moved it
+            path.parent.mkdir(parents=True, exist_ok=True)  # somebody may have moved it
+            if path.exists() and path.stat().st_size + len(lines) > self._step:
+                self._rotate(path)
             with path.open("ab", buffering=0) as file:
+                size = file.tell()
                 try:
                     while done < len(lines):
                         done += file.write(lines[done:])
@@ -207,16 +187,21 @@ class Recorder:
                     raise
         except OSError as error:
             self._lose("disk", lines.count(b"\n", done), error.strerror or str(error))
-        self._files[key] = path, size + done
-        self.written[key[0]] += lines.count(b"\n", 0, done)
+        self.written[path.parent.name] += lines.count(b"\n", 0, done)
+
+    def _rotate(self, path: Path) -> None:
+        path.replace(path.with_suffix(f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.jsonl"))
+        for old in sorted(path.parent.glob(f"{path.stem}.*.jsonl"))[: 1 - _FILES]:
+            self._warn("full", "it is full; now the oldest rows go")
+            old.unlink(missing_ok=True)  # another sidecar may have done it
 
     def _lose(self, reason: str, n_rows: int, why: str) -> None:
         self.lost[reason] += n_rows
-        self._tell(reason, f"what cannot be recorded is left out and counted: {why}")
+        self._warn(reason, f"what cannot be recorded is left out and counted: {why}")
 
-    def _tell(self, reason: str, text: str) -> None:
-        if reason not in self._told:
-            self._told.add(reason)
+    def _warn(self, reason: str, text: str) -> None:
+        if reason not in self._warned:
+            self._warned.add(reason)
             LOG.warning("%s: %s", self._folder, text, extra={"reason": reason})
 
 
@@ -230,6 +215,12 @@ class _Row(NamedTuple):
     classes: tuple[str, ...]
     asked: bytes | None
     weight: int  # bytes, about
+
+    @property
+    def place(self) -> str:
+        """Where it is written: other classes are other columns, and other files."""
+        mark = zlib.crc32(json.dumps(self.classes).encode())
+        return f"{self.before.question}/record-{mark:08x}.jsonl"
 
     def line(self) -> bytes:
         """Return the line of the file."""
