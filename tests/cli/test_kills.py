@@ -5,6 +5,7 @@ table of `fit` and `apply` has.
 """
 
 import hashlib
+import importlib.util
 import json
 import os
 import random
@@ -43,15 +44,15 @@ JOBS = {
     ),
     "apply": Job("apply in/large.parquet --coefficients in/c.json --out out/p.parquet"),
     "prompt": Job(
-        f"prompt agnews --model {_ROOT}/models/small --data {_ROOT}/examples/news --limit 8 "
-        "--batch-tokens 1 --out out/t.csv",
+        f"prompt agnews --model in/model --data {_ROOT}/examples/news --limit 8 --batch-tokens 1 "
+        "--out out/t.csv",
         goes_on=True,
     ),
 }
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, request):
     """Inputs of all commands, made once."""
     folder = tmp_path_factory.mktemp("kills")
     (folder / "in").mkdir()
@@ -61,6 +62,8 @@ def place(tmp_path_factory):
     ProbabilityTable(p, labels).write(folder / "in/large.parquet")
     names = [str(n) for n in range(_CLASSES)]
     Coefficients(names, [10, 20, 30, 25, 15], 30).save(folder / "in/c.json")
+    if importlib.util.find_spec("transformers") is not None:
+        (folder / "in/model").symlink_to(request.getfixturevalue("tiny_model")("llama"))
     return folder
 
 

@@ -134,9 +134,8 @@ def test_text_is_read_too_and_what_is_told_of_all_rows_is_the_same(address, fitt
     assert there.err.replace(f"{fitted}{os.sep}", "") == here.err
 
 
-def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip):
-    pytest.importorskip("transformers", reason="the small language model needs transformers")
-    words = "prompt", "agnews", "--model", ROOT / "models/small", "--data", ROOT / "examples/news"
+def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip, tiny_model):
+    words = "prompt", "agnews", "--model", tiny_model("llama"), "--data", ROOT / "examples/news"
     dnip(*words, "--out", "here.parquet")
     with Killed("ray::MapBatches"):
         run = dnip(*words, "--out", "there.parquet", "--on", address, "--workers", 2)

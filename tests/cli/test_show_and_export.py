@@ -85,13 +85,12 @@ def test_hostile_text_keeps_to_its_line_and_to_80_columns(dnip, first, command):
     assert max(map(len, run.out.splitlines())) <= 80
 
 
-SMALL_MODEL = Path(__file__).resolve().parents[2] / "models" / "small"
 TOPICS = ["World", "Sports", "Business", "Technology"]
 
 
 @pytest.fixture
 def topics(folder):
-    """Coefficients of four topics, each of which is one token of the small model."""
+    """Coefficients of four topics, each of which is one token of the tiny models."""
     coefficients = Coefficients(TOPICS, [30, 15, 6, 3], 30)
     coefficients.save("c.json")
     return coefficients
@@ -135,10 +134,11 @@ def test_a_damaged_file_is_refused(dnip, topics, command):
     dnip(*command, "none.json").assert_refused("none.json: cannot be read")
 
 
-def test_a_bias_stands_on_the_token_after_a_space(dnip, topics):
+def test_a_bias_stands_on_the_token_after_a_space(dnip, topics, tiny_model):
     transformers = pytest.importorskip("transformers")
-    run = dnip("export", "c.json", "--to", "logit-bias", "--tokenizer", SMALL_MODEL)
+    model = tiny_model("llama")
+    run = dnip("export", "c.json", "--to", "logit-bias", "--tokenizer", model)
     bias = json.loads(run.out)["logit_bias"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(SMALL_MODEL)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     assert [tokenizer.decode([int(token)]) for token in bias] == [f" {c}" for c in TOPICS]
     assert list(bias.values()) == list(topics.logit_bias().values())

@@ -1,4 +1,4 @@
-"""Decisions of `transformers serve` with the project's own small model.
+"""Decisions of `transformers serve` with a tiny model of random weights.
 
 ``pip install '.[integration]'`` installs the server. The template below asks the model with the
 very prompt, so that its probabilities are those of the engine on this machine.
@@ -28,20 +28,17 @@ from processes import free_port, running
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL = Path(os.environ.get("DNIP_SMALL_MODEL", ROOT / "models" / "small"))
 TASK = load_task("agnews")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The small model with what makes it answer decisions."""
+def folder(tmp_path_factory, tiny_model):
+    """A tiny model with what makes it answer decisions."""
     installed = "httpx2", "torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate"
     for library in installed:
         pytest.importorskip(library, reason="transformers[serving] is not installed")
-    if not (MODEL / "config.json").is_file():
-        pytest.skip(f"the small model is not at {MODEL}")
-    folder = tmp_path_factory.mktemp("model") / "small"
-    shutil.copytree(MODEL, folder)
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    shutil.copytree(tiny_model("llama"), folder)
     labels = [TASK.answer(label) for label in range(TASK.n_classes)]
     (folder / "decision.json").write_text(json.dumps({"labels": {"choice": labels}}))
     template = "{{ bos_token }}{{ state }}<|mark|>"
@@ -73,6 +70,7 @@ def plan():
     return make_plan(TASK, ROOT / "examples" / "news", shots=1, seed=0, limit=8)
 
 
+@pytest.mark.filterwarnings("ignore:.*the labels capture less")  # the weights are random
 def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tmp_path):
     from dnip.prompting.engines.transformers_engine import TransformersEngine
 
@@ -81,7 +79,7 @@ def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tm
         return ProbabilityTable.read(tmp_path / name, TASK.classes)
 
     asked = table("asked.csv", DecisionEngine(str(folder), Server(server, concurrency=2)))
-    here = table("here.csv", TransformersEngine(str(MODEL), device="cpu"))
+    here = table("here.csv", TransformersEngine(str(folder), device="cpu"))
     assert asked.ids.tolist() == here.ids.tolist()
     np.testing.assert_allclose(asked.probabilities, here.probabilities, atol=1e-5)
 
