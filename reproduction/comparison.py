@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import METRICS
 from dnip.presenting.artefacts import Column, Figure, Spread, Table
-from dnip.presenting.drawing.bars import Bars, bar_figure
+from reproduction.bars import Bars, bar_figure
 from reproduction.degenerate import COST_TITLE, is_constant
 from reproduction.methods import RAW, TITLES, in_percent
 from reproduction.results import dataset, group_means

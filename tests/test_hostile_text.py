@@ -12,8 +12,9 @@ from dnip.base.escaping import html, markdown, printable
 from dnip.comparing import Comparison
 from dnip.comparing.presentation import present_comparison
 from dnip.presenting.artefacts import Column, Figure, Table
+from dnip.presenting.drawing.bars import class_accuracy_figure
+from dnip.presenting.drawing.flows import odd_class_figure
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.presenting.formats import to_markdown
 from reproduction.experiment import Claim, Text
 from reproduction.plan import ModelPlan, load_plan

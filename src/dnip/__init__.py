@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
-    from dnip.presenting.displays import (
-        ClassAccuracyDisplay,
-        FrontDisplay,
-        OddClassDisplay,
-        TrueClassDisplay,
-    )
+    from dnip.presenting.displays import ClassAccuracyDisplay, FrontDisplay, OddClassDisplay
     from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier
     from dnip.solvers import solve
@@ -58,7 +53,6 @@ __all__ = [
     "ProbabilityTable",
     "Solution",
     "Status",
-    "TrueClassDisplay",
     "__version__",
     "evaluate",
     "fit",
@@ -74,8 +68,7 @@ _NAMES = {
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",
     "dnip.method.solution": "Solution Status",
-    "dnip.presenting.displays": "ClassAccuracyDisplay FrontDisplay OddClassDisplay "
-    "TrueClassDisplay",
+    "dnip.presenting.displays": "ClassAccuracyDisplay FrontDisplay OddClassDisplay",
     "dnip.presenting.report": "report",
     "dnip.sklearn.classifier": "DNIPClassifier",
     "dnip.solvers": "solve",

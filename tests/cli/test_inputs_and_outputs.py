@@ -38,7 +38,7 @@ WRITES = {
     "audit": {},
     "serve": {},
     "check": {"looks": ".json"},
-    "report": {"out": ".html", "figures": ("front.png", "front.svg")},
+    "report": {"out": ".html"},
 }
 BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
 #: Options whose text is no path, or that of a folder which gets files of new names alone.

@@ -10,11 +10,10 @@ from dnip import ClassAccuracyDisplay, Coefficients, DNIPClassifier, FrontDispla
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import class_accuracies
-from dnip.presenting.displays import TrueClassDisplay
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
-EVERY = [ClassAccuracyDisplay, OddClassDisplay, FrontDisplay, TrueClassDisplay]
+EVERY = [ClassAccuracyDisplay, OddClassDisplay, FrontDisplay]
 NAMES = np.array(["ant", "bee", "cow"])
 
 
@@ -57,14 +56,6 @@ def test_bars_are_class_accuracies_before_and_after(fitted):
         assert [bar.get_height() for bar in drawn] == pytest.approx(right)
 
 
-def test_histograms_count_every_labelled_row(fitted):
-    classifier, X, y = fitted
-    counts = TrueClassDisplay.from_estimator(classifier, X, y).counts
-    own = classifier.estimator_.predict_proba(X)[np.arange(len(y)), np.searchsorted(NAMES, y)]
-    assert counts["before"].tolist() == np.histogram(own, 20, (0, 1))[0].tolist()
-    assert counts["after"].sum() == len(y)
-
-
 def test_arrows_show_the_coefficients_where_there_are_some(fitted):
     classifier, X, y = fitted
     for model in (classifier, classifier.estimator_):
@@ -86,4 +77,4 @@ def test_bad_input_is_refused():
     with pytest.raises(InvalidInputError):
         OddClassDisplay.from_predictions(["a", "a"], p, classes=["a", "b"])
     with pytest.raises(CoefficientsFormatError):
-        TrueClassDisplay.from_predictions(y, p, Coefficients(["x", "y"], [1, 1], 2), classes=y)
+        OddClassDisplay.from_predictions(y, p, Coefficients(["x", "y"], [1, 1], 2), classes=y)

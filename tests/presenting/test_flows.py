@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 import oracles
 from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.metrics import class_accuracies
-from dnip.presenting.drawing.flows import MOST_CLASSES, flows
+from dnip.presenting.drawing.bars import class_accuracy_figure
+from dnip.presenting.drawing.flows import MOST_CLASSES, flows, odd_class_figure
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.tables.evaluation import Evaluation
 from strategies import seeded
 

@@ -10,7 +10,7 @@ import oracles
 from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.presenting.evaluation import describe
-from dnip.presenting.measures import BINS, measure
+from dnip.presenting.page import BINS, measure
 from dnip.presenting.report import report_on
 
 CLASSES = ["cat", "dog", "eel"]

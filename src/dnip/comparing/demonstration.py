@@ -12,8 +12,9 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.files import new_folder
 from dnip.fitting.fit import fit_table
 from dnip.fitting.record import Fit
+from dnip.presenting.drawing.bars import class_accuracy_figure
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.evaluation import class_accuracy_figure, describe
+from dnip.presenting.evaluation import describe
 from dnip.presenting.results import write_text
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from dnip.comparing.baselines import RAW
 from dnip.comparing.results import COMPARED, Comparison
 from dnip.metrics import METRICS, scores
 from dnip.presenting.artefacts import Column, Figure, Table
-from dnip.presenting.drawing.points import Point, point_figure
-from dnip.presenting.drawing.style import BLACK, BLUE, RED
+from dnip.presenting.drawing.style import colours, tidy
 from dnip.presenting.formats import seconds
 from dnip.presenting.results import ResultFiles, Results
 
@@ -82,29 +81,27 @@ def _fits(comparison: Comparison) -> Iterator[list[Any]]:
             yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
 
 
-def _colour(name: str) -> str:
-    if name == RAW:
-        return BLACK
-    return RED if name.startswith("dnip") else BLUE
+def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
+    """Draw accuracy against COBias, with intervals over test rows; up and left is better."""
+    axes = figure.subplots()
+    looks = colours(method.name for method in comparison.methods)
+    for method in comparison.methods:
+        x, y = method.estimates["cobias"], method.estimates["accuracy"]
+        # the ends of an interval need not lie on both sides of the estimate
+        for across, up in (((x.low, x.high), (y.value,) * 2), ((x.value,) * 2, (y.low, y.high))):
+            axes.plot(across, up, color=looks[method.name], alpha=0.45, lw=1.4)
+        marker, size = ("*", 15) if method.name == "dnip" else ("o", 7)
+        look = {"color": looks[method.name], "ms": size, "mec": "white", "ls": "", "zorder": 3}
+        axes.plot(x.value, y.value, marker, label=method.name, **look)
+    axes.set_xlabel("COBias, the mean gap between class accuracies (lower is better)")
+    axes.set_ylabel("accuracy")
+    figure.legend(loc="outside right upper", frameon=False)
+    tidy(axes, grid="both")
 
 
 def _figure(comparison: Comparison) -> Figure:
-    """Return accuracy against COBias, with intervals over test rows; up and left is better."""
-    points = [
-        Point(
-            method.name,
-            method.estimates["cobias"],
-            method.estimates["accuracy"],
-            _colour(method.name),
-            strong=method.name == "dnip",
-        )
-        for method in comparison.methods
-    ]
-    return point_figure(
-        "comparison",
+    title = (
         f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
-        f"{comparison.confidence:.0%} intervals",
-        points,
-        x_label="COBias, the mean gap between class accuracies (lower is better)",
-        y_label="accuracy",
+        f"{comparison.confidence:.0%} intervals"
     )
+    return Figure("comparison", title, partial(_draw, comparison=comparison), (9.0, 4.8))

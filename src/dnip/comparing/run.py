@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Generic, TypeVar
 
 from dnip.base.errors import DNIPError, DNIPWarning, listed
 from dnip.base.optional import missing_library
 from dnip.base.validation import check_integer, check_level
-from dnip.comparing.baselines import RAW, Correction, Method, OptSet, choose
+from dnip.comparing.baselines import RAW, Method, OptSet, choose
 from dnip.comparing.material import Material
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
@@ -21,12 +20,6 @@ from dnip.metrics.confusion import count_pairs
 
 #: Called before every piece of work: its variant, its number, and the number of all.
 Progress = Callable[[str, int, int], None]
-
-Result = TypeVar("Result")
-
-# A first fit is timed again without loading, unless it took longer than this and there are fits
-# with other seeds to time.
-_REPEAT_BELOW = 5.0
 
 
 def compare(
@@ -100,17 +93,24 @@ def compare(
     _tell_missing(material, draws)
     ready, skipped = _ready(choose(None, goal, scale=scale) if methods is None else methods, strict)
 
-    fits = repeat(
-        {method.name: _fitting(method, material, draws, n_labels is None) for method in ready},
-        range(n_seeds),
-        progress,
-        strict=strict,
-    )
     scored: list[MethodScores] = []
-    for method in ready:
-        if method.name in fits.complete:
-            raw = scored[0] if scored else None
-            scored.append(MethodScores.of(method, fits.complete[method.name], confidence, raw))
+    interrupted = False
+    for place, method in enumerate(ready):
+        run, fits = _fitting(method, material, draws, n_labels is None), []
+        try:
+            for seed in range(n_seeds):
+                if progress is not None:
+                    progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
+                fits.append(run(seed))
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        except DNIPError as error:
+            if strict:
+                raise
+            skipped[method.name] = str(error)
+            continue
+        scored.append(MethodScores.of(method, fits, confidence, scored[0] if scored else None))
     return Comparison(
         *material.sources,
         classes=material.opt.classes,
@@ -123,8 +123,8 @@ def compare(
         objective=goal.to_dict(),
         scale=scale,
         methods=tuple(scored),
-        skipped={**skipped, **fits.skipped},
-        interrupted=fits.interrupted,
+        skipped=skipped,
+        interrupted=interrupted,
     )
 
 
@@ -152,7 +152,9 @@ def _fitting(
     raw_right = material.test.argmax(axis=1) == material.true
 
     def run(seed: int) -> ScoredFit:
-        correction, seconds = _fit(method, draws[seed], seed)
+        began = time.perf_counter()
+        correction = method.fit(draws[seed], seed)
+        seconds = time.perf_counter() - began
         predicted = correction.predict(material.test)
         confusion = count_pairs(material.true, predicted, n, n)
         rights = 2 * raw_right + (predicted == material.true)
@@ -163,18 +165,6 @@ def _fitting(
         return run
     only = cache(lambda: run(0))
     return lambda seed: replace(only(), seed=seed)
-
-
-def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
-    """Fit and time; once more where loading may be part of a first time."""
-    began = time.perf_counter()
-    correction = method.fit(opt, seed)
-    seconds = time.perf_counter() - began
-    if seed == 0 and (seconds < _REPEAT_BELOW or not method.seeded):
-        began = time.perf_counter()
-        correction = method.fit(opt, seed)
-        seconds = min(seconds, time.perf_counter() - began)
-    return correction, seconds
 
 
 def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
@@ -190,74 +180,3 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
     }
     for message in (text for text, lacking in told.items() if lacking):
         warnings.warn(message, DNIPWarning, stacklevel=3)
-
-
-@dataclass
-class Repeats(Generic[Result]):
-    """What was found until the end, or until the user stopped it.
-
-    Attributes
-    ----------
-    n_seeds : int
-    found : dict of str to list
-        Results by variant, one per seed; fewer where it failed or was interrupted.
-    skipped : dict of str to str
-        Variants that failed, and why.
-    interrupted : bool
-        Whether Ctrl-C ended the work.
-    """
-
-    n_seeds: int
-    found: dict[str, list[Result]] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-    interrupted: bool = False
-
-    @property
-    def complete(self) -> dict[str, list[Result]]:
-        """The variants that have a result for every seed."""
-        return {name: found for name, found in self.found.items() if len(found) == self.n_seeds}
-
-
-def repeat(
-    variants: Mapping[str, Callable[[int], Result]],
-    seeds: Sequence[int],
-    progress: Progress | None = None,
-    *,
-    strict: bool = False,
-) -> Repeats[Result]:
-    """Call every variant with every seed, and keep what is finished when Ctrl-C is pressed.
-
-    Parameters
-    ----------
-    variants : mapping of str to callable
-        From a seed to a result. A variant whose call raises a :class:`~dnip.DNIPError` is left
-        with what it has; a call may raise KeyboardInterrupt to end the work.
-    seeds : sequence of int
-    progress : callable, optional
-        Called before every call of a variant.
-    strict : bool, default=False
-        Raise the error of a variant instead.
-
-    Examples
-    --------
-    >>> repeats = repeat({"double": lambda seed: 2 * seed, "half": lambda seed: seed / 2}, [1, 2])
-    >>> repeats.complete
-    {'double': [2, 4], 'half': [0.5, 1.0]}
-    """
-    repeats: Repeats[Result] = Repeats(len(seeds))
-    total = len(variants) * len(seeds)
-    try:
-        for place, (name, run) in enumerate(variants.items()):
-            found = repeats.found.setdefault(name, [])
-            try:
-                for number, seed in enumerate(seeds, start=place * len(seeds) + 1):
-                    if progress is not None:
-                        progress(name, number, total)
-                    found.append(run(seed))
-            except DNIPError as error:
-                if strict:
-                    raise
-                repeats.skipped[name] = str(error)
-    except KeyboardInterrupt:
-        repeats.interrupted = True
-    return repeats

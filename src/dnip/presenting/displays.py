@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.typing import Integers
 from dnip.fitting.pareto import TradeOff, trace_front
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import probabilities_of
-from dnip.presenting.drawing.bars import draw_bars, draw_histogram, name_tasks
-from dnip.presenting.drawing.flows import draw_flows
+from dnip.presenting.drawing.bars import draw_class_accuracies
+from dnip.presenting.drawing.flows import draw_flows, odd_class_sides
 from dnip.presenting.drawing.front import draw_front
 from dnip.presenting.drawing.style import load_matplotlib
-from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
-from dnip.presenting.measures import measure
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.given import as_table
@@ -168,11 +165,8 @@ class ClassAccuracyDisplay(_EvaluationDisplay):
     """
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        title, bars = class_accuracy_bars(self.evaluation)
-        draw_bars(axes, bars, list(bars.series), len(self.evaluation.classes))
-        name_tasks(axes, self.evaluation.classes)
-        axes.set_title(title, fontsize=10, loc="left")
-        if len(bars.series) > 1:
+        draw_class_accuracies(axes, self.evaluation)
+        if len(self.evaluation.sides) > 1:
             axes.legend(frameon=False, fontsize=8)
 
 
@@ -245,45 +239,3 @@ class FrontDisplay(_Display):
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
         draw_front(axes, self.trade_off, self.chosen)
-
-
-class TrueClassDisplay(_Display):
-    """Histogram: the probability of the true class, before and after coefficients.
-
-    Parameters
-    ----------
-    counts : mapping of str to ndarray
-        Rows in equal bins from 0 to 1, by "before" and "after".
-
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from dnip import TrueClassDisplay
-    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
-    >>> shown = TrueClassDisplay.from_predictions(y, p)
-    >>> int(shown.counts["before"].sum())
-    3
-    """
-
-    def __init__(self, counts: Mapping[str, Integers]) -> None:
-        self.counts = counts
-
-    @classmethod
-    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        assert table.labels is not None
-        weights = {"before": np.ones(table.n_classes)}
-        if coefficients is not None:
-            weights["after"] = coefficients.multipliers
-        p, y = table.probabilities, table.labels
-        return cls({side: measure(p, y, each).own.sum(axis=0) for side, each in weights.items()})
-
-    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        draw_histogram(axes, self.counts, "probability of the true class")
-        if len(self.counts) > 1:
-            axes.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""An evaluation as text for a terminal, and as figures."""
+"""An evaluation as text for a terminal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import listed
-from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
-from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, odd_classes
-from dnip.presenting.artefacts import Column, Estimate, Figure, Spread, Table, Value
-from dnip.presenting.drawing.bars import Bars, bar_figure
-from dnip.presenting.drawing.flows import FlowSide, flow_figure
-from dnip.presenting.drawing.style import FIXED
+from dnip.metrics import HEADLINE, METRICS, class_accuracies, odd_classes
+from dnip.presenting.artefacts import Column, Estimate, Table, Value
 from dnip.presenting.formats import percent, show
 from dnip.presenting.terminal import to_text, wrapped
 from dnip.tables.evaluation import Evaluation
@@ -212,47 +208,3 @@ def _with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False
     bounds = side.get("intervals", {}).get(metric)
     value = side[metric] if bounds is None else Estimate(side[metric], *bounds)
     return show(value, Column(metric, 3, signed=signed)).replace("−", "-")
-
-
-def _score_line(evaluation: Evaluation, name: str, counts: Confusion) -> str:
-    right = accuracy(evaluation.in_population(counts))
-    return f"{name}accuracy {right:.3f}, COBias {cobias(counts):.3f}"
-
-
-def odd_class_sides(evaluation: Evaluation) -> list[FlowSide]:
-    """Return what the picture of odd classes shows: before, after and adjusted, as far as known."""
-    counted = evaluation.sides
-    return [
-        FlowSide(
-            _score_line(evaluation, f"{name}: " if len(counted) > 1 else "", counts),
-            counts,
-            FIXED[name],
-        )
-        for name, counts in counted.items()
-    ]
-
-
-def odd_class_figure(evaluation: Evaluation) -> Figure:
-    """Return every class, its accuracy, and an arrow to its odd class.
-
-    Before, after, and after an adjustment to another class mix stand side by side, as far as the
-    evaluation has them.
-    """
-    return flow_figure("odd-classes", "", odd_class_sides(evaluation), evaluation.classes)
-
-
-def class_accuracy_bars(evaluation: Evaluation) -> tuple[str, Bars]:
-    """Return accuracy and COBias as a title, and the accuracy of every class as bars."""
-    counted = evaluation.sides
-    lines = [_score_line(evaluation, f"{name}: ", counts) for name, counts in counted.items()]
-    series = {
-        name: [None if np.isnan(rate) else Spread(rate) for rate in class_accuracies(counts)]
-        for name, counts in counted.items()
-    }
-    return "\n".join(lines), Bars("class accuracy", series)
-
-
-def class_accuracy_figure(evaluation: Evaluation) -> Figure:
-    """Return the accuracy of every class before and after, with accuracy and COBias above."""
-    title, panel = class_accuracy_bars(evaluation)
-    return bar_figure("class-accuracies", title, [panel], evaluation.classes)

@@ -27,8 +27,7 @@ from dnip.presenting.checking import findings, verdict
 from dnip.presenting.evaluation import served_facts
 from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent
-from dnip.presenting.measures import BINS, measure, report_figures
-from dnip.presenting.page import Facts, Report
+from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
@@ -160,7 +159,6 @@ def report_on(
             **_deferring(coefficients),
         },
         facts,
-        tuple(report_figures(evaluation, choices)),
     )
 
 

@@ -49,8 +49,9 @@ def evaluate(
     from dnip.base.validation import check_level
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
+    from dnip.presenting.drawing.flows import odd_class_figure
     from dnip.presenting.drawing.style import check_picture, save_figure
-    from dnip.presenting.evaluation import describe, odd_class_figure, sight
+    from dnip.presenting.evaluation import describe, sight
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table
@@ -87,9 +88,7 @@ def evaluate(
         complain("warning", "the class shares of the labels are outside of what is estimated")
     if picture is not None:
         save_figure(odd_class_figure(result), picture)
-    content: dict[str, Any] = {}
-    if json:
-        content = {**result.to_dict(confidence), "starving": result.starving(confidence)}
+    content: dict[str, Any] = result.to_dict(confidence) if json else {}
     text = describe(result, confidence=confidence, most=None if fitted else _SCREEN)
     if fitted is None:
         text += f"\n\n{sight(result, confidence, options.line('fit', table, classes))}"
@@ -98,4 +97,4 @@ def evaluate(
     if picture is not None:
         content["picture"] = str(picture)
         text += f"\n\npicture written to {picture}"
-    finish(content, text, json=json)
+    finish({**content, "starving": result.starving(confidence)}, text, json=json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -20,9 +19,6 @@ def report(
         Path | None, Option("Show what these coefficients do.  [default: fit some]", metavar="FILE")
     ] = None,
     out: Annotated[Path, Option("Where to write the page.", metavar="FILE")] = Path("report.html"),
-    figures: Annotated[
-        Path | None, Option("Also write the pictures there, as PNG and SVG.", metavar="DIR")
-    ] = None,
     classes: options.Classes = None,
     confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
     seed: Annotated[int, Option("Seed of the searches.")] = 0,
@@ -39,19 +35,16 @@ def report(
     dnip report opt.csv
     dnip report test.csv --coefficients coefficients.json --out report.html
     """
-    from dnip.base.files import check_files, new_folder
+    from dnip.base.files import check_files
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.drawing.style import save_figure
-    from dnip.presenting.measures import FILES
     from dnip.presenting.report import report_on
     from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 
     check_level("confidence", confidence)
     reads = {"table": table, "test": test, "coefficients": coefficients}
-    pictures = {} if figures is None else {name: figures / name for name in FILES}
-    check_files(reads, {"out": out}, pictures)
+    check_files(reads, {"out": out})
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
     rows = ProbabilityTable.read(table, names)
@@ -59,12 +52,7 @@ def report(
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     page.save(out)
-    if figures is not None:
-        with new_folder(figures) as folder:
-            for figure, suffix in product(page.figures, (".png", ".svg")):
-                save_figure(figure, folder / f"{figure.name}{suffix}")
-    paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
-    text = wrapped(f"{page.verdict}\n\nwritten: {', '.join(paths)}")
+    text = wrapped(f"{page.verdict}\n\nwritten: {out}")
     if test is None and fitted is None:
         text += f"\nNext, learn from all rows: {options.line('fit', table, classes)}"
-    finish({"verdict": page.verdict, "written": paths}, text, json=json)
+    finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from dnip.base.validation import check_choice
 from dnip.comparing.baselines.base import ClassWeights, Correction, LogLinear, Method, OptSet
-from dnip.comparing.baselines.calibration import (
+from dnip.comparing.baselines.scaling import BalancedMatrixScaling, MatrixScaling, VectorScaling
+from dnip.comparing.baselines.weights import (
     BatchCalibration,
-    BatchCalibrationOnOpt,
     ContextualCalibration,
-    PriorDivision,
+    OurDNIP,
+    PaperDNIP,
+    PlainDNIP,
     RawArgmax,
-)
-from dnip.comparing.baselines.dnip import AuthorsDNIP, OurDNIP, PaperDNIP, PlainDNIP
-from dnip.comparing.baselines.scaling import (
-    BalancedMatrixScaling,
-    MatrixScaling,
-    TemperatureScaling,
-    VectorScaling,
 )
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 
 __all__ = [
     "RAW",
-    "AuthorsDNIP",
     "BalancedMatrixScaling",
     "BatchCalibration",
-    "BatchCalibrationOnOpt",
     "ClassWeights",
     "ContextualCalibration",
     "Correction",
@@ -37,9 +30,7 @@ __all__ = [
     "OurDNIP",
     "PaperDNIP",
     "PlainDNIP",
-    "PriorDivision",
     "RawArgmax",
-    "TemperatureScaling",
     "VectorScaling",
     "all_methods",
     "choose",
@@ -65,23 +56,18 @@ def all_methods(
     Examples
     --------
     >>> " ".join(all_methods())
-    'raw batch-calibration batch-calibration-opt contextual-calibration prior-division \
-temperature-scaling vector-scaling matrix-scaling matrix-scaling-balanced \
-dnip-paper dnip-authors dnip-plain dnip'
+    'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
+matrix-scaling-balanced dnip-paper dnip-plain dnip'
     """
     goal = Objective() if objective is None else objective
     methods: tuple[Method, ...] = (
         RawArgmax(),
         BatchCalibration(),
-        BatchCalibrationOnOpt(),
         ContextualCalibration(),
-        PriorDivision(),
-        TemperatureScaling(),
         VectorScaling(),
         MatrixScaling(),
         BalancedMatrixScaling(),
         PaperDNIP(),
-        AuthorsDNIP(),
         PlainDNIP(goal, scale),
         OurDNIP(goal, scale),
     )

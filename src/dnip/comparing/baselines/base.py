@@ -10,14 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import ArrayLocation, check_labels, check_probabilities
-from dnip.base.errors import InvalidInputError
+from dnip.base.arrays import check_labels, check_probabilities
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_classes, check_several_classes
-from dnip.method.prediction import decide
-
-# Added to the count of each class, so that no share is 0 (Jeffreys' prior).
-_HALF = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +53,8 @@ class OptSet:
         probabilities: ArrayLike,
         labels: ArrayLike,
         *,
-        unlabelled: ArrayLike | None = None,
-        batch: ArrayLike | None = None,
-        content_free: ArrayLike | None = None,
         classes: Sequence[str] | None = None,
+        **others: ArrayLike,
     ) -> OptSet:
         """Check arrays and make an opt set of them; what is left out has no rows.
 
@@ -75,9 +68,8 @@ class OptSet:
         y = check_labels(labels, n_examples=len(p), n_classes=n_classes)
         names = check_classes(classes or [str(c) for c in range(n_classes)])
         check_several_classes(np.bincount(y, minlength=n_classes) > 0, names)
-        others = {"unlabelled": unlabelled, "batch": batch, "content_free": content_free}
-        parts = {name: _check_rows(name, rows, n_classes) for name, rows in others.items()}
-        return cls(p, y, classes=names, **parts)
+        parts = dict.fromkeys(("unlabelled", "batch", "content_free"), np.empty((0, n_classes)))
+        return cls(p, y, classes=names, **parts | {k: np.asarray(v) for k, v in others.items()})
 
     def hide_labels_but(self, rows: Integers) -> OptSet:
         """Return the set in which only some rows have their labels; the others are unlabelled.
@@ -103,38 +95,9 @@ class OptSet:
         return int(self.probabilities.shape[1])
 
     @property
-    def support(self) -> Floats:
-        """Labels of each class, shape (N,)."""
-        return np.bincount(self.labels, minlength=self.n_classes).astype(np.float64)
-
-    @property
     def present(self) -> Booleans:
         """Whether each class has labels, shape (N,)."""
-        return self.support > 0
-
-    @property
-    def shares(self) -> Floats:
-        """Share of each class among the labels, shape (N,), none of them 0.
-
-        Examples
-        --------
-        >>> OptSet.of([[0.9, 0.1]] * 4, [0, 0, 0, 1]).shares
-        array([0.7, 0.3])
-        """
-        counts = self.support + _HALF
-        return np.asarray(counts / counts.sum())
-
-
-def _check_rows(name: str, rows: ArrayLike | None, n_classes: int) -> Probabilities:
-    if rows is None or np.size(np.asarray(rows)) == 0:
-        return np.empty((0, n_classes))
-    checked = check_probabilities(rows, location=ArrayLocation(name))
-    if checked.shape[1] != n_classes:
-        raise InvalidInputError(
-            f"{name} has {checked.shape[1]} columns, but probabilities has {n_classes}",
-            hint="Give rows of the same classes, in the same order",
-        )
-    return checked
+        return np.bincount(self.labels, minlength=self.n_classes) > 0
 
 
 class Correction(ABC):
@@ -210,10 +173,6 @@ class ClassWeights(Correction):
     def scores(self, probabilities: Probabilities) -> Floats:
         """Return ω·p, shape (M, N)."""
         return np.asarray(self.weights * probabilities)
-
-    def predict(self, probabilities: Probabilities) -> Labels:
-        """Return the class of each row."""
-        return decide(probabilities, self.weights).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the weights, and the notes of the method."""

@@ -1,85 +1,20 @@
-"""Temperature, vector and matrix scaling: log-loss, by SciPy and scikit-learn (Guo et al. 2017)."""
+"""Vector and matrix scaling: log-loss, by SciPy and scikit-learn (Guo et al. 2017)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dnip.base.optional import load_optional
-from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.comparing.baselines.base import Correction, LogLinear, Method, OptSet, log
-from dnip.method.prediction import decide
+from dnip.base.typing import Floats, Labels
+from dnip.comparing.baselines.base import LogLinear, Method, OptSet, log
 
 # The steepness of separable labels has no limit but this; it never turns an order around.
 _LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2
 # Of scikit-learn's regression.
 _MAX_STEPS = 1000
-
-
-@dataclass(frozen=True)
-class TemperatureScaling(Method):
-    """One factor for all log-probabilities, 1/T: the probabilities get calibrated.
-
-    It never changes which class is the most probable, so accuracy and COBias stay as they are. A
-    comparison with it shows that calibrated does not mean equally accurate.
-
-    References
-    ----------
-    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
-
-    Examples
-    --------
-    >>> from dnip.comparing.baselines import OptSet
-    >>> opt = OptSet.of([[0.9, 0.1]] * 100, [0] * 75 + [1] * 25)  # 0.9 is right in 3 of 4 rows
-    >>> fitted = TemperatureScaling().fit(opt)  # 0.9 to the power 1/T is to be 0.75, normalised
-    >>> round(fitted.temperature, 3)
-    2.0
-    """
-
-    name = "temperature-scaling"
-    summary = "one temperature by log-loss; the argmax stays"
-    library = "scipy"
-    extra = "sklearn"
-
-    def fit(self, opt: OptSet, seed: int = 0) -> Tempered:
-        """Fit the temperature."""
-        optimize = load_optional("scipy.optimize", purpose="scale temperatures", extra=self.extra)
-        z = log(opt.probabilities)
-
-        def loss(log_slope: float) -> float:
-            return log_loss(np.exp(log_slope) * z, opt.labels)[0]
-
-        bounds = np.log((_LEAST_SLOPE, _MOST_SLOPE))
-        found = optimize.minimize_scalar(loss, bounds=bounds, method="bounded")
-        return Tempered(float(np.exp(-found.x)))
-
-
-@dataclass(frozen=True)
-class Tempered(Correction):
-    """Probabilities to the power 1/T; the argmax is that of the probabilities themselves.
-
-    Examples
-    --------
-    >>> Tempered(2.0).scores(np.array([[0.9, 0.1]])).round(2)
-    array([[0.75, 0.25]])
-    """
-
-    temperature: float
-
-    def scores(self, probabilities: Probabilities) -> Floats:
-        """Return calibrated probabilities, shape (M, N)."""
-        powers = np.exp(log(probabilities) / self.temperature)
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-    def predict(self, probabilities: Probabilities) -> Labels:
-        """Return the class of each row, from the probabilities: powers could be rounded to ties."""
-        return decide(probabilities).astype(np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the temperature."""
-        return {"temperature": self.temperature}
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,10 @@ from dnip.base.escaping import literal
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.artefacts import Figure
-from dnip.presenting.drawing.style import COLOURS, FAINT, INK, load_matplotlib
+from dnip.presenting.drawing.bars import score_line
+from dnip.presenting.drawing.style import COLOURS, FAINT, FIXED, INK, load_matplotlib
 from dnip.presenting.terminal import shorten
+from dnip.tables.evaluation import Evaluation
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30
@@ -83,6 +85,23 @@ class FlowSide(NamedTuple):
     title: str
     confusion: Confusion
     colour: str
+
+
+def odd_class_sides(evaluation: Evaluation) -> list[FlowSide]:
+    """Return what the picture of odd classes shows: before, after and adjusted, as far as known."""
+    return [
+        FlowSide(score_line(evaluation, side, counts), counts, FIXED[side])
+        for side, counts in evaluation.sides.items()
+    ]
+
+
+def odd_class_figure(evaluation: Evaluation) -> Figure:
+    """Return every class, its accuracy, and an arrow to its odd class.
+
+    Before, after, and after an adjustment to another class mix stand side by side, as far as the
+    evaluation has them.
+    """
+    return flow_figure("odd-classes", "", odd_class_sides(evaluation), evaluation.classes)
 
 
 def flow_figure(

@@ -1,14 +1,22 @@
-"""One weight per class without a search: none, the batch's, the content-free, the prior's."""
+"""One weight per class: none, by calibration, by DNIP."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Floats
 from dnip.comparing.baselines.base import ClassWeights, Method, OptSet, mean_probability
+from dnip.fitting.robust import fit_robustly
+from dnip.fitting.settings import PAPER, FitSettings
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.method.scales import DEFAULT_SCALE
+from dnip.method.solution import Solution
+from dnip.solvers import solve
 
 
 @dataclass(frozen=True)
@@ -67,31 +75,9 @@ class BatchCalibration(Method):
         if not len(opt.batch):
             raise InvalidInputError(
                 "batch-calibration needs the batch of rows that it will decide, and there is none",
-                hint="Give batch=..., or take BatchCalibrationOnOpt",
+                hint="Give batch=...",
             )
         return _largest_is_1(1 / mean_probability(opt.batch))
-
-
-@dataclass(frozen=True)
-class BatchCalibrationOnOpt(Method):
-    """Divide by the mean over the opt rows and the unlabelled ones, before any test row is seen.
-
-    Examples
-    --------
-    >>> from dnip.comparing.baselines import OptSet
-    >>> opt = OptSet.of([[0.8, 0.2]] * 400, [0] * 200 + [1] * 200)
-    >>> BatchCalibrationOnOpt().fit(opt).weights.round(2)
-    array([0.25, 1.  ])
-    """
-
-    name = "batch-calibration-opt"
-    summary = "divide by the mean probabilities of the opt and unlabelled rows"
-    reads = ("unlabelled",)
-
-    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
-        """Return weights inverse to the mean probabilities."""
-        rows = np.vstack([opt.probabilities, opt.unlabelled])
-        return _largest_is_1(1 / mean_probability(rows))
 
 
 @dataclass(frozen=True)
@@ -135,32 +121,87 @@ class ContextualCalibration(Method):
 
 
 @dataclass(frozen=True)
-class PriorDivision(Method):
-    """Divide by the mean probabilities of the opt rows and multiply by the shares of their labels.
+class PaperDNIP(Method):
+    """The published settings: the paper's annealing, β = 2.7, τ = 0.2, K = 30, μ = 4000.
 
-    The rule of Bayes for a classifier whose classes are as frequent as it expects, used where they
-    are not (equation 2.4 of the reference). It aims at accuracy, not at equal classes; with labels
-    in equal shares it is batch calibration over the opt rows.
-
-    References
-    ----------
-    Saerens, Latinne and Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori
-    Probabilities", Neural Computation 14, 2002.
+    The paper tunes β, τ, K and μ on a dev set; nothing is tuned here.
 
     Examples
     --------
     >>> from dnip.comparing.baselines import OptSet
-    >>> opt = OptSet.of([[0.8, 0.2]] * 400, [0] * 200 + [1] * 200)
-    >>> PriorDivision().fit(opt).weights.round(2)
-    array([0.25, 1.  ])
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> PaperDNIP().fit(opt, seed=1).predict(opt.probabilities[:2])
+    array([0, 1])
     """
 
-    name = "prior-division"
-    summary = "divide by the mean opt probabilities, multiply by the label shares"
+    name = "dnip-paper"
+    summary = "the published settings, untuned: annealing, β = 2.7, τ = 0.2, K = 30, μ = 4000"
+    seeded = True
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
-        """Return the ratio of label shares and mean probabilities."""
-        return _largest_is_1(opt.shares / mean_probability(opt.probabilities))
+        """Anneal with the published settings."""
+        with unwarned():  # of classes without labels: the comparison warns once for all methods
+            found = solve(
+                opt.probabilities,
+                opt.labels,
+                PAPER.objective,
+                scale=PAPER.scale,
+                solver=PAPER.solver,
+                seed=seed,
+                classes=opt.classes,
+            )
+        return _as_weights(found)
+
+
+@dataclass(frozen=True)
+class OurDNIP(Method):
+    """What ``dnip fit`` does: robust where labels are few.
+
+    Parameters
+    ----------
+    objective : Objective
+    scale : int or str, default="log:1000"
+
+    Examples
+    --------
+    >>> from dnip.comparing.baselines import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> PlainDNIP().fit(opt).to_dict()["terms"]["error"]
+    0.0
+    """
+
+    objective: Objective = field(default_factory=Objective)
+    scale: int | str = DEFAULT_SCALE
+
+    name = "dnip"
+    summary = "dnip fit, robust where labels are few"
+    reads: ClassVar[tuple[str, ...]] = ("labels", "unlabelled")
+    seeded = True
+    robust: ClassVar[str] = "auto"
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Fit as ``dnip fit`` does."""
+        with unwarned():
+            problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
+            settings = FitSettings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
+            found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
+        return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
+
+
+@dataclass(frozen=True)
+class PlainDNIP(OurDNIP):
+    """The plain optimum: what ``dnip fit --robust off`` does."""
+
+    name = "dnip-plain"
+    summary = "dnip fit, the plain optimum"
+    reads = ("labels",)
+    robust = "off"
+
+
+def _as_weights(found: Solution, **notes: Any) -> ClassWeights:  # noqa: ANN401 - JSON values
+    told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
+    told |= {"objective": found.value, "terms": found.terms, **notes}
+    return ClassWeights(found.multipliers, told)
 
 
 def _largest_is_1(weights: Floats) -> ClassWeights:
