@@ -50,7 +50,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     now = f"{100 * round(share, 3):.1f} %"
     told = [now, "asked for 30.0 %", "remaining", "helper right on 90%"]
     text = dnip("evaluate", "t.csv", "--coefficients", "h.json").out
-    assert f"\ndeferred    {told[0]}; {told[1]}\n" in text
+    assert f"\ndeferred     {told[0]}; {told[1]}\n" in text
     assert all(each in text for each in told)
     checked = dnip("check", "t.csv", "--coefficients", "h.json")
     assert f"\ndeferred          {told[1]}, now {told[0]} of the rows\n" in checked.out
