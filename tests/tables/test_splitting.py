@@ -149,9 +149,10 @@ def test_every_row_of_a_class_has_the_same_chance():
 def test_a_sample_does_not_depend_on_blocks(most):
     rows = np.random.default_rng(1).random((200, 3))
     whole, parts = RowSample(most, seed=7), RowSample(most, seed=7)
-    whole.add(rows)
+    whole.add(rows=rows)
     for block in np.split(rows, [3, 50, 177]):
-        parts.add(block)
+        parts.add(rows=block)
     assert parts.n_rows == whole.n_rows == 200
-    assert parts.rows.shape == (min(most, 200), 3)
-    assert (parts.rows == whole.rows).all()
+    drawn = parts.columns["rows"]
+    assert drawn.shape == (min(most, 200), 3)
+    assert (drawn == whole.columns["rows"]).all()

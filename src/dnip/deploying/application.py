@@ -131,14 +131,14 @@ def estimate_stream(
     for chunk in chunks:
         check_same_classes(chunk, coefficients)
         check_raw(chunk)
-        sample.add(chunk.probabilities)
+        sample.add(probabilities=chunk.probabilities)
         if progress is not None:
             progress(sample.n_rows)
     if not sample.n_rows:
         raise InvalidInputError(
             "there are no rows to estimate the target prior from", hint="Give a table with rows"
         )
-    return estimate_prior(sample.rows, calibration)
+    return estimate_prior(sample.columns["probabilities"], calibration)
 
 
 class Applied(NamedTuple):

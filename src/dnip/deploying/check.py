@@ -218,9 +218,9 @@ def check(
     fit, classes = coefficients.fit, coefficients.classes
     sketch = Sketch.from_fit(fit, classes)
     before = ClassScores.from_fit(fit, len(classes))
-    if len(sample) < LEAST_ROWS:
+    if sample.n_rows < LEAST_ROWS:
         raise InvalidInputError(
-            f"new rows: {len(sample)}, from which nothing can be told",
+            f"new rows: {sample.n_rows}, from which nothing can be told",
             hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
         )
     accuracy = cobias = None
@@ -236,7 +236,7 @@ def check(
     return Check(
         classes,
         alpha,
-        len(sample),
+        sample.n_rows,
         n_labelled,
         sketch.rows,
         sketch.compare(p, mass, least_rows=least),
@@ -269,7 +269,7 @@ class _SeenRows:
         check_same_classes(rows, self._coefficients)
         p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
         self.corrected_by = self.corrected_by or rows.corrected_by
-        self.sample.add(p, mass=rows.mass)
+        self.sample.add(probabilities=p, mass=rows.mass)
         if labels is not None:
             self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
             hits = decide(p, self._coefficients.multipliers) == labels

@@ -39,8 +39,9 @@ from dnip.solvers import Coordinate, Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
-from dnip.tables.sampling import RowSample, Sample, sample_classes
+from dnip.tables.sampling import RowSample, Sample
 from dnip.tables.sketch import LEAST_ROWS, TableSample
+from dnip.tables.splitting import draw_per_class
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
@@ -245,7 +246,7 @@ def fit_sample(
         notes = (note_on_sample(sample, settings), *notes)
     if len(rows) >= LEAST_ROWS:  # they come from where the coefficients will be used
         like = TableSample(table.n_classes)
-        like.add(rows)
+        like.add(probabilities=rows)
     else:
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         like = TableSample.of(p, labels, mass=mass, weight=weight, target=shares)
@@ -350,8 +351,9 @@ def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -
     """
     assert labelled.labels is not None
     most = rows_per_class(labelled.n_classes)
-    drawn = sample_classes(labelled.probabilities, labelled.labels, most)
-    return calibrate(*drawn, deadline=deadline)
+    rng = np.random.default_rng(0)
+    drawn = draw_per_class(labelled.labels, labelled.n_classes, rng, most)
+    return calibrate(labelled.probabilities[drawn], labelled.labels[drawn], deadline=deadline)
 
 
 def _find_target(
@@ -371,7 +373,7 @@ def _find_target(
                 "give the shares",
             )
         sample = RowSample(most_rows(len(classes)))
-        sample.add(unlabelled)
-        estimate = estimate_prior(sample.rows, calibration)
+        sample.add(probabilities=unlabelled)
+        estimate = estimate_prior(sample.columns["probabilities"], calibration)
     shares = check_prior(prior, classes) if estimate is None else estimate.shares
     return TargetPrior(shares, estimate, effective_rows(support.astype(np.float64), shares))

@@ -1,7 +1,4 @@
-"""Random samples of the rows of a stream, which do not depend on its blocks.
-
-Every row draws a random number, and those with the least numbers are kept.
-"""
+"""Random samples of the rows of a stream, which do not depend on its blocks."""
 
 from __future__ import annotations
 
@@ -12,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import check_countable, check_integer
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
+
+# Rows that are looked at together.
+_BLOCK = 65_536
 
 # Keeps these random numbers apart from others that are drawn by the same seed.
 _STREAM = 0x5A3
@@ -62,59 +62,83 @@ class Sample:
         return None if weight is None or labels is None else weight[labels[labels != UNLABELLED]]
 
 
-class _Draws:
-    """Columns of the rows with the least keys of each stratum; `most` rows in all."""
+class RowSample:
+    """A sample of the rows of a stream in one pass, all of them if there are few.
+
+    Every row draws a random number, and those with the least numbers are kept, in their order. Of
+    each stratum with n rows these are min(n, cap), where cap is the largest number that leaves the
+    sample within `most` rows. Memory holds one and a half samples.
+
+    Parameters
+    ----------
+    most : int
+        Rows to keep, at least 1.
+    seed : int or sequence of int, default=0
+        The same seed gives the same sample, whatever blocks the rows come in.
+
+    Examples
+    --------
+    >>> sample = RowSample(3)
+    >>> for block in np.split(np.arange(20.0).reshape(10, 2), 5):
+    ...     sample.add(rows=block)
+    >>> sample.n_rows, sample.columns["rows"].shape
+    (10, (3, 2))
+    """
 
     def __init__(self, most: int, seed: int | tuple[int, ...] = 0) -> None:
         self._most, self._rng = most, np.random.default_rng(seed)
         self.n_rows = 0
-        self._sizes: Integers = np.empty(0, np.int64)
-        self._limits: Floats = np.empty(0)  # of each stratum: rows with larger keys are out
+        self.sizes: Integers = np.zeros(1, np.int64)
+        self._limits: Floats = np.ones(1)  # of each stratum: rows with larger keys are out
         self._parts: list[dict[str, NDArray[Any]]] = []
 
-    def _put(self, columns: dict[str, NDArray[Any]], strata: Integers, n_strata: int) -> None:
-        """Add rows of the stream."""
-        if not len(self._sizes):
-            self._sizes, self._limits = np.zeros(n_strata, np.int64), np.ones(n_strata)
-        n_rows = len(strata)
-        keys, places = self._rng.random(n_rows), self.n_rows + np.arange(n_rows)
-        self.n_rows += n_rows
-        self._sizes = self._sizes + np.bincount(strata, minlength=n_strata)
-        part = {"keys": keys, "places": places, "strata": strata, **columns}
-        self._parts.append(_where(part, keys <= self._limits[strata]))
-        self._compact(self._most + self._most // 2)
+    def add(
+        self, strata: Integers | None = None, n_strata: int = 1, **columns: NDArray[Any] | None
+    ) -> None:
+        """Add rows to the stream: what is known of each, (M, …), and which of the strata it is in.
 
-    def _drawn(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of the sample, in the order of the stream."""
+        All rows must have the same columns; one that is None is left out.
+        """
+        if not self._parts:
+            self.sizes, self._limits = np.zeros(n_strata, np.int64), np.ones(n_strata)
+        known = {name: cells for name, cells in columns.items() if cells is not None}
+        n_rows = len(next(iter(known.values())))
+        for begin in range(0, n_rows, _BLOCK):
+            block = slice(begin, min(begin + _BLOCK, n_rows))
+            own = np.zeros(block.stop - begin, np.uint8) if strata is None else strata[block]
+            keys = self._rng.random(len(own))
+            self.sizes = self.sizes + np.bincount(own, minlength=n_strata)
+            part = {"keys": keys, "strata": own, **{n: c[block] for n, c in known.items()}}
+            self._parts.append(_where(part, keys <= self._limits[own]))
+            self._compact(self._most + self._most // 2)
+        self.n_rows += n_rows
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The rows of the sample, in the order of the stream."""
         self._compact(self._most)
         if len(self._parts) > 1:
-            places = np.concatenate([part["places"] for part in self._parts])
-            order = np.argsort(places)
-            self._parts = [
-                {
-                    name: np.concatenate([part[name] for part in self._parts])[order]
-                    for name in self._parts[0]
-                }
-            ]
+            names = self._parts[0]
+            whole = {name: np.concatenate([part[name] for part in self._parts]) for name in names}
+            self._parts = [whole]
         return self._parts[0] if self._parts else {}
 
     def _compact(self, most: int) -> None:
         """Drop the rows that cannot be in the sample, if more than `most` are held."""
         if sum(len(part["keys"]) for part in self._parts) <= most:
             return
-        cap = _cap(self._sizes, self._most)
+        cap = _cap(self.sizes, self._most)
         if not cap:
             raise InvalidInputError(
                 f"a sample of {self._most:,} rows is too small for "
-                f"{np.count_nonzero(self._sizes):,} classes",
+                f"{np.count_nonzero(self.sizes):,} classes",
                 hint="Draw more rows",
             )
         strata = np.concatenate([part["strata"] for part in self._parts])
         keys = np.concatenate([part["keys"] for part in self._parts])
         keys = keys[np.argsort(strata, kind="stable")]
-        ends = np.cumsum(np.bincount(strata, minlength=len(self._sizes)))
-        self._limits = self._limits.copy()
-        for c in np.flatnonzero(self._sizes > cap):
+        ends = np.cumsum(np.bincount(strata, minlength=len(self.sizes)))
+        for c in np.flatnonzero(self.sizes > cap):
             own = keys[ends[c - 1] if c else 0 : ends[c]]
             self._limits[c] = np.partition(own, cap - 1)[cap - 1]
         for number, part in enumerate(self._parts):  # one by one, for the sake of memory
@@ -125,13 +149,10 @@ def _where(part: dict[str, NDArray[Any]], chosen: Booleans) -> dict[str, NDArray
     return {name: np.ascontiguousarray(cells[chosen]) for name, cells in part.items()}
 
 
-class Sampler(_Draws):
-    """Draws a sample of a stream that is stratified by class, in one pass.
+class Sampler:
+    """Draws a sample of a table that is stratified by class, in one pass.
 
-    Of each class with n rows, min(n, cap) are drawn, where cap is the largest number that leaves
-    the sample within `rows`. So a class of few rows is in the sample whole. Rows without a label
-    count as one more class. The sample depends on the seed and on the rows' places in the table,
-    not on the blocks that they come in. Memory holds one and a half samples.
+    So a class of few rows is in the sample whole. Rows without a label count as one more class.
 
     Parameters
     ----------
@@ -154,10 +175,8 @@ class Sampler(_Draws):
 
     def __init__(self, rows: int, seed: int = 0) -> None:
         seed = check_integer("seed", seed, at_least=0)
-        super().__init__(check_integer("rows", rows, at_least=1), (_STREAM, seed))
-        self._classes: tuple[str, ...] = ()
-        self._source = ""
-        self._labelled = False
+        self._sample = RowSample(check_integer("rows", rows, at_least=1), (_STREAM, seed))
+        self._last: Rows | None = None
 
     def add(self, rows: Rows) -> None:
         """Add rows to the stream.
@@ -170,12 +189,15 @@ class Sampler(_Draws):
             For corrected probabilities: samples are what weights are learned from.
         """
         check_raw(rows)
-        check_countable(len(rows.classes))
-        self._classes, self._source = rows.classes, rows.source
-        self._labelled = rows.labels is not None
-        columns = {"probabilities": rows.probabilities, "mass": rows.mass, "ids": rows.ids}
-        known = {name: cells for name, cells in columns.items() if cells is not None}
-        self._put(known, _strata_of(rows), len(rows.classes) + 1)
+        n_classes = check_countable(len(rows.classes))
+        self._last = rows
+        self._sample.add(
+            _strata_of(rows),
+            n_classes + 1,
+            probabilities=rows.probabilities,
+            mass=rows.mass,
+            ids=rows.ids,
+        )
 
     def sample(self) -> Sample:
         """Return the sample of the rows so far.
@@ -185,20 +207,21 @@ class Sampler(_Draws):
         InvalidInputError
             If there are no rows, or more classes than rows to draw.
         """
-        if not self.n_rows:
+        drawn, last = self._sample.columns, self._last
+        if last is None or not drawn:
             raise InvalidInputError("there are no rows to draw from", hint="Give a table with rows")
-        drawn, n_classes = self._drawn(), len(self._classes)
-        strata = drawn["strata"].astype(np.int64)
-        labels = np.where(strata == n_classes, UNLABELLED, strata) if self._labelled else None
+        n_classes, strata = len(last.classes), drawn["strata"].astype(np.int64)
+        labels = np.where(strata == n_classes, UNLABELLED, strata)
         rows = Rows(
             drawn["probabilities"],
-            labels,
+            None if last.labels is None else labels,
             drawn.get("ids"),
-            self._classes,
-            self._source,
+            last.classes,
+            last.source,
             drawn.get("mass"),
         )
-        return Sample(ProbabilityTable.trusted(rows), self.n_rows, self._sizes[:n_classes])
+        sizes = self._sample.sizes[:n_classes]
+        return Sample(ProbabilityTable.trusted(rows), self._sample.n_rows, sizes)
 
 
 def _strata_of(rows: Rows) -> Integers:
@@ -225,55 +248,3 @@ def _cap(sizes: Integers, most: int) -> int:
             return left // n_open
         left -= size
     return int(sizes.max())
-
-
-class RowSample(_Draws):
-    """A uniform sample of at most `most` rows; all rows of a shorter stream.
-
-    Every row draws a random number; the rows with the least numbers are kept, in their order.
-
-    Parameters
-    ----------
-    most : int
-        Rows to keep, at least 1.
-    seed : int or sequence of int, default=0
-        The same seed gives the same sample.
-
-    Examples
-    --------
-    >>> sample = RowSample(3)
-    >>> for block in np.split(np.arange(20.0).reshape(10, 2), 5):
-    ...     sample.add(block)
-    >>> sample.n_rows, sample.rows.shape
-    (10, (3, 2))
-    """
-
-    def add(self, rows: Probabilities) -> None:
-        """Add rows of shape (M, N) to the stream."""
-        cells = {"rows": np.asarray(rows, np.float64)}
-        self._put(cells, np.zeros(len(rows), np.int64), 1)
-
-    @property
-    def rows(self) -> Probabilities:
-        """The rows of the sample, in the order of the stream."""
-        return self._drawn().get("rows", np.empty((0, 0)))
-
-
-def sample_classes(
-    probabilities: Probabilities, labels: Labels, most: int
-) -> tuple[Probabilities, Labels]:
-    """Return up to so many rows of each class that has rows, class by class, and their labels.
-
-    Examples
-    --------
-    >>> sample_classes(np.eye(2)[[0, 0, 1]], np.array([0, 0, 1]), most=1)
-    (array([[1., 0.],
-           [0., 1.]]), array([0, 1]))
-    """
-    parts = []
-    for c in np.unique(labels).tolist():
-        sample = RowSample(most, (0, c))
-        sample.add(probabilities[labels == c])
-        parts.append((sample.rows, np.full(len(sample.rows), c)))
-    drawn, of_class = zip(*parts, strict=True)
-    return np.concatenate(drawn), np.concatenate(of_class)

@@ -20,9 +20,6 @@ from dnip.tables.sampling import RowSample
 #: From fewer rows nothing can be told.
 LEAST_ROWS = 30
 
-# Rows that are copied at a time.
-_BLOCK = 65_536
-
 # Places at which a distribution function is kept: with twice as many, hardly more is noticed.
 _KNOTS = 15
 # Rows per class that the covariance of the log-probabilities needs. With fewer, the test of the
@@ -251,7 +248,7 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-class TableSample:
+class TableSample(RowSample):
     """A uniform sample of the rows of a stream: 20,000, or half a million cells if that is less.
 
     Parameters
@@ -261,7 +258,8 @@ class TableSample:
     Examples
     --------
     >>> sample = TableSample(2)
-    >>> sample.add(np.array([[0.9, 0.1], [0.6, 0.4]]), mass=np.array([0.5, 1.0]))
+    >>> p, mass = np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 1.0])
+    >>> sample.add(probabilities=p, mass=mass)
     >>> sample.probabilities.shape, sample.mass
     ((2, 2), array([0.5, 1. ]))
     >>> sample.changed(np.array([1.0, 2.0]))
@@ -269,9 +267,7 @@ class TableSample:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self._sample = RowSample(most_rows(n_classes))
-        self._n_classes = n_classes
-        self._extra: tuple[str, ...] = ()
+        super().__init__(most_rows(n_classes))
 
     @classmethod
     def of(
@@ -290,38 +286,18 @@ class TableSample:
             support = np.bincount(labels, own, n_classes)
             weight = own * (target / np.where(support > 0, support, 1.0))[labels]
         sample = cls(n_classes)
-        sample.add(probabilities, mass=mass, weight=weight)
+        sample.add(probabilities=probabilities, mass=mass, weight=weight)
         return sample
-
-    def add(
-        self,
-        probabilities: Probabilities,
-        *,
-        mass: Floats | None = None,
-        weight: Floats | None = None,
-    ) -> None:
-        """Add rows, (M, N), with captured mass and weights, (M,), which all rows have or none."""
-        given = {"mass": mass, "weight": weight}
-        extra = {name: values for name, values in given.items() if values is not None}
-        self._extra = tuple(extra)
-        for begin in range(0, len(probabilities), _BLOCK):
-            rows = slice(begin, begin + _BLOCK)
-            beside = [values[rows] for values in extra.values()]
-            self._sample.add(np.column_stack([probabilities[rows], *beside]))
-
-    def __len__(self) -> int:
-        """Return the number of rows that were added."""
-        return self._sample.n_rows
 
     @property
     def probabilities(self) -> Probabilities:
         """Of the rows of the sample, (M, N)."""
-        return self._sample.rows[:, : self._n_classes]
+        return np.asarray(self.columns["probabilities"], np.float64)
 
     @property
     def mass(self) -> Floats | None:
         """Captured mass of the rows of the sample, (M,); None where it is not known."""
-        return self._column("mass")
+        return self.columns.get("mass")
 
     def sketch(self, multipliers: Floats | None = None) -> Sketch:
         """Return what a fit keeps of the rows.
@@ -332,16 +308,9 @@ class TableSample:
             The coefficients, if they are known.
         """
         changed = None if multipliers is None else self.changed(multipliers)
-        return Sketch.of(self.probabilities, self._column("weight"), self.mass, changed)
+        return Sketch.of(self.probabilities, self.columns.get("weight"), self.mass, changed)
 
     def changed(self, multipliers: Floats) -> float:
         """Return the share of the rows whose decision the coefficients change."""
-        p = self.probabilities
-        return float(
-            np.average(decide(p) != decide(p, multipliers), weights=self._column("weight"))
-        )
-
-    def _column(self, name: str) -> Floats | None:
-        if name not in self._extra:
-            return None
-        return self._sample.rows[:, self._n_classes + self._extra.index(name)]
+        p, weight = self.probabilities, self.columns.get("weight")
+        return float(np.average(decide(p) != decide(p, multipliers), weights=weight))

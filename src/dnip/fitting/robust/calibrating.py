@@ -9,11 +9,12 @@ import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.shift import fit_shift
-from dnip.fitting.robust.smooth import batch_shift, draw_per_class
+from dnip.fitting.robust.smooth import batch_shift
 from dnip.metrics.two_samples import smirnov_p_value
 from dnip.priors.calibration import Calibration, centred, log_probabilities, softmax
 from dnip.priors.estimate import likely_shares
 from dnip.tables.sketch import TableSample
+from dnip.tables.splitting import draw_per_class
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
 # few parameters, and takes milliseconds.

@@ -7,12 +7,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.fitting.robust.shift import fit_shift
 from dnip.method.problem import Problem
 from dnip.priors.calibration import log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
 from dnip.solvers.landscape import is_over
+from dnip.tables.splitting import draw_per_class
 
 # Rounds of balancing a batch of uneven class shares.
 _ROUNDS = 10
@@ -139,23 +140,6 @@ class CountedRows(NamedTuple):
         part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
         counts = self.counts * part[self.labels] * (support.sum() / (part * support).sum())
         return Problem.trusted(self.probabilities, self.labels, classes, counts)
-
-
-def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:
-    """Return row numbers in ascending order: all rows of a class, or a sample of `most`.
-
-    Examples
-    --------
-    >>> draw_per_class(np.array([0, 1, 1, 1]), 2, np.random.default_rng(0), most=1).size
-    2
-    """
-    drawn = []
-    for c in range(n_classes):
-        rows = np.flatnonzero(labels == c)
-        if len(rows) > most:
-            rows = rng.choice(rows, most, replace=False)
-        drawn.append(rows)
-    return np.sort(np.concatenate(drawn))
 
 
 #: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
