@@ -258,8 +258,8 @@ def test_a_warning_of_the_table_is_given_once(large, tmp_path):
 
 
 def test_the_front_takes_the_same_sample(large, path, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0, None))
-    monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, 6_000, 0, None))
+    monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0))
+    monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, None, 6_000, 0))
     found = trace_front(path, effort=0.05)
     np.testing.assert_allclose(found.front.support, SIZES)
     data = found.provenance["data"]
