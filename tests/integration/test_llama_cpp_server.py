@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients
+from dnip.logprobs.fill import open_decisions
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.server import Server
-from dnip.prompting.fill import open_decisions
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import built_in_tasks, load_task

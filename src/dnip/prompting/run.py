@@ -15,8 +15,8 @@ from dnip.base.errors import BackendError, InvalidInputError, shown
 from dnip.base.files import atomic_path, check_writable, read_text
 from dnip.base.validation import is_storable
 from dnip.base.version import __version__
-from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, Fill, ScoredRow, Scoring
-from dnip.prompting.fill import fill_unreported, open_decisions
+from dnip.logprobs.fill import Fill, fill_unreported, open_decisions
+from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, ScoredRow, Scoring
 from dnip.prompting.journal import changed_settings, flat, lock_path, open_journal
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer

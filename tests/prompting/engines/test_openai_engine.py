@@ -10,11 +10,10 @@ from hypothesis import given, strategies as st
 
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.prompting.engines.label_matching import LabelMatcher
-from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine
-from dnip.prompting.engines.openai_responses import Reported, Token, read_reported, read_text
+from dnip.logprobs.fill import open_decisions
+from dnip.logprobs.tokens import Reported, Token, read_reported, read_text
+from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine, label_matcher
 from dnip.prompting.engines.server import Server
-from dnip.prompting.fill import open_decisions
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task_files import built_in_tasks, load_task
 from failing_server import FailingServer
@@ -251,14 +250,14 @@ def report(*tokens):
     (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
 )
 def test_labels_are_found(chat, tokens, captured, ceiling, ambiguous):
-    match = LabelMatcher.for_task(TASK, chat=bool(chat)).match(report(*tokens))
+    match = label_matcher(TASK, chat=bool(chat)).match(report(*tokens))
     assert match.captured == pytest.approx(captured)
     assert match.ceiling == (None if ceiling is None else pytest.approx(ceiling))
     assert match.ambiguous == pytest.approx(ambiguous)
 
 
 def test_ids_decide_where_they_are_told():
-    matcher = LabelMatcher.for_task(TASK, token_ids=(11, 12, 13))
+    matcher = label_matcher(TASK, token_ids=(11, 12, 13))
     by_id = matcher.match(report(("", 0.5, 12), ("", 0.25, 11), ("", 0.01, 13), (" bad", 0.1, 7)))
     assert by_id.captured == pytest.approx([0.25, 0.5, 0.01])
     assert by_id.ceiling is None
@@ -272,7 +271,7 @@ def test_ids_decide_where_they_are_told():
 @pytest.mark.parametrize("chat", [False, True])
 @pytest.mark.parametrize("name", built_in_tasks())
 def test_built_in_tasks_can_be_told_apart(name, chat):
-    LabelMatcher.for_task(load_task(name), chat=chat)
+    label_matcher(load_task(name), chat=chat)
 
 
 @cases(
@@ -282,12 +281,12 @@ def test_built_in_tasks_can_be_told_apart(name, chat):
 )
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):
-        LabelMatcher.for_task(replace(TASK, label_words=words), **settings)
+        label_matcher(replace(TASK, label_words=words), **settings)
 
 
 def test_a_letter_that_is_the_answer_counts():
     task = replace(TASK, label_words=("A", "B", "C"))
-    match = LabelMatcher.for_task(task, chat=True).match(report(("A", 0.5), (" B", 0.25)))
+    match = label_matcher(task, chat=True).match(report(("A", 0.5), (" B", 0.25)))
     assert match.captured == pytest.approx([0.5, 0.25, 0])
 
 
@@ -299,7 +298,7 @@ def test_the_truth_is_within_the_bounds(counts, k):
     p = np.array(counts) / sum(counts)
     top = sorted(zip(p, vocabulary, strict=True), reverse=True)[:k]
     reported = Reported(tuple(Token(text, math.log(x)) for x, text in top))
-    match = LabelMatcher.for_task(TASK).match(reported)
+    match = label_matcher(TASK).match(reported)
     ceiling = match.captured if match.ceiling is None else match.ceiling
     assert (match.captured <= p[:3] + 1e-12).all()
     assert (p[:3] <= ceiling + 1e-12).all()

@@ -16,7 +16,7 @@ import pytest
 
 from cases import cases
 from dnip import BackendError, InvalidInputError, ProbabilityTable
-from dnip.prompting.engines.base import Fill
+from dnip.logprobs.fill import Fill
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.server import Server

@@ -9,7 +9,8 @@ from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.command import CLUSTER
 from dnip.cli.console import complain, finish, live_progress
-from dnip.prompting.engines.base import Engine, Fill
+from dnip.logprobs.fill import Fill
+from dnip.prompting.engines.base import Engine
 from dnip.prompting.models import HERE, SERVER, ModelOptions, open_model
 
 

@@ -19,14 +19,13 @@ from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
 from dnip.base.version import __version__
+from dnip.logprobs.fill import Fill, fill_rows
 from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
 from dnip.prompting.answers.source import Row, Wanted
-from dnip.prompting.engines.base import Fill
 from dnip.prompting.engines.votes import Ballot
 from dnip.prompting.files import Found, Places, read_values
-from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
 from dnip.tables.columns import CLASSES, MASS

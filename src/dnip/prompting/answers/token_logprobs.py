@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from dnip.base.errors import BackendError, InvalidInputError
+from dnip.logprobs.label_matching import matcher_of
+from dnip.logprobs.tokens import read_answer, read_reported, read_text
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
-from dnip.prompting.engines.label_matching import LabelMatcher
-from dnip.prompting.engines.openai_responses import Token, read_answer, read_reported, read_text
 
 #: One of the answers to a prompt, in the shape of chat completions.
 _Choice: TypeAlias = dict[str, Any]
@@ -43,16 +42,12 @@ def _read(content: Answer, wanted: Wanted) -> Row | None:
         if not error.retryable:  # it is understood
             error.message = f"{name} has no log-probabilities"
         raise
-    matcher = _matcher(wanted.names)
+    matcher = matcher_of(wanted.names)
     chosen = [reported.chosen for reported in positions]
-    named = _places_of_labels(matcher, chosen)
+    named = matcher.find_all(chosen)
     matches = [matcher.match(positions[place]) for place in named or (0,)]
     match = matches[0]
-    if match.ambiguous > match.captured.sum():
-        raise InvalidInputError(
-            "the likeliest token of a label begins several labels and so tells none of them",
-            hint="Ask again with label words whose first tokens differ, such as letters",
-        )
+    match.check_clear()
     text = "".join(token.text for token in chosen)
     cut = any(word.startswith(text) for words in matcher.answers for word in words)
     return Row(
@@ -62,37 +57,6 @@ def _read(content: Answer, wanted: Wanted) -> Row | None:
         names_none=not named and not cut,
         names_several=len({int(one.captured.argmax()) for one in matches}) > 1,
     )
-
-
-def _places_of_labels(matcher: LabelMatcher, chosen: Sequence[Token]) -> list[int]:
-    """Return the places at which an answer names a label, the last one first."""
-    places = []
-    place = matcher.find_last(chosen)
-    while place is not None:
-        places.append(place)
-        place = matcher.find_last(chosen[:place])
-    return places
-
-
-@cache
-def _matcher(names: tuple[str, ...]) -> LabelMatcher:
-    return LabelMatcher(tuple(map(variants, names)))
-
-
-def variants(word: str) -> tuple[str, ...]:
-    """Return the ways in which a model may write a label: with a space, in another case.
-
-    A lone letter has one case: "a" is an article before it is the label "A".
-
-    Examples
-    --------
-    >>> variants("Spam"), variants("A")
-    (('Spam', 'spam', 'SPAM', ' Spam', ' spam', ' SPAM'), ('A', ' A'))
-    """
-    cases = {word: None}
-    if len(word) > 1:
-        cases |= dict.fromkeys((word.lower(), word.upper(), word.capitalize()))
-    return tuple(space + text for space in ("", " ") for text in cases)
 
 
 def _texts(content: Answer) -> dict[str, list[str | None]]:

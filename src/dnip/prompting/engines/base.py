@@ -38,17 +38,6 @@ class Scoring(StrEnum):
         return self in (Scoring.SUM, Scoring.PER_TOKEN)
 
 
-class Fill(StrEnum):
-    """The probability to take for a label that a server did not report.
-
-    ZERO: 0, the least that it can be. CEILING: the most that it can be. HALF: half of that.
-    """
-
-    ZERO = "zero"
-    HALF = "half"
-    CEILING = "ceiling"
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredRow:
     """The answer to one prompt.

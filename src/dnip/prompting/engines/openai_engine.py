@@ -9,10 +9,10 @@ from typing import Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
+from dnip.logprobs.label_matching import LabelMatcher, Match
+from dnip.logprobs.tokens import read_answer, read_reported
 from dnip.prompting.engines.base import FALLBACK, RUN_ON
 from dnip.prompting.engines.hub import HubTokenizer
-from dnip.prompting.engines.label_matching import LabelMatcher, Match
-from dnip.prompting.engines.openai_responses import read_answer, read_reported
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
 from dnip.prompting.prompt import Prompt
@@ -103,7 +103,7 @@ class OpenAIEngine(ServerEngine):
         if ids is not None:
             fields |= {"logprob_token_ids": ids, "return_tokens_as_token_ids": True}
         fields |= self._answer_fields()
-        matcher = LabelMatcher.for_task(task, chat=self.chat, token_ids=ids)
+        matcher = label_matcher(task, chat=self.chat, token_ids=ids)
 
         def read(answer: Any) -> Read:
             match, details = self._read(answer, matcher)
@@ -196,3 +196,25 @@ class OpenAIReasoningEngine(OpenAIEngine):
         if not read.positions:
             return matcher.nothing(), details
         return matcher.match(read.positions[-1 if place is None else place]), details
+
+
+def label_matcher(
+    task: Task, *, chat: bool = False, token_ids: tuple[int, ...] | None = None
+) -> LabelMatcher:
+    """Return the matcher of a task's labels.
+
+    Parameters
+    ----------
+    task : Task
+    chat : bool, default=False
+        Whether the prompts go through a chat template; then answers with and without their prefix
+        count.
+    token_ids : tuple of int, optional
+        Ids of the labels' first tokens.
+    """
+    answers = []
+    for label, word in enumerate(task.label_words):
+        answer = task.answer(label)
+        alone = (word,) if chat and word != answer else ()
+        answers.append((answer, *alone))
+    return LabelMatcher(tuple(answers), token_ids)

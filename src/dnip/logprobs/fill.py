@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,18 @@ from numpy.typing import ArrayLike
 from dnip.base.arrays import Location, normalise_rows
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Probabilities
-from dnip.prompting.engines.base import Fill
+
+
+class Fill(StrEnum):
+    """The probability to take for a label that a server did not report.
+
+    ZERO: 0, the least that it can be. CEILING: the most that it can be. HALF: half of that.
+    """
+
+    ZERO = "zero"
+    HALF = "half"
+    CEILING = "ceiling"
+
 
 # Numbers of more decimals are not taken for rounded.
 _MOST_DECIMALS = 6

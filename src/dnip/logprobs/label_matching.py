@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations, product
 from typing import NamedTuple
 
@@ -12,8 +13,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
-from dnip.prompting.engines.openai_responses import Reported, Token
-from dnip.prompting.task import Task
+from dnip.logprobs.tokens import Reported, Token
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,20 @@ class Match:
     captured: Floats
     ceiling: Floats | None
     ambiguous: float
+
+    def check_clear(self) -> None:
+        """Refuse what the tokens of several labels outweigh.
+
+        Raises
+        ------
+        InvalidInputError
+            If they do.
+        """
+        if self.ambiguous > self.captured.sum():
+            raise InvalidInputError(
+                "the likeliest token of a label begins several labels and so tells none of them",
+                hint="Ask again with label words whose first tokens differ, such as letters",
+            )
 
 
 @dataclass(frozen=True)
@@ -87,28 +101,6 @@ class LabelMatcher:
                         hint="Choose other label words",
                     )
 
-    @classmethod
-    def for_task(
-        cls, task: Task, *, chat: bool = False, token_ids: tuple[int, ...] | None = None
-    ) -> LabelMatcher:
-        """Return the matcher of a task's labels.
-
-        Parameters
-        ----------
-        task : Task
-        chat : bool, default=False
-            Whether the prompts go through a chat template; then answers with and without their
-            prefix count.
-        token_ids : tuple of int, optional
-            Ids of the labels' first tokens.
-        """
-        answers = []
-        for label, word in enumerate(task.label_words):
-            answer = task.answer(label)
-            alone = (word,) if chat and word != answer else ()
-            answers.append((answer, *alone))
-        return cls(tuple(answers), token_ids)
-
     def match(self, reported: Reported) -> Match:
         """Return the probabilities of the labels among reported tokens."""
         tells_ids = any(token.token_id is not None for token in reported.tokens)
@@ -152,6 +144,15 @@ class LabelMatcher:
                 return place
         return None
 
+    def find_all(self, answer: Sequence[Token]) -> list[int]:
+        """Return the places at which an answer names a label, the last one first."""
+        places = []
+        place = self.find_last(answer)
+        while place is not None:
+            places.append(place)
+            place = self.find_last(answer[:place])
+        return places
+
     def nothing(self) -> Match:
         """Return the match for an empty report: any label may have any probability."""
         return Match(np.zeros(len(self.answers)), np.ones(len(self.answers)), 0.0)
@@ -185,6 +186,28 @@ class LabelMatcher:
             for label, answers in enumerate(self.answers)
             if any(answer.startswith(text) for answer in answers)
         }
+
+
+@cache
+def matcher_of(names: tuple[str, ...]) -> LabelMatcher:
+    """Return the matcher of labels that a model may write in several ways."""
+    return LabelMatcher(tuple(map(variants, names)))
+
+
+def variants(word: str) -> tuple[str, ...]:
+    """Return the ways in which a model may write a label: with a space, in another case.
+
+    A lone letter has one case: "a" is an article before it is the label "A".
+
+    Examples
+    --------
+    >>> variants("Spam"), variants("A")
+    (('Spam', 'spam', 'SPAM', ' Spam', ' spam', ' SPAM'), ('A', ' A'))
+    """
+    cases = {word: None}
+    if len(word) > 1:
+        cases |= dict.fromkeys((word.lower(), word.upper(), word.capitalize()))
+    return tuple(space + text for space in ("", " ") for text in cases)
 
 
 class _Found(NamedTuple):
