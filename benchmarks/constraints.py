@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Constraints
 from dnip.base.errors import DNIPWarning
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.metrics import accuracy, cobias
 from dnip.tables.evaluation import evaluate
@@ -73,8 +73,8 @@ def _cells(fits: list[Kept], limit: float, most: list[float]) -> list[str]:
 def _fit(table: Table, limit: float, seed: int) -> Kept:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
-        fit = fit_table(table.opt.draw(LABELS, seed), constraints=Constraints(limit))
-    there = evaluate([table.test], coefficients=fit.coefficients)
+        fitted = fit(table.opt.draw(LABELS, seed), constraints=Constraints(limit), evidence=False)
+    there = evaluate([table.test], coefficients=fitted.coefficients)
     assert there.reweighted is not None
     loss = accuracy(there.raw) - accuracy(there.reweighted)
     return Kept(loss, cobias(there.raw) - cobias(there.reweighted))

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.metrics import scores
 from dnip.tables.evaluation import evaluate
 
@@ -85,7 +85,7 @@ def _cell(held: Sequence[list[tuple[bool, float]]]) -> str:
 def _evaluations(table: Table, n: int, balanced: bool) -> Held:
     """Score draws of the test half under coefficients of the opt half."""
     test = table.test.labelled()
-    coefficients = fit_table(table.opt).coefficients
+    coefficients = fit(table.opt, evidence=False).coefficients
     truth = truth_of(test, coefficients, balanced=balanced)
     held: Held = {}
     for draw in draws_of(test, n, DRAWS, balanced=balanced):

@@ -11,7 +11,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.defer import Decided, Helper, learn
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.metrics.cobias import cobias_of
@@ -83,7 +83,7 @@ def _measure(table: Table, size: int | None) -> np.ndarray:
 def _ways(opt: ProbabilityTable, test: ProbabilityTable, accuracy: float) -> list[Scores]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
-        fitted = fit_table(opt, defer=SHARE, helper_accuracy=accuracy).coefficients
+        fitted = fit(opt, defer=SHARE, helper_accuracy=accuracy, evidence=False).coefficients
     n = opt.n_classes
     helper, raw = Helper(accuracy, Objective().beta), np.ones(n)
     rows = [_decided(each, by) for by in (raw, fitted.multipliers) for each in (opt, test)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.tables.evaluation import evaluate
 
 SIZES = (100, 400, 1_500)
@@ -64,7 +64,7 @@ def _expect(size: int, table: Table, seed: int) -> Expected:
     few, others = rows.take(np.sort(order[:size])), rows.take(np.sort(order[size:]))
     if size > len(rows) // 2 or len(np.unique(labels[order[:size]])) < opt.n_classes:
         return {}
-    fitted = fit_table(few, evidence=True)
+    fitted = fit(few, evidence=True)
     assert fitted.evidence is not None
     told = fitted.evidence.to_dict(0.9)["reweighted"]
     met = evaluate([others], coefficients=fitted.coefficients).to_dict()["reweighted"]

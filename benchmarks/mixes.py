@@ -22,9 +22,10 @@ from benchmarks.tables import Table, print_markdown
 from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.fitting.fit import fit_table
-from dnip.fitting.settings import AUTHORS, PAPER, Preset
+from dnip.fitting.fit import fit
+from dnip.fitting.settings import AUTHORS, PAPER
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
+from dnip.solvers import Settings
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,
@@ -68,8 +69,8 @@ def batch_calibration(draw: Draw) -> Floats:
     return np.asarray(1 / np.concatenate([draw.p, draw.unlabelled]).mean(axis=0))
 
 
-def published(draw: Draw, preset: Preset) -> Floats:
-    goal, scale, solver, _ = preset
+def published(draw: Draw, preset: Settings) -> Floats:
+    goal, scale, solver = preset.objective, preset.scale, preset.solver
     return solve(draw.p, draw.labels, goal, scale=scale, solver=solver).weights
 
 
@@ -84,7 +85,7 @@ def optimum(draw: Draw, objective: Objective | None = None, part: float = 0.0) -
 def ours(draw: Draw, *, alone: bool = False) -> Floats:
     table = ProbabilityTable(draw.p, draw.labels)
     more = None if alone else ProbabilityTable(draw.unlabelled)
-    return fit_table(table, unlabelled=more).coefficients.weights
+    return fit(table, unlabelled=more, evidence=False).coefficients.weights
 
 
 METHODS: dict[str, Callable[[Draw], Floats]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.metrics import scores
 from dnip.tables.evaluation import evaluate
 
@@ -14,7 +14,7 @@ def run(tables: list[Table]) -> None:
     """Print the table, and check the prediction rule on every row of both halves."""
     rows = []
     for name, opt, test in tables:
-        coefficients = fit_table(opt).coefficients
+        coefficients = fit(opt, evidence=False).coefficients
         for half in (opt, test):
             expected = np.argmax(coefficients.multipliers * half.probabilities, axis=1)
             predicted = coefficients.predict(half.probabilities)

@@ -15,7 +15,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.robust import calibrate
 from dnip.method.objective import PUBLISHED_TAU
 from dnip.method.prediction import decide
@@ -91,12 +91,12 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
         mixes = _mixes(opt.n_classes)
         for i, ours in enumerate(mixes):
             rows = opt.take(_resampled(opt.labels, ours, rng))
-            fitted = fit_table(rows, robust=robust).coefficients
+            fitted = fit(rows, robust=robust, evidence=False).coefficients
             for j, mix in enumerate(mixes):
                 kind = f"{_kind(i)} → {_kind(j)}"
                 drawn = test.probabilities[_draw(test.labels, mix, UNLABELLED, rng)]
                 estimate = fitted.estimate_prior(drawn)
-                refitted = fit_table(rows, robust=robust, target_prior=mix).coefficients
+                refitted = fit(rows, robust=robust, target_prior=mix, evidence=False).coefficients
                 ways: dict[str, Floats] = {
                     "raw argmax": np.ones(opt.n_classes),
                     "left as they are": fitted.weights,
@@ -138,7 +138,7 @@ def _few_labels(tables: list[Table]) -> None:
             for seed in range(FEW_DRAWS):
                 rng = np.random.default_rng(seed)
                 rows = opt.take(np.unique(_balanced(opt.labels, size, rng)))
-                fitted = fit_table(rows).coefficients
+                fitted = fit(rows, evidence=False).coefficients
                 for mix in _mixes(opt.n_classes)[1:]:
                     drawn = test.probabilities[_draw(test.labels, mix, UNLABELLED, rng)]
                     ways: dict[str, Floats] = {
@@ -174,7 +174,13 @@ def _without_pmi(tables: list[Table]) -> None:
             rows = opt.take(_resampled(opt.labels, equal, np.random.default_rng(0)))
             for mix in others:
                 for name, target in (("before", None), ("after", mix)):
-                    fitted = fit_table(rows, Objective(tau=tau), robust="off", target_prior=target)
+                    fitted = fit(
+                        rows,
+                        objective=Objective(tau=tau),
+                        robust="off",
+                        target_prior=target,
+                        evidence=False,
+                    )
                     found[name].append(_score(fitted.coefficients.weights, test, mix))
         means = [np.mean(scores, axis=0) for scores in found.values()]
         rows_.append([f"{tau:g}", *[f"{mean[0]:.3f} / {mean[1]:.3f}" for mean in means]])

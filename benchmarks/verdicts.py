@@ -18,7 +18,7 @@ from benchmarks.mixes import DRAWS, SIZES, draws_of, raw, score
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 
 #: What a verdict has to find on other rows.
 GAIN = 0.02
@@ -54,12 +54,10 @@ def _judge_all(table: Table, seed: int) -> list[Judged]:
         for draw in draws_of(table, seed):
             before = score(draw, raw(draw)).z
             for more in (None, ProbabilityTable(draw.unlabelled)):
-                fit = fit_table(
-                    ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True
-                )
-                assert fit.evidence is not None
-                after = score(draw, fit.coefficients.weights)
-                told = more is not None, fit.evidence.apply, after.z - before, after.cobias
+                fitted = fit(ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True)
+                assert fitted.evidence is not None
+                after = score(draw, fitted.coefficients.weights)
+                told = more is not None, fitted.evidence.apply, after.z - before, after.cobias
                 found.append(Judged(draw.mix, draw.size, *told))
     return found
 

@@ -8,6 +8,7 @@ default.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,8 +16,9 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.fitting import settings as presets
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.method.objective import Objective
+from dnip.solvers import Coordinate
 from dnip.tables.evaluation import evaluate
 from reproduction.degenerate import score
 
@@ -52,7 +54,7 @@ SIMILAR = 0.02
 _PRESETS = {
     PAPER: presets.PAPER,
     AUTHORS: presets.AUTHORS,
-    OPTIMUM: presets.PAPER._replace(solver="coordinate"),
+    OPTIMUM: replace(presets.PAPER, solver=Coordinate()),
 }
 # Seed of the division into opt and dev, the same for every experiment.
 _CUT_SEED = 0
@@ -109,9 +111,17 @@ def fit_by(
     """
     goal = usual_objective(method) if objective is None else objective
     if method == OURS:
-        return fit_table(opt, goal, unlabelled=unlabelled, seed=seed)
+        return fit(opt, objective=goal, unlabelled=unlabelled, seed=seed, evidence=False)
     preset = _PRESETS[method]
-    return fit_table(opt, goal, robust=preset.robust, scale=scale, solver=preset.solver, seed=seed)
+    return fit(
+        opt,
+        objective=goal,
+        robust=preset.robust,
+        scale=scale,
+        solver=preset.solver,
+        seed=seed,
+        evidence=False,
+    )
 
 
 def best_of(

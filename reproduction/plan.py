@@ -21,8 +21,8 @@ from pydantic import (
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
-from dnip.fitting.settings import PAPER, PAPER_SCALE
-from dnip.method.objective import PUBLISHED_MU
+from dnip.fitting.settings import PAPER_SCALE
+from dnip.method.objective import PUBLISHED_MU, Objective
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.models import ModelOptions
 from dnip.prompting.plan import BALANCED
@@ -123,8 +123,8 @@ def _name_of(model: str | None) -> str:
 class DevGrid(TomlModel):
     """Settings that both schedules of annealing choose from on dev; by default they are given."""
 
-    beta: Several[_AtLeast0] = (PAPER.objective.beta,)
-    tau: Several[_AtLeast0] = (PAPER.objective.tau,)
+    beta: Several[_AtLeast0] = (Objective.published().beta,)
+    tau: Several[_AtLeast0] = (Objective.published().tau,)
     scale: Several[_Scale] = (PAPER_SCALE,)
     smoothing: Several[_Above0] = (PUBLISHED_MU,)
 

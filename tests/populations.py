@@ -6,8 +6,8 @@ import numpy as np
 
 from dnip import ProbabilityTable
 from dnip.fitting.robust import fit_robustly
-from dnip.fitting.settings import FitSettings
 from dnip.method.problem import Problem
+from dnip.solvers import Settings
 
 
 class Rows(NamedTuple):
@@ -63,4 +63,4 @@ def solve_robustly(
     """Fit labelled rows, and rows without a label if there are any."""
     problem = Problem.of(p, labels, sample_weight=sample_weight)
     rows = np.empty((0, problem.n_classes)) if unlabelled is None else np.asarray(unlabelled)
-    return fit_robustly(problem, FitSettings(objective, **settings), rows, progress=progress)
+    return fit_robustly(problem, Settings(objective, **settings), rows, progress=progress)

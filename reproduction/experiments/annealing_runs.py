@@ -71,7 +71,11 @@ def measure_convergence(
     assert rows.labels is not None
     run = partial(solve, rows.probabilities, rows.labels, Objective.published(), scale=scale)
     best = run(solver="exact", time_limit=time_limit)
-    solvers = {**readings(len(rows)), FEW: AUTHORS.solver, COORDINATE: "coordinate"}
+    solvers: dict[str, str | Solver] = {
+        **readings(len(rows)),
+        FEW: AUTHORS.solver,
+        COORDINATE: "coordinate",
+    }
     values = {
         name: [run(solver=solver, seed=seed).value for seed in range(n_seeds)]
         for name, solver in solvers.items()

@@ -11,8 +11,9 @@ import numpy as np
 from pydantic import Field
 
 from benchmarks import authors_loops as loops
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.settings import AUTHORS, PAPER, PAPER_SCALE
+from dnip.method.objective import Objective
 from dnip.presenting.artefacts import Column, Table
 from dnip.solvers import Solver, solve
 from reproduction.experiment import Artefact, Claim, Experiment
@@ -84,7 +85,7 @@ def measure_solve_times(
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
     p, labels = rows.probabilities, rows.labels
-    objective, as_lists = PAPER.objective, (p.tolist(), labels.tolist())
+    objective, as_lists = Objective.published(), (p.tolist(), labels.tolist())
 
     def run_loops() -> loops.Annealed:
         return loops.anneal(
@@ -115,7 +116,7 @@ def measure_solve_times(
     solvers |= {name: name for name in ("coordinate", "exact")}
     for name, solver in solvers.items():
         ways[name] = _summary(*_timed(partial(run, solver)))
-    seconds, fitted = _timed(partial(fit_table, rows, seed=seed))
+    seconds, fitted = _timed(partial(fit, rows, seed=seed, evidence=False))
     ways["fit"] = _summary(seconds, fitted.solution)
     weights, tested = fitted.coefficients.weights, test.probabilities
     correction, _ = _timed(lambda: [(weights * row).argmax() for row in tested])

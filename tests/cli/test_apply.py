@@ -10,7 +10,7 @@ import pytest
 import oracles
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import CorrectedError
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.method.defer import Deferral
 from strategies import random_probabilities
 
@@ -162,8 +162,8 @@ def test_the_mark_survives_tables_frames_and_parts(dnip, corrected, library):
     assert {copy.corrected_by for copy in copies} == {corrected}
     assert f"corrected by {corrected}" in repr(table)
     with pytest.raises(CorrectedError):
-        fit_table(table)
+        fit(table, evidence=False)
     half = pd.read_csv("out.csv").assign(dnip_corrected_by=[None] * 59 + [corrected])
     with pytest.raises(CorrectedError):
-        fit_table(half, classes=["a", "b"])
-    assert fit_table(half.assign(dnip_corrected_by=None), classes=["a", "b"])
+        fit(half, classes=["a", "b"], evidence=False)
+    assert fit(half.assign(dnip_corrected_by=None), classes=["a", "b"], evidence=False)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 
 KEYS = {"accuracy", "cobias", "cobias_single", "class_accuracies", "odd_classes", "confusion"}
 
@@ -42,7 +42,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     y = rng.integers(0, 2, 200)
     p = (rng.dirichlet([1, 1], 200) + np.eye(2)[y]) / 2
     ProbabilityTable(p, y, classes=["no", "yes"]).write("t.csv")
-    found = fit_table(ProbabilityTable.read("t.csv"), evidence=True, defer=0.3)
+    found = fit(ProbabilityTable.read("t.csv"), evidence=True, defer=0.3)
     found.coefficients.save("h.json")
     fitted = Coefficients.load("h.json")
     fitted.with_defer(None).save("c.json")

@@ -14,9 +14,8 @@ from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
-from dnip.fitting.settings import FitSettings
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.solvers import SOLVERS, Exhaustive
+from dnip.solvers import SOLVERS, Exhaustive, Settings
 from problems import KNOWN
 
 KEYS = {
@@ -35,7 +34,7 @@ def opt(folder):
 
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
-    assert vars(FitOptions().settings()) == vars(FitSettings())
+    assert vars(FitOptions().settings()) == vars(Settings())
     assert FitOptions(preset="paper").settings().objective == Objective.published()
     silent = FitOptions(allow_silence=True).settings().constraints
     assert silent == Constraints(allow_silence=True)

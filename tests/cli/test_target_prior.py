@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from populations import biased_rows
 
 NAMES = ("bad", "okay", "good")
@@ -40,7 +40,9 @@ def fitted(dnip, tables):
 def test_fit_is_that_of_the_library(dnip, tables, mix):
     run = dnip("fit", "opt.parquet", "--robust", "off", "--target-prior", mix, "--json")
     shares = [1 / 3] * 3 if mix == "uniform" else SHARES
-    expected = fit_table(ProbabilityTable.read("opt.parquet"), robust="off", target_prior=shares)
+    expected = fit(
+        ProbabilityTable.read("opt.parquet"), robust="off", target_prior=shares, evidence=False
+    )
     assert (run.status, run.err) == (0, "")
     assert run.json["objective"] == expected.solution.value
     assert run.json["target_prior"] == expected.target.to_dict(NAMES)

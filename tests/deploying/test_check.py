@@ -14,14 +14,14 @@ from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
 from dnip.deploying.class_scores import ClassScores, Score
 from dnip.deploying.looks import Look
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.metrics.two_samples import smirnov_p_value
 from dnip.presenting.checking import describe_check, verdict
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return fit_table(bundled_table("opt"), robust="off").coefficients
+    return fit(bundled_table("opt"), robust="off", evidence=False).coefficients
 
 
 @pytest.fixture(scope="module")

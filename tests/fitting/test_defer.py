@@ -8,9 +8,9 @@ import pytest
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
 from dnip.fitting.defer import FRONT, Decided, Helper, exchange, judge, learn
-from dnip.fitting.fit import fit_file
-from dnip.fitting.settings import PAPER, FitSettings
+from dnip.fitting.settings import PAPER
 from dnip.metrics import cobias
+from dnip.solvers import Settings
 from populations import biased_rows
 
 HELPERS = [Helper(0.9, 2.7), Helper(1.0, 2.7), Helper(0.8, 0.0), Helper(None, 2.7)]
@@ -161,7 +161,7 @@ def test_what_is_told_is_true_of_other_rows(fitted):
 
 @cases(
     {"robust": "off"},
-    PAPER._asdict(),
+    {"objective": PAPER.objective, "scale": 30, "solver": PAPER.solver, "robust": "off"},
     {"target_prior": [0.6, 0.3, 0.1]},
     {"helper_accuracy": None},
     {"evidence": False},
@@ -187,7 +187,7 @@ def test_any_fit_may_hand_rows_on(settings):
 def test_a_sample_of_a_large_table_is_learned_from(folder):
     p, labels = population(3_000, 4)
     ProbabilityTable(p, labels).write("t.parquet")
-    made = fit_file(folder / "t.parquet", FitSettings(defer=0.3), rows=1_000)
+    made = fit(folder / "t.parquet", settings=Settings(defer=0.3), rows=1_000, evidence=False)
     assert made.coefficients.deferred(p).mean() == pytest.approx(0.3, abs=0.04)
 
 

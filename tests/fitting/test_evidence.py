@@ -3,7 +3,7 @@ import pytest
 
 from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.fitting.evidence import FEWEST, NEEDED
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.method.prediction import decide
 from dnip.metrics import cobias, confusion_matrix
@@ -110,14 +110,14 @@ def test_too_few_labels_are_named():
 def test_a_prompt_at_fault_stands_against_it():
     p, y = rows_of(300)
     table = ProbabilityTable(p, y, classes=CLASSES, mass=np.full(300, LOW_MASS / 2))
-    found = fit_table(table, evidence=True).evidence
+    found = fit(table, evidence=True).evidence
     assert "prompt" in found.objections[0]
 
 
 def test_errors_count_by_the_objective_and_by_the_shares_of_another_mix():
     p, y = rows_of(120)
     table = ProbabilityTable(p, y, classes=CLASSES)
-    found = fit_table(table, Objective(beta=0.0), robust="off", evidence=True).evidence
+    found = fit(table, objective=Objective(beta=0.0), robust="off", evidence=True).evidence
     counts = found.evaluation.raw
     assert found.before == pytest.approx(1 - np.trace(counts) / counts.sum())
     target = np.array([0.1, 0.1, 0.8])
@@ -133,7 +133,7 @@ def test_what_is_expected_is_met_on_other_rows(n):
     met, expected, inside = [], [], 0
     for seed in range(30):
         p, y = rows_of(n, seed=seed)
-        fitted = fit_table(ProbabilityTable(p, y, classes=CLASSES), evidence=True)
+        fitted = fit(ProbabilityTable(p, y, classes=CLASSES), evidence=True)
         counts = confusion_matrix(far[1], decide(far[0], fitted.coefficients.multipliers), 3)
         met.append(cobias(counts))
         side = fitted.evidence.reweighted
@@ -186,10 +186,10 @@ def test_a_limit_on_lost_accuracy_holds_on_other_rows(most):
         few = np.random.default_rng(seed).choice(len(y), 200, replace=False)
         table = ProbabilityTable(p[few], y[few], classes=CLASSES)
         for limit, losses in ((most, lost), (None, free)):
-            fitted = fit_table(table, constraints=Constraints(max_accuracy_loss=limit))
+            fitted = fit(table, constraints=Constraints(max_accuracy_loss=limit), evidence=False)
             right = decide(p, fitted.coefficients.multipliers) == y
             losses.append(raw - right.mean())
     assert np.mean(free) > 0.03
     assert np.mean(np.array(lost) > most) <= 0.15
-    limited = fit_table(table, constraints=Constraints(max_accuracy_loss=most))
+    limited = fit(table, constraints=Constraints(max_accuracy_loss=most), evidence=False)
     assert "90% sure" in limited.notes[-1]

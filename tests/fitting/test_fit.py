@@ -12,10 +12,10 @@ from dnip import Coefficients, Constraints, DNIPClassifier, Objective, Probabili
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
-from dnip.fitting.fit import fit_file, fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.pareto import Rule, trace_front
-from dnip.fitting.sampled import read_sample
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.sampled import sample_of
+from dnip.solvers import Settings
 from dnip.tables.sketch import Sketch
 from problems import KNOWN
 
@@ -31,30 +31,32 @@ def table():
 def test_the_fit_is_what_solve_finds(table):
     objective = Objective(beta=1.0, tau=0.1, smoothing=2.0)
     settings = {"scale": 9, "solver": "anneal", "seed": 5}
-    fit = fit_table(table, objective, **settings)
+    fitted = fit(table, objective=objective, **settings, evidence=False)
     solution = solve(table.probabilities, table.labels, objective, **settings)
-    np.testing.assert_array_equal(fit.solution.weight_indices, solution.weight_indices)
-    assert fit.solution.value == solution.value
-    assert fit.coefficients.weight_indices.tolist() == solution.weight_indices.tolist()
-    assert fit.coefficients.classes == NAMES
+    np.testing.assert_array_equal(fitted.solution.weight_indices, solution.weight_indices)
+    assert fitted.solution.value == solution.value
+    assert fitted.coefficients.weight_indices.tolist() == solution.weight_indices.tolist()
+    assert fitted.coefficients.classes == NAMES
 
 
 def test_the_artefact_remembers_data_and_settings(table):
-    fit = fit_table(table, Objective(terms=("error", "cobias")), scale=9, seed=4)
-    stored = json.loads(fit.coefficients.to_json())
+    fitted = fit(
+        table, objective=Objective(terms=("error", "cobias")), scale=9, seed=4, evidence=False
+    )
+    stored = json.loads(fitted.coefficients.to_json())
     counts = {"rows": 80, "labelled_rows": 80}
     assert stored["fit"]["data"] == {"source": "opt.csv", "sha256": table.data_hash, **counts}
     assert stored["fit"]["seed"] == 4
     assert stored["fit"]["package_version"]
     assert stored["objective"]["terms"] == ["error", "cobias"]
-    assert stored["objective"]["term_values"] == fit.solution.terms
-    assert stored["objective"]["value"] == fit.solution.value
+    assert stored["objective"]["term_values"] == fitted.solution.terms
+    assert stored["objective"]["value"] == fitted.solution.value
 
 
 def test_a_source_that_is_no_unicode_can_be_stored(tmp_path, table):
     path = tmp_path / "coefficients.json"
     odd = ProbabilityTable(table.probabilities, table.labels, classes=NAMES, source="\udcff.csv")
-    fit_table(odd).coefficients.save(path)
+    fit(odd, evidence=False).coefficients.save(path)
     assert Coefficients.load(path).fit["data"]["source"] == r"\udcff.csv"
 
 
@@ -68,7 +70,7 @@ def test_tables_that_nothing_can_be_learned_from_are_refused(labels, told):
     labels = None if labels is None else np.array(labels)
     table = ProbabilityTable(np.full((2, 3), 1 / 3), labels, classes=NAMES, source="opt.csv")
     with pytest.raises(InvalidInputError, match=told):
-        fit_table(table)
+        fit(table, evidence=False)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,7 @@ def sketch_of(p, weight=None):
 
 
 def test_a_fit_keeps_a_sketch_of_its_labelled_rows(opt):
-    fitted = fit_table(opt, robust="off")
+    fitted = fit(opt, robust="off", evidence=False)
     assert kept(fitted.coefficients) == sketch_of(opt.probabilities)
     raw = opt.probabilities.argmax(axis=1)
     chosen = oracles.predict(opt.probabilities, fitted.coefficients.multipliers)
@@ -102,7 +104,7 @@ def test_a_fit_keeps_a_sketch_of_its_labelled_rows(opt):
 
 
 def test_scores_are_those_of_rows_that_refits_have_not_seen(opt):
-    fitted = fit_table(opt, robust="off", evidence=True)
+    fitted = fit(opt, robust="off", evidence=True)
     right = np.diag(fitted.evidence.evaluation.reweighted).tolist()
     assert fitted.coefficients.fit["scores"]["right"] == right
 
@@ -110,14 +112,14 @@ def test_scores_are_those_of_rows_that_refits_have_not_seen(opt):
 @pytest.mark.parametrize(("n_rows", "used"), [(29, False), (30, True)])
 def test_rows_without_a_label_come_first_if_there_are_enough(opt, new, n_rows, used):
     rows = ProbabilityTable(new.probabilities[:n_rows], classes=new.classes)
-    found = kept(fit_table(opt, unlabelled=rows).coefficients)
+    found = kept(fit(opt, unlabelled=rows, evidence=False).coefficients)
     assert found == sketch_of(rows.probabilities if used else opt.probabilities)
 
 
 def test_rows_are_weighed_to_a_target_prior(opt):
     mix = np.array([0.4, 0.3, 0.2, 0.1])
     weight = (mix / np.bincount(opt.labels))[opt.labels]
-    found = fit_table(opt, robust="off", target_prior=mix).coefficients
+    found = fit(opt, robust="off", target_prior=mix, evidence=False).coefficients
     assert kept(found) == sketch_of(opt.probabilities, weight)
 
 
@@ -145,7 +147,9 @@ def test_notes_name_classes_that_no_weight_helps_or_that_woke(even, factors, tol
     p = 0.2 + 0.4 * np.eye(3)[y] if even else np.random.default_rng(0).dirichlet([2, 2, 2], 90)
     p = p * factors
     p /= p.sum(axis=1, keepdims=True)
-    notes = fit_table(ProbabilityTable(p, y, classes=("a", "b", "c")), robust="auto").notes
+    notes = fit(
+        ProbabilityTable(p, y, classes=("a", "b", "c")), robust="auto", evidence=False
+    ).notes
     assert any(re.search(told, note) for note in notes) if told else notes == ()
 
 
@@ -174,8 +178,8 @@ def path(large, tmp_path_factory):
     return path
 
 
-def told(fit):
-    content = json.loads(fit.coefficients.to_json())
+def told(fitted):
+    content = json.loads(fitted.coefficients.to_json())
     del content["fit"]["seconds"]
     return content
 
@@ -184,34 +188,36 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
     of = large.probabilities, large.labels, large.ids
     whole = ProbabilityTable(*of, LETTERS, source=str(path), mass=large.mass)
     for rows in (None, len(large), 10 * len(large)):
-        fit = fit_file(path, FitSettings(seed=3), rows=rows)
-        assert told(fit) == told(fit_table(whole, seed=3))
-        assert not any("sample" in note for note in fit.notes)
-    assert read_sample(path).table.ids.tolist() == large.ids.tolist()
+        fitted = fit(path, settings=Settings(seed=3), rows=rows, evidence=False)
+        assert told(fitted) == told(fit(whole, seed=3, evidence=False))
+        assert not any("sample" in note for note in fitted.notes)
+    assert sample_of(path)[0].table.ids.tolist() == large.ids.tolist()
 
 
 @pytest.mark.parametrize("mix", [None, [0.4, 0.3, 0.2, 0.1]])
 def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
-    settings = FitSettings(seed=3, target_prior=mix)
-    fit = fit_file(path, settings, rows=6_000)
-    assert fit.notes[0] == ("Fitted on a sample of 5,999 of 18,003 rows; the objective is of all.")
-    data = fit.coefficients.fit["data"]
+    settings = Settings(seed=3, target_prior=mix)
+    fitted = fit(path, settings=settings, rows=6_000, evidence=False)
+    assert fitted.notes[0] == (
+        "Fitted on a sample of 5,999 of 18,003 rows; the objective is of all."
+    )
+    data = fitted.coefficients.fit["data"]
     assert data["sha256"] == large.data_hash
     assert (data["rows"], data["labelled_rows"]) == (len(large), sum(SIZES))
     assert data["sample"] == {"rows": 5_999, "seed": 3}
-    assert fit.evaluation.raw.sum(axis=1).tolist() == list(SIZES)
-    assert (fit.evaluation.n_unlabelled, fit.captured_mass.rows) == (700, len(large))
-    confusion = fit.evaluation.in_population(fit.evaluation.reweighted)
-    assert fit.solution.value == settings.objective(confusion)
-    assert fit.coefficients.objective["value"] == fit.solution.value
+    assert fitted.evaluation.raw.sum(axis=1).tolist() == list(SIZES)
+    assert (fitted.evaluation.n_unlabelled, fitted.captured_mass.rows) == (700, len(large))
+    confusion = fitted.evaluation.in_population(fitted.evaluation.reweighted)
+    assert fitted.solution.value == settings.objective(confusion)
+    assert fitted.coefficients.objective["value"] == fitted.solution.value
     shares = np.array(SIZES) / sum(SIZES) if mix is None else mix
-    np.testing.assert_allclose(fit.coefficients.class_shares, shares)
-    best = fit_table(large, robust="off", seed=3, target_prior=mix).solution.value
-    assert best <= fit.solution.value < best + 0.01
+    np.testing.assert_allclose(fitted.coefficients.class_shares, shares)
+    best = fit(large, robust="off", seed=3, target_prior=mix, evidence=False).solution.value
+    assert best <= fitted.solution.value < best + 0.01
 
 
 def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
-    sample = read_sample(path, rows=1_000)
+    sample = sample_of(path, rows=1_000)[0]
     assert np.bincount(sample.table.labels + 1)[-1] == 3
     assert sample.class_sizes.tolist() == list(SIZES)
     weights = np.bincount(sample.table.labelled().labels, sample.weights)
@@ -220,31 +226,38 @@ def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
 
 def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
     asked = Constraints(max_accuracy_loss=0.01)
-    fit = fit_file(path, FitSettings(scale=4, solver="exhaustive", constraints=asked), rows=2_000)
-    assert (fit.solution.status.value, fit.solution.lower_bound) == ("finished", None)
-    assert fit.notes[0].endswith("the objective is of all, the constraints are kept on the sample.")
-    raw, after = fit.evaluation.raw, fit.evaluation.reweighted
+    fitted = fit(
+        path,
+        settings=Settings(scale=4, solver="exhaustive", constraints=asked),
+        rows=2_000,
+        evidence=False,
+    )
+    assert (fitted.solution.status.value, fitted.solution.lower_bound) == ("finished", None)
+    assert fitted.notes[0].endswith(
+        "the objective is of all, the constraints are kept on the sample."
+    )
+    raw, after = fitted.evaluation.raw, fitted.evaluation.reweighted
     loss = (np.trace(raw) - np.trace(after)) / sum(SIZES)
-    assert fit.solution.constraints["accuracy_loss"] == pytest.approx(loss)
+    assert fitted.solution.constraints["accuracy_loss"] == pytest.approx(loss)
     assert loss < 0.02
 
 
 def test_a_sample_is_fitted_robustly_where_that_is_asked_for(large, path, tmp_path):
-    assert fit_file(path, FitSettings(), rows=2_000).decision is None
+    assert fit(path, settings=Settings(), rows=2_000, evidence=False).decision is None
     more = tmp_path / "more.parquet"
     ProbabilityTable(large.probabilities[:900], None, classes=LETTERS).write(more)
-    settings = FitSettings(robust="on", target_prior="estimate")
-    fit = fit_file(path, settings, rows=2_000, unlabelled=more)
-    assert fit.decision.n_unlabelled == 499 + 900  # as many as of each large class
-    np.testing.assert_allclose(fit.decision.support[3], 3)
-    assert fit.target.estimate is not None
+    settings = Settings(robust="on", target_prior="estimate")
+    fitted = fit(path, settings=settings, rows=2_000, unlabelled=more, evidence=False)
+    assert fitted.decision.n_unlabelled == 499 + 900  # as many as of each large class
+    np.testing.assert_allclose(fitted.decision.support[3], 3)
+    assert fitted.target.estimate is not None
 
 
 def test_evidence_of_a_sample_is_for_the_mix_of_all_rows(path):
-    fit = fit_file(path, FitSettings(), rows=2_000, evidence=True)
-    judged = fit.evidence.evaluation
+    fitted = fit(path, settings=Settings(), rows=2_000, evidence=True)
+    judged = fitted.evidence.evaluation
     np.testing.assert_allclose(judged.target, np.array(SIZES) / sum(SIZES))
-    expected = np.trace(fit.evaluation.raw) / sum(SIZES)
+    expected = np.trace(fitted.evaluation.raw) / sum(SIZES)
     assert judged.to_dict()["raw"]["accuracy"] == pytest.approx(expected, abs=0.03)
 
 
@@ -253,12 +266,11 @@ def test_a_warning_of_the_table_is_given_once(large, tmp_path):
     mass = large.mass / 20
     ProbabilityTable(large.probabilities, large.labels, classes=LETTERS, mass=mass).write(path)
     with pytest.warns(DNIPWarning, match="the labels capture less") as caught:
-        fit_file(path, FitSettings(), rows=2_000)
+        fit(path, settings=Settings(), rows=2_000, evidence=False)
     assert len(caught) == 1
 
 
 def test_the_front_takes_the_same_sample(large, path, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0))
     monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, None, 6_000, 0))
     found = trace_front(path, effort=0.05)
     np.testing.assert_allclose(found.front.support, SIZES)
@@ -281,7 +293,7 @@ def test_what_cannot_be_sampled_is_refused(tmp_path, labels, rows, message):
     path = tmp_path / "opt.csv"
     ProbabilityTable(np.full((300, 3), 1 / 3), labels).write(path)
     with pytest.raises(InvalidInputError, match=message):
-        fit_file(path, FitSettings(), rows=rows)
+        fit(path, settings=Settings(), rows=rows, evidence=False)
 
 
 def test_a_broken_part_of_a_large_table_is_named(large, tmp_path):
@@ -289,4 +301,4 @@ def test_a_broken_part_of_a_large_table_is_named(large, tmp_path):
         large.take(np.arange(part, 900, 3)).write(tmp_path / f"part-{part}.parquet")
     (tmp_path / "part-1.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInputError, match=r"part-1.parquet: this is not a sound Parquet"):
-        fit_file(tmp_path, FitSettings(), rows=100)
+        fit(tmp_path, settings=Settings(), rows=100, evidence=False)

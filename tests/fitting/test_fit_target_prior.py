@@ -6,7 +6,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.method.defer import Deferral
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import accuracy
@@ -34,8 +34,12 @@ def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     mix = np.bincount(many.labels) / len(many)
     # as many rows in both: μ is counted in rows
     objective = Objective(tau=0.2, smoothing=len(few) / len(many))
-    weighed = fit_table(few, objective, robust="off", scale=scale, target_prior=mix)
-    plain = fit_table(many, Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale)
+    weighed = fit(
+        few, objective=objective, robust="off", scale=scale, target_prior=mix, evidence=False
+    )
+    plain = fit(
+        many, objective=Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale, evidence=False
+    )
     assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
     np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
     if scale == 30:
@@ -50,8 +54,8 @@ def test_weights_that_are_whole_give_the_resampled_counts_bit_for_bit():
     p, labels = p[kept], labels[kept]
     few = repeated(p, labels, [2, 2, 4])  # 24, 24, 48 of 96
     many = repeated(p, labels, [4, 2, 2])
-    weighed = fit_table(few, robust="off", target_prior=[0.5, 0.25, 0.25]).solution
-    plain = fit_table(many, robust="off").solution
+    weighed = fit(few, robust="off", target_prior=[0.5, 0.25, 0.25], evidence=False).solution
+    plain = fit(many, robust="off", evidence=False).solution
     np.testing.assert_array_equal(weighed.weight_indices, plain.weight_indices)
     np.testing.assert_array_equal(weighed.confusion, plain.confusion)
     assert (weighed.value, weighed.terms) == (plain.value, plain.terms)
@@ -59,11 +63,13 @@ def test_weights_that_are_whole_give_the_resampled_counts_bit_for_bit():
 
 def test_what_coefficients_keep():
     p, labels = rows()
-    plain = fit_table(ProbabilityTable(p, labels), robust="off").coefficients
+    plain = fit(ProbabilityTable(p, labels), robust="off", evidence=False).coefficients
     np.testing.assert_allclose(plain.class_shares, np.bincount(labels) / 60)
     assert "target_prior" not in plain.fit
-    fit = fit_table(ProbabilityTable(p, labels), target_prior={"2": 0.5, "1": 0.25, "0": 0.25})
-    read = Coefficients.from_json(fit.coefficients.to_json())
+    fitted = fit(
+        ProbabilityTable(p, labels), target_prior={"2": 0.5, "1": 0.25, "0": 0.25}, evidence=False
+    )
+    read = Coefficients.from_json(fitted.coefficients.to_json())
     mix = np.array([0.25, 0.25, 0.5])
     np.testing.assert_array_equal(read.class_shares, mix)
     told, effective = read.fit["target_prior"], 1 / (mix**2 / np.bincount(labels)).sum()
@@ -77,12 +83,12 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
     others, _ = rows(2, n=3_000, shares=(0.1, 0.2, 0.7))
     settings = {"robust": robust, "target_prior": "estimate"}
     new = ProbabilityTable(others, source="new")
-    beside = fit_table(ProbabilityTable(p, labels), unlabelled=new, **settings)
+    beside = fit(ProbabilityTable(p, labels), unlabelled=new, **settings, evidence=False)
     np.testing.assert_allclose(beside.target.shares, [0.1, 0.2, 0.7], atol=0.06)
     assert beside.target.estimate.n_rows == 3_000
     assert beside.coefficients.fit["unlabelled"]["source"] == "new"
     within = ProbabilityTable(np.vstack([p, others]), np.concatenate([labels, np.full(3_000, -1)]))
-    same = fit_table(within, **settings)
+    same = fit(within, **settings, evidence=False)
     np.testing.assert_array_equal(same.target.shares, beside.target.shares)
     np.testing.assert_array_equal(same.coefficients.weights, beside.coefficients.weights)
 
@@ -92,25 +98,27 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
 def test_a_class_without_share_gets_the_least_weight_and_counts_nowhere(robust, scale):
     p, labels = rows(n=300)
     mix = [0.5, 0.0, 0.5]
-    fit = fit_table(ProbabilityTable(p, labels), robust=robust, scale=scale, target_prior=mix)
-    assert fit.coefficients.weights.argmin() == 1
-    assert fit.solution.weight_indices[1] == 1
-    assert fit.solution.confusion[1].sum() == 0
-    assert fit.coefficients.fit["unfitted"] == ["1"]
+    fitted = fit(
+        ProbabilityTable(p, labels), robust=robust, scale=scale, target_prior=mix, evidence=False
+    )
+    assert fitted.coefficients.weights.argmin() == 1
+    assert fitted.solution.weight_indices[1] == 1
+    assert fitted.solution.confusion[1].sum() == 0
+    assert fitted.coefficients.fit["unfitted"] == ["1"]
 
 
 def test_a_class_with_share_and_without_labels_is_told():
     p, labels = rows(n=200)
     table = ProbabilityTable(p[labels != 2], labels[labels != 2])
     with pytest.warns(DNIPWarning) as told:
-        fit = fit_table(table, robust="off", target_prior=[0.25, 0.25, 0.5])
+        fitted = fit(table, robust="off", target_prior=[0.25, 0.25, 0.5], evidence=False)
     said = " ".join(str(warning.message) for warning in told)
     assert "50.0% of the target prior is of class 2" in said
     assert "no labelled example of class 2" in said
-    sizes = fit.solution.confusion.sum(axis=1)
+    sizes = fitted.solution.confusion.sum(axis=1)
     assert sizes[0] == pytest.approx(sizes[1])
     with pytest.raises(InvalidInputError, match="fewer than two classes have both"):
-        fit_table(table, target_prior=[0.5, 0.0, 0.5])
+        fit(table, target_prior=[0.5, 0.0, 0.5], evidence=False)
 
 
 def test_a_robust_fit_goes_where_the_mix_is():
@@ -126,7 +134,13 @@ def test_a_robust_fit_goes_where_the_mix_is():
     objective = Objective(beta=0.2)
     for robust in ("off", "on"):
         there, here = (
-            fit_table(ProbabilityTable(p, labels), objective, robust=robust, target_prior=m)
+            fit(
+                ProbabilityTable(p, labels),
+                objective=objective,
+                robust=robust,
+                target_prior=m,
+                evidence=False,
+            )
             for m in (mix, None)
         )
         gain = accuracy_in(mix, there.coefficients) - accuracy_in(mix, here.coefficients)
@@ -138,7 +152,7 @@ SOUND = {"log_weights": [0.5, 0.0, -0.5], "sharpness": 0.8, "labels": [3.0, 4.0,
 
 @pytest.fixture(scope="module")
 def fitted():
-    return fit_table(ProbabilityTable(*rows(n=2_000)), robust="off").coefficients
+    return fit(ProbabilityTable(*rows(n=2_000)), robust="off", evidence=False).coefficients
 
 
 class TestAdjusted:

@@ -6,7 +6,7 @@ from functools import cache
 from hypothesis import given, strategies as st
 
 from dnip import ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.method.defer import Deferral
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
@@ -18,7 +18,7 @@ def sound(kind):
     """What a fit on some scale writes, with a calibration, as JSON; or moved to another mix."""
     with workshop({"t.csv": TABLE}):
         scale = 30 if kind == "moved" else kind
-        fitted = fit_table(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
+        fitted = fit(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
     coefficients = fitted.coefficients
     if kind == 30:
         coefficients = coefficients.with_defer(Deferral([0.6, 0.8], 0.3, 0.9))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dnip import ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from fuzzing import STOPPED, fuzzed, run, workshop
 from mutations import NUMBERS, TEXTS
 from test_inputs_and_outputs import COMMANDS, READS, WRITES
@@ -35,7 +35,7 @@ LINES = {
 }
 #: A server does not end; tests/cli/test_serve.py has its options.
 ENDING = [command for command in COMMANDS if command != "serve"]
-FITTED = fit_table(ProbabilityTable([[0.9, 0.1], [0.6, 0.4]] * 50, [0, 1] * 50))
+FITTED = fit(ProbabilityTable([[0.9, 0.1], [0.6, 0.4]] * 50, [0, 1] * 50), evidence=False)
 FILES = {
     "t.csv": TABLE,
     "t2.csv": TABLE.replace("0.9,0.1", "0.7,0.3"),

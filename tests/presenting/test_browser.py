@@ -11,7 +11,7 @@ import pytest
 import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.presenting.report import report_on
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -24,7 +24,7 @@ if CHROMIUM is None:
 def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("report") / "report.html"
     opt, test = bundled_table("opt"), bundled_table("test")
-    fitted = fit_table(opt, evidence=True, defer=0.25).coefficients
+    fitted = fit(opt, evidence=True, defer=0.25).coefficients
     found.write_text(report_on(opt, test, fitted).to_html())
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, evaluate
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.presenting.evaluation import describe
 from dnip.presenting.page import BINS, measure
 from dnip.presenting.report import report_on
@@ -67,7 +67,7 @@ def test_a_rate_has_the_digits_of_the_terminal(right, n, shown):
 
 
 def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
-    fitted = fit_table(draw(), evidence=True)
+    fitted = fit(draw(), evidence=True)
     judged, given = fitted.evidence, fitted.coefficients
     quoted = f"Verdict of the fit: {judged.verdict}. "
     own = report_on(draw(), coefficients=given).verdict

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dnip import Objective, ProbabilityTable
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.solvers import Anneal
 from reproduction.degenerate import score
 from reproduction.experiment import Claim
@@ -52,9 +52,9 @@ def plain_fits(rows, seed, methods=METHODS):
     solvers = {"paper": Anneal.paper(), "authors": Anneal(), "optimum": "coordinate"}
     settings = {"robust": "off", "scale": 30, "seed": seed}
     return {
-        name: fit_table(rows, seed=seed)
+        name: fit(rows, seed=seed, evidence=False)
         if name == "ours"
-        else fit_table(rows, GOAL, solver=solvers[name], **settings)
+        else fit(rows, objective=GOAL, solver=solvers[name], **settings, evidence=False)
         for name in methods
     }
 

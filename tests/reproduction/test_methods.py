@@ -10,7 +10,6 @@ import oracles
 from cases import cases
 from dnip import Objective, evaluate
 from dnip.comparing.baselines import OptSet
-from dnip.fitting.fit import fit_table
 from dnip.metrics import cobias, confusion_matrix
 from dnip.solvers import Anneal
 from reproduction.linear_adapter import LinearAdapter, smooth_objective
@@ -38,7 +37,15 @@ def test_settings_are_those_of_the_best_scores_on_dev():
     found = {}
     for beta, more in product((0.1, 5.0), ((0.0, 1.0), (0.5, 1.0), (0.5, 4000.0))):
         objective = Objective(beta, *more)  # without τ, no more than one smoothing
-        one = fit_table(rows, objective, robust="off", scale=4, solver=Anneal(), seed=2)
+        one = fit(
+            rows,
+            objective=objective,
+            robust="off",
+            scale=4,
+            solver=Anneal(),
+            seed=2,
+            evidence=False,
+        )
         scored = evaluate([dev], coefficients=one.coefficients).to_dict()["reweighted"]
         found[beta, *more] = scored["cobias"], scored["accuracy"]
     lowest = min(gap for gap, _ in found.values())

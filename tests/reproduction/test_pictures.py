@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 from scipy.stats import gaussian_kde
 
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.presenting.artefacts import Figure, Table
 from reproduction.experiments.densities import GRID, measure_densities, simulate
 from reproduction.methods import cut
@@ -44,7 +44,7 @@ def test_confusion_matrices_and_their_picture():
 # --- Figures 1 and 2: densities ---
 def test_densities_are_of_the_products_of_the_paper_and_of_their_shares():
     found = measure_densities(OPT, TEST, dev_share=0.1, seed=0, simulated=0)
-    weights = fit_table(cut(OPT, 0.1)[0], seed=0).coefficients.weights
+    weights = fit(cut(OPT, 0.1)[0], seed=0, evidence=False).coefficients.weights
     inside = (GRID >= 0) & (GRID <= 1)
     for way, product in (("raw", TEST.probabilities), ("ours", TEST.probabilities * weights)):
         curves = {"product": [], "normalised": []}

@@ -15,7 +15,7 @@ from dnip import (
     evaluate,
     solve,
 )
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.solvers import passes
 from dnip.solvers.anneal import Anneal
 from strategies import random_probabilities
@@ -48,8 +48,10 @@ def test_other_layouts_lead_to_the_same_weights(tmp_path, form):
     labels = np.repeat(Y, 2)[::2].astype(np.uint8)
     np.testing.assert_array_equal(solve(p, labels).weight_indices, solve(P, Y).weight_indices)
     table = ProbabilityTable(np.asarray(p), labels)
-    usual = fit_table(ProbabilityTable(P, Y)).coefficients
-    np.testing.assert_array_equal(fit_table(table).coefficients.multipliers, usual.multipliers)
+    usual = fit(ProbabilityTable(P, Y), evidence=False).coefficients
+    np.testing.assert_array_equal(
+        fit(table, evidence=False).coefficients.multipliers, usual.multipliers
+    )
 
 
 EMPTY = np.empty((0, 6)), np.empty(0, int)
@@ -65,7 +67,7 @@ def test_what_cannot_be_fitted_is_refused(case):
     p, labels, told = REFUSED[case]
     with pytest.raises(InvalidInputError, match=told):
         solve(p, labels)
-    for call in (fit_table, evaluate):
+    for call in (fit, evaluate):
         with pytest.raises(InvalidInputError, match=f"{told}|no row"):
             call(ProbabilityTable(p, labels))
 
@@ -107,7 +109,7 @@ def test_a_descent_over_many_classes_ends_in_time(settings):
 def test_a_fit_of_many_classes_ends_in_time(robust):
     table = ProbabilityTable(*draw(60, 3_000))
     began = time.perf_counter()
-    found = fit_table(table, robust=robust, time_limit=0.5)
+    found = fit(table, robust=robust, time_limit=0.5, evidence=False)
     assert time.perf_counter() - began < _SECONDS
     assert found.solution.status is Status.TIME_LIMIT
 

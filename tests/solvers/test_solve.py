@@ -9,7 +9,7 @@ import oracles
 from cases import cases
 from dnip import CustomObjective, DNIPWarning, InvalidInputError, Objective, Status, solve
 from dnip.method.problem import Problem
-from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Exhaustive, SearchSettings, Solver
+from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Exhaustive, Settings, Solver
 from dnip.solvers.landscape import Landscape, Proposal
 from problems import KNOWN
 
@@ -254,27 +254,27 @@ class Plain(Undeclared, Solver):
 def test_only_what_a_solver_declares_is_allowed(name):
     solver, called = SOLVERS[name](), CustomObjective(lambda confusion: 0.0)
     if solver.takes_any_objective:
-        SearchSettings(called, solver=solver)
+        Settings(called, solver=solver)
     else:
         with pytest.raises(InvalidInputError, match=f"the {name} solver"):
-            SearchSettings(called, solver=solver)
+            Settings(called, solver=solver)
 
 
 def test_a_solver_of_ones_own_declares_itself():
-    assert SearchSettings(solver=Plain()).solver.name == "plain"
+    assert Settings(solver=Plain()).solver.name == "plain"
     with pytest.raises(InvalidInputError, match=r"does not declare takes_any_objective.*Derive"):
-        SearchSettings(solver=Undeclared())
+        Settings(solver=Undeclared())
 
 
 def test_the_published_objective_allows_silence():
-    assert SearchSettings(Objective.published()).constraints.allow_silence
-    assert not SearchSettings().constraints.allow_silence
+    assert Settings(Objective.published()).constraints.allow_silence
+    assert not Settings().constraints.allow_silence
 
 
 @pytest.mark.parametrize("solver", [None, 1, object(), Coordinate])
 def test_what_is_no_solver_is_refused(solver):
     with pytest.raises(InvalidInputError, match=r"solver must be the name.*Exact\(\)"):
-        SearchSettings(solver=solver)
+        Settings(solver=solver)
 
 
 @cases(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import new_folder
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.record import Fit
 from dnip.presenting.drawing.bars import class_accuracy_figure
 from dnip.presenting.drawing.style import save_figure
@@ -69,15 +69,15 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
         If the folder or a file in it cannot be written.
     """
     with new_folder(folder) as target:
-        fit = fit_table(bundled_table("opt"))
-        test = evaluate([bundled_table("test")], coefficients=fit.coefficients)
+        fitted = fit(bundled_table("opt"), evidence=False)
+        test = evaluate([bundled_table("test")], coefficients=fitted.coefficients)
         coefficients, picture, report = (target / name for name in FILES)
-        fit.coefficients.save(coefficients)
+        fitted.coefficients.save(coefficients)
         written = [coefficients]
         with suppress(MissingDependencyError):  # the report then goes without its picture
             written.append(save_figure(class_accuracy_figure(test), picture))
-        written.append(write_text(report, _report(fit, test, with_picture=len(written) > 1)))
-    return Demonstration(fit, test, tuple(written))
+        written.append(write_text(report, _report(fitted, test, with_picture=len(written) > 1)))
+    return Demonstration(fitted, test, tuple(written))
 
 
 def _report(fit: Fit, test: Evaluation, *, with_picture: bool) -> str:

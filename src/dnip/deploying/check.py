@@ -202,9 +202,9 @@ def check(
 
     Examples
     --------
-    >>> from dnip.fitting.fit import fit_table
+    >>> from dnip import fit
     >>> from dnip.comparing.demonstration import bundled_table
-    >>> fitted = fit_table(bundled_table("opt")).coefficients
+    >>> fitted = fit(bundled_table("opt"), evidence=False).coefficients
     >>> found = check([bundled_table("test")], fitted)
     >>> found.holds, found.effect
     (True, 'small')

@@ -12,13 +12,14 @@ from dnip.base.errors import listed, unwarned
 from dnip.base.typing import Booleans, Floats, Labels
 from dnip.fitting.evidence import Point, Served
 from dnip.fitting.record import Fit
-from dnip.fitting.settings import FitSettings, beta_of
+from dnip.fitting.settings import beta_of
 from dnip.method.defer import Deferral
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.expected import Expectation
 from dnip.priors.calibration import weigh_rows
+from dnip.solvers import Settings
 
 #: Shares that are judged beside the one that is asked for.
 FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -245,11 +246,7 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
 
 
 def thresholds_of(
-    multipliers: Floats,
-    settings: FitSettings,
-    share: float,
-    problem: Problem,
-    target: Floats | None,
+    multipliers: Floats, settings: Settings, share: float, problem: Problem, target: Floats | None
 ) -> tuple[Deferral, Decided, Floats]:
     """Return thresholds beside the weights of a fit, and the rows and the class mix behind them.
 
@@ -273,7 +270,7 @@ def thresholds_of(
 
 def defer(
     fitted: Fit,
-    settings: FitSettings,
+    settings: Settings,
     problem: Problem,
     target: Floats | None,
     refits: Iterable[tuple[Booleans, Floats]],
@@ -283,7 +280,7 @@ def defer(
     Parameters
     ----------
     fitted : Fit
-    settings : FitSettings
+    settings : Settings
         With or without a share to defer.
     problem : Problem
         The labelled rows.

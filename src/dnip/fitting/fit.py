@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,15 +19,9 @@ from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
-from dnip.fitting.sampled import (
-    MOST_ROWS,
-    Count,
-    note_on_sample,
-    on_all_rows,
-    read_sample,
-    sample_of,
-)
-from dnip.fitting.settings import FitKeywords, FitSettings, beta_of
+from dnip.fitting.robust.smooth import draw_per_class
+from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
+from dnip.fitting.settings import beta_of
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.method.problem import Problem
@@ -35,11 +29,11 @@ from dnip.method.solution import Status
 from dnip.priors.calibration import Calibration, effective_rows
 from dnip.priors.estimate import estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
-from dnip.solvers import Coordinate, Progress
+from dnip.solvers import Coordinate, Progress, Settings
 from dnip.tables import ProbabilityTable
-from dnip.tables.given import TableLike, as_table
+from dnip.tables.given import TableLike
 from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
-from dnip.tables.sampling import RowSample, Sample
+from dnip.tables.sampling import RowSample
 from dnip.tables.sketch import LEAST_ROWS, TableSample
 from dnip.tables.splitting import draw_per_class
 
@@ -55,40 +49,36 @@ def fit(
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
     evidence: bool | None = None,
+    rows: int | None = MOST_ROWS,
     progress: Progress | None = None,
-    **settings: Unpack[FitKeywords],
+    settings: Settings | None = None,
+    **keywords: Any,  # noqa: ANN401 - those of Settings
 ) -> Fit:
     """Fit coefficients on the labelled rows of a table.
 
     Parameters
     ----------
     data, y, classes
-        The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only. Of
-        a file of more than 1,000,000 rows, a sample is used.
+        The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
     objective : Objective or callable, optional
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
     evidence : bool, optional
         Whether to judge the fit by refits that leave labels out; by default if that is quick.
+    rows : int or None, default=1_000_000
+        Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
+        the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
     progress : callable, optional
         As for :func:`dnip.solve`.
-    **settings
-        ``scale``, ``solver``, ``seed``, ``time_limit`` and ``constraints`` as for
-        :func:`dnip.solve`, and:
-
-        robust : {"auto", "on", "off"}, default="auto"
-            Whether to find weights that hold on other rows even with few labels; ``"off"`` is the
-            plain optimum. See :func:`dnip.fitting.robust.fit_robustly`.
-        target_prior : mapping, sequence, "uniform" or "estimate", optional
-            The class mix to fit for, by class name or in class order. A labelled row counts by
-            the target share of its class over the observed one. ``"estimate"`` takes the mix
-            of the rows without a label.
-        defer : float, optional
-            The share of rows to defer to a person or a larger model, above 0 and below 1. Learns
-            one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
-        helper_accuracy : float or None, default=0.9
-            How often that helper is right in every class; None: serve the rows that remain best.
+    settings : Settings, optional
+        What `objective` and the keywords say, as one object.
+    **keywords
+        ``scale``, ``solver``, ``seed``, ``time_limit``, ``constraints``, ``robust``,
+        ``target_prior``, ``defer`` and ``helper_accuracy``, as for
+        :class:`dnip.solvers.Settings`. A labelled row counts by the target share of its class over
+        the observed one; ``"estimate"`` takes the mix of the rows without a label. To defer learns
+        one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
 
     Returns
     -------
@@ -108,120 +98,35 @@ def fit(
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """
-    chosen = FitSettings(objective, **settings)
-    sample, count = sample_of(data, y, classes, seed=chosen.seed)
-    more = None if unlabelled is None else as_table(unlabelled, None, sample.table.classes)
-    return fit_sample(sample, chosen, count, unlabelled=more, evidence=evidence, progress=progress)
-
-
-def fit_table(
-    table: ProbabilityTable,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
-    *,
-    evidence: bool | None = False,
-    **settings: Any,  # noqa: ANN401 - those of `fit`
-) -> Fit:
-    """Fit coefficients on a table as :func:`fit`, by default without evidence."""
-    return fit(table, None, objective, evidence=evidence, **settings)
-
-
-def fit_file(
-    path: Path,
-    settings: FitSettings,
-    *,
-    classes: Sequence[str] | None = None,
-    rows: int | None = MOST_ROWS,
-    unlabelled: Path | None = None,
-    evidence: bool | None = False,
-    progress: Progress | None = None,
-) -> Fit:
-    """Fit coefficients on a table file or folder, or on a sample of it if it is very large.
-
-    Parameters
-    ----------
-    path : Path
-        As for :meth:`dnip.ProbabilityTable.read`. A larger table is read a second time, for an
-        evaluation on all rows.
-    settings : FitSettings
-        `dnip.priors.read_prior` reads a target prior that is text. ``robust="auto"`` means
-        ``"off"`` for a sample.
-    classes : sequence of str, optional
-        Class names.
-    rows : int or None, default=1_000_000
-        Rows to fit on at most; None: all.
-    unlabelled : Path, optional
-        A table with more rows without a label, of which at most `rows` are used.
-    evidence : bool, optional
-        As for :func:`fit`.
-    progress : callable, optional
-        As for :func:`dnip.solve`.
-
-    Returns
-    -------
-    Fit
-        Its objective and its evaluation are those of all rows.
-
-    Raises
-    ------
-    InvalidInputError
-        For a bad table, and as :func:`fit`.
-    """
-    sample, count = sample_of(path, None, classes, rows, settings.seed)
-    more = None
-    if unlabelled is not None:
-        more = read_sample(unlabelled, classes, rows, settings.seed).table
-    mix = settings.target_prior
-    if isinstance(mix, str) and not is_estimate(mix):
-        settings = replace(settings, target_prior=read_prior(mix, sample.table.classes))
-    return fit_sample(
-        sample, settings, count, unlabelled=more, evidence=evidence, progress=progress
-    )
-
-
-def fit_sample(
-    sample: Sample,
-    settings: FitSettings,
-    count: Count,
-    *,
-    unlabelled: ProbabilityTable | None = None,
-    evidence: bool | None = False,
-    progress: Progress | None = None,
-) -> Fit:
-    """Fit a table, or a sample of one, by settings that are checked.
-
-    Parameters
-    ----------
-    sample : Sample
-    settings : FitSettings
-    count : callable
-        Counts the whole table under coefficients.
-    unlabelled, evidence, progress
-        As for :func:`fit`.
-    """
+    if settings is None:
+        settings = Settings(objective, **keywords)
+    sample, count = sample_of(data, y, classes, rows, settings.seed)
+    table, support, mix = sample.table, sample.class_sizes, settings.target_prior
     limit = settings.time_limit
     deadline = None if limit is None else time.perf_counter() + limit
     if settings.robust == "auto" and not sample.is_whole:
         settings = replace(settings, robust="off")
-    table, support, mix = sample.table, sample.class_sizes, settings.target_prior
     labelled = scored_rows(table, "a fit")
     assert labelled.labels is not None
     weight = sample.weights
     calibration = calibrate_table(labelled, deadline)
-    rows = np.empty((0, table.n_classes))
-    if settings.robust != "off" or is_estimate(mix):
-        rows = unlabelled_rows(table, unlabelled)
-    target = None
-    if mix is not None:
-        target = _find_target(mix, table.classes, calibration, support, rows)
+    more = None
+    if unlabelled is not None:
+        given = None if isinstance(unlabelled, str | os.PathLike) else table.classes
+        more = sample_of(unlabelled, None, classes or given, rows, settings.seed)[0].table
+    free = _unlabelled_rows(table, more)
+    if settings.robust == "off" and not is_estimate(mix):
+        free = free[:0]
+    target = _find_target(mix, table.classes, calibration, support, free)
     shares = None if target is None else target.shares
     usual = shares if weight is None or shares is not None else support / support.sum()
     if settings.robust == "off":
-        rows = rows[:0]
+        free = free[:0]
 
     left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
     settled = replace(settings, target_prior=shares, time_limit=left)
     problem = Problem.trusted(labelled.probabilities, labelled.labels, table.classes, weight)
-    found = fit_robustly(problem, settled, rows, progress=progress)
+    found = fit_robustly(problem, settled, free, progress=progress)
 
     is_quick = len(labelled) * table.n_classes**2 <= _MOST_PRODUCTS
     wanted = is_quick if evidence is None else evidence
@@ -232,9 +137,9 @@ def fit_sample(
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
         judged = _judge(
             found,
-            _refit(labelled, weight, found, again, rows, usual),
+            _refit(labelled, weight, found, again, free, usual),
             most,
-            lambda part: fit_robustly(problem, settled, rows, part=part, progress=progress),
+            lambda part: fit_robustly(problem, settled, free, part=part, progress=progress),
         )
     solution, decision = judged.found.solution, judged.found.decision
 
@@ -244,12 +149,7 @@ def fit_sample(
     if not sample.is_whole:
         solution = on_all_rows(solution, evaluation, settings)
         notes = (note_on_sample(sample, settings), *notes)
-    if len(rows) >= LEAST_ROWS:  # they come from where the coefficients will be used
-        like = TableSample(table.n_classes)
-        like.add(probabilities=rows)
-    else:
-        p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
-        like = TableSample.of(p, labels, mass=mass, weight=weight, target=shares)
+    like = _rows_like_others(labelled, free, weight, shares)
     provenance = provenance_of(sample, data_hash, calibration, settings.seed)
     fitted = Fit(
         coefficients,
@@ -261,10 +161,23 @@ def fit_sample(
         judged.free if wanted else None,
         (*notes, *judged.notes),
     )
-    used = unlabelled if decision is not None or is_estimate(mix) else None
+    used = more if decision is not None or is_estimate(mix) else None
     fitted = recorded(fitted, provenance, like, settings.robust, used)
     moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
     return defer(fitted, settings, moved, usual, judged.left_out)
+
+
+def _rows_like_others(
+    labelled: ProbabilityTable, unlabelled: Probabilities, weight: Floats | None, mix: Floats | None
+) -> TableSample:
+    """Return a sample of rows like those that the coefficients will be used for."""
+    if len(unlabelled) < LEAST_ROWS:
+        p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
+        assert labels is not None
+        return TableSample.of(p, labels, mass=mass, weight=weight, target=mix)
+    like = TableSample(labelled.n_classes)
+    like.add(probabilities=unlabelled)
+    return like
 
 
 class _Judged(NamedTuple):
@@ -298,7 +211,7 @@ def _refit(
     labelled: ProbabilityTable,
     weight: Floats | None,
     found: RobustSolution,
-    settings: FitSettings,
+    settings: Settings,
     unlabelled: Probabilities,
     target: Floats | None,
 ) -> Refits:
@@ -334,7 +247,7 @@ def _refit(
     )
 
 
-def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities:
+def _unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities:
     """Return the probabilities of all rows without a label, shape (U, N)."""
     parts = [table.unlabelled().probabilities]
     if more is not None:
@@ -357,13 +270,15 @@ def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -
 
 
 def _find_target(
-    prior: PriorLike,
+    prior: PriorLike | None,
     classes: Sequence[str],
     calibration: Calibration,
     support: Integers,
     unlabelled: Probabilities,
-) -> TargetPrior:
+) -> TargetPrior | None:
     """Find the class mix to fit for."""
+    if prior is None:
+        return None
     estimate = None
     if is_estimate(prior):
         if not len(unlabelled):
@@ -375,5 +290,10 @@ def _find_target(
         sample = RowSample(most_rows(len(classes)))
         sample.add(probabilities=unlabelled)
         estimate = estimate_prior(sample.columns["probabilities"], calibration)
-    shares = check_prior(prior, classes) if estimate is None else estimate.shares
+    if estimate is not None:
+        shares = estimate.shares
+    elif isinstance(prior, str):
+        shares = read_prior(prior, classes)
+    else:
+        shares = check_prior(prior, classes)
     return TargetPrior(shares, estimate, effective_rows(support.astype(np.float64), shares))

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.typing import Floats
-from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import on_classes
 from dnip.method.solution import Solution
+from dnip.solvers import Settings
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
@@ -41,35 +41,6 @@ MOST_ROWS = 1_000_000
 ALL_ROWS = 2**60
 
 
-def read_sample(
-    path: Path, classes: Sequence[str] | None = None, rows: int | None = MOST_ROWS, seed: int = 0
-) -> Sample:
-    """Read a table file or folder, or a sample of one of more rows.
-
-    Parameters
-    ----------
-    path, classes
-        As for :meth:`dnip.ProbabilityTable.read`.
-    rows : int or None, default=1_000_000
-        Rows to keep at most; None: all.
-    seed : int, default=0
-        The same seed gives the same sample.
-
-    Returns
-    -------
-    Sample
-
-    Raises
-    ------
-    InvalidInputError
-        For a bad table, or more classes than rows to keep.
-    """
-    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
-    for block in Scan(path, classes):
-        sampler.add(block)
-    return sampler.sample()
-
-
 def sample_of(
     data: TableLike,
     y: ArrayLike | None = None,
@@ -79,7 +50,19 @@ def sample_of(
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
-    What is in memory is taken whole; the rest is for a file, as for `read_sample`.
+    Parameters
+    ----------
+    data, y, classes
+        As for :func:`dnip.evaluate`. What is in memory is taken whole.
+    rows : int or None, default=1_000_000
+        Rows of a file to keep at most; None: all.
+    seed : int, default=0
+        The same seed gives the same sample.
+
+    Raises
+    ------
+    InvalidInputError
+        For a bad table, or more classes than rows to keep.
     """
     if y is not None or not isinstance(data, str | os.PathLike):
         table = as_table(data, y, classes)
@@ -88,7 +71,10 @@ def sample_of(
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)
     path = Path(data)
-    sample = read_sample(path, classes, rows, seed)
+    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
+    for block in Scan(path, classes):
+        sampler.add(block)
+    sample = sampler.sample()
     if sample.is_whole:
         return sample, partial(_count_in_memory, sample.table)
     return sample, partial(_count_file, sample, path)
@@ -116,7 +102,7 @@ def _count_file(
     return found, data_hash.hexdigest()
 
 
-def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettings) -> Solution:
+def on_all_rows(solution: Solution, evaluation: Evaluation, settings: Settings) -> Solution:
     """Return a solution with its objective on all rows, for which nothing is proven.
 
     Parameters
@@ -125,7 +111,7 @@ def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSetting
         Found on a sample.
     evaluation : Evaluation
         Of all rows under the solution.
-    settings : FitSettings
+    settings : Settings
         Of the fit.
     """
     assert evaluation.reweighted is not None
@@ -138,7 +124,7 @@ def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSetting
     return solution.restated(goal, confusion, constraints=kept)
 
 
-def note_on_sample(sample: Sample, settings: FitSettings) -> str:
+def note_on_sample(sample: Sample, settings: Settings) -> str:
     """Return what to know of a fit on a sample, a sentence."""
     asked = settings.constraints
     kept = ""

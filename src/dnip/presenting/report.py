@@ -16,7 +16,7 @@ from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Booleans, Floats
 from dnip.base.validation import check_integer
 from dnip.deploying.check import check
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on
 from dnip.fitting.record import Fit
@@ -126,7 +126,7 @@ def report_on(
         if opt is None:
             opt, shown = _halves(table, seed)
             lead = "Fitted on one half of the rows, shown on the other. "
-        fitted = fit_table(opt, evidence=False if lead else None, seed=seed)
+        fitted = fit(opt, evidence=False if lead else None, seed=seed)
         coefficients = fitted.coefficients
     own = coefficients.fit.get("data", {}).get("sha256") == shown.data_hash
     facts: Facts = (

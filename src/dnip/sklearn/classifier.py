@@ -18,14 +18,13 @@ from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.defer import thresholds_of
 from dnip.fitting.robust import fit_robustly, what_labels_tell
-from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors.target import PriorLike, check_prior
-from dnip.solvers import Solver
+from dnip.solvers import Settings, Solver
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -227,7 +226,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         DNIPWarning
             For classes that cannot be fitted, and an estimator that takes no `sample_weight`.
         """
-        goal, options = self._settings()
+        settings = self._settings()
         check_classification_targets(y)
         X, y = indexable(X, y)
         labels = column_or_1d(y, warn=True)
@@ -247,8 +246,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if isinstance(target, dict):
             target = {str(label): share for label, share in target.items()}
         target = None if target is None else check_prior(target, names)
-        options["target_prior"] = target
-        options["constraints"] = by_label(self.constraints, self.classes_.tolist())
+        kept = by_label(self.constraints, self.classes_.tolist()) or Constraints()
+        settings = replace(settings, target_prior=target, constraints=kept)
         more = p[:0] if unlabelled is None else self._probabilities(unlabelled)
         problem = Problem.of(p, encoded, sample_weight=counted, classes=names)
         with warnings.catch_warnings():
@@ -262,7 +261,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                     stacklevel=2,
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
-            settings = FitSettings(goal, **options)
             found = fit_robustly(problem, settings, more)
         self.solution_, self.decision_ = found.solution, found.decision
         learned = what_labels_tell(p, encoded, counted, target)
@@ -275,8 +273,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.weight_indices_, self.weights_ = fitted.weight_indices, fitted.weights
         return self
 
-    def _settings(self) -> tuple[ObjectiveLike | ConfusionFunction, FitKeywords]:
-        """Return the objective and the settings of the fit, checked."""
+    def _settings(self) -> Settings:
+        """Return the settings of the fit, checked."""
         found = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
         if self.estimator is not None and not (found[0] and any(found[1:])):
             raise InvalidInputError(
@@ -295,17 +293,16 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         goal = self.objective
         if goal is None:
             goal = Objective(self.beta, self.tau, self.smoothing)
-        options: FitKeywords = {
-            "robust": self.robust,
-            "defer": self.defer,
-            "helper_accuracy": self.helper_accuracy,
-            "scale": self.scale,
-            "solver": self.solver,
-            "seed": check_integer("random_state", self.random_state, at_least=0),
-            "constraints": self.constraints,
-        }
-        FitSettings(goal, **options)
-        return goal, options
+        return Settings(
+            goal,
+            robust=self.robust,
+            defer=self.defer,
+            helper_accuracy=self.helper_accuracy,
+            scale=self.scale,
+            solver=self.solver,
+            seed=check_integer("random_state", self.random_state, at_least=0),
+            constraints=self.constraints,
+        )
 
     def _unseen_probabilities(
         self, X: Any, labels: NDArray[Any], weight: Floats | None, fit_params: dict[str, Any]

@@ -7,7 +7,7 @@ from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Proposal
 from dnip.solvers.search import find_optimum, solve
-from dnip.solvers.settings import SOLVERS, SearchKeywords, SearchSettings, solver_of
+from dnip.solvers.settings import SOLVERS, Settings, solver_of
 
 __all__ = [
     "SOLVERS",
@@ -18,8 +18,7 @@ __all__ = [
     "Landscape",
     "Progress",
     "Proposal",
-    "SearchKeywords",
-    "SearchSettings",
+    "Settings",
     "Solver",
     "find_optimum",
     "solve",

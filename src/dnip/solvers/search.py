@@ -19,7 +19,7 @@ from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.solvers.driver import Progress, Solver, run
 from dnip.solvers.landscape import Landscape
-from dnip.solvers.settings import SearchSettings
+from dnip.solvers.settings import Settings
 
 # Rounds in which classes without examples follow the middle of the fitted ones.
 _MAX_ROUNDS = 5
@@ -105,7 +105,7 @@ def solve(
     (0.0, 0.0)
     """
     began = time.perf_counter()
-    settings = SearchSettings(
+    settings = Settings(
         objective,
         scale=scale,
         solver=solver,
@@ -119,7 +119,7 @@ def solve(
 
 def find_optimum(
     problem: Problem,
-    settings: SearchSettings,
+    settings: Settings,
     began: float,
     *,
     absent: Collection[int] = (),
@@ -131,7 +131,7 @@ def find_optimum(
     ----------
     problem : Problem
         The opt set.
-    settings : SearchSettings
+    settings : Settings
     began : float
         The ``time.perf_counter`` reading from which time counts.
     absent : collection of int

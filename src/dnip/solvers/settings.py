@@ -1,22 +1,28 @@
-"""The settings of a search: checked once, then passed on as one object."""
+"""The settings of a search and of a fit: checked once, then passed on as one object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import get_annotations
-from typing import TypedDict
+from typing import get_args
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.option import Switch
 from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints
+from dnip.method.defer import Deferral
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike, as_objective
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.priors.target import PriorLike
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
+
+#: When to fit robustly: where it is quick, always, or never.
+ROBUST: tuple[str, ...] = get_args(Switch)
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[..., Solver]] = {
@@ -54,19 +60,9 @@ def solver_of(solver: str | Solver) -> Solver:
     return solver
 
 
-class SearchKeywords(TypedDict, total=False):
-    """What a search takes by keyword, besides its data; see :class:`SearchSettings`."""
-
-    scale: int | str | WeightScale
-    solver: str | Solver
-    seed: int
-    time_limit: float | None
-    constraints: Constraints | None
-
-
 @dataclass(frozen=True, eq=False)
-class SearchSettings:
-    """Everything that a search needs to know besides its data.
+class Settings:
+    """Everything that a search or a fit needs to know besides its data.
 
     Parameters
     ----------
@@ -85,6 +81,15 @@ class SearchSettings:
     constraints : Constraints, optional
         What the weights must keep on the labelled rows. The attribute is never None; it allows
         silence if the objective is the published one.
+    robust : {"auto", "on", "off"}, default="auto"
+        Whether a fit finds weights that hold on other rows, or the plain optimum on the labelled
+        ones, which is what a search finds.
+    target_prior : mapping, sequence, "uniform" or "estimate", optional
+        The class mix to fit for. It is checked when the classes are known.
+    defer : float, optional
+        The share of rows to defer to a person or a larger model, above 0 and below 1.
+    helper_accuracy : float or None, default=0.9
+        How often that helper is right in every class; None: serve the rows that remain best.
 
     Raises
     ------
@@ -93,9 +98,9 @@ class SearchSettings:
 
     Examples
     --------
-    >>> settings = SearchSettings(scale=30, solver="exact")
-    >>> settings.solver, str(settings.scale), settings.objective.beta
-    (Exact(gap=0.0, max_open=200000), '30', 2.7)
+    >>> settings = Settings(scale=30, solver="exact")
+    >>> settings.solver, str(settings.scale), settings.robust
+    (Exact(gap=0.0, max_open=200000), '30', 'auto')
     """
 
     objective: ObjectiveLike
@@ -104,6 +109,10 @@ class SearchSettings:
     seed: int
     time_limit: float | None
     constraints: Constraints
+    robust: str
+    target_prior: PriorLike | None
+    defer: float | None
+    helper_accuracy: float | None
 
     def __init__(
         self,
@@ -114,12 +123,18 @@ class SearchSettings:
         seed: int = 0,
         time_limit: float | None = None,
         constraints: Constraints | None = None,
+        robust: str = "auto",
+        target_prior: PriorLike | None = None,
+        defer: float | None = None,
+        helper_accuracy: float | None = 0.9,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
         if isinstance(goal, Objective) and goal.is_published:
             kept = replace(kept, allow_silence=True)
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)
+        if defer is not None:
+            Deferral((), defer, helper_accuracy)  # refuses what is out of range
         vars(self).update(
             objective=goal,
             scale=WeightScale.of(scale),
@@ -127,6 +142,10 @@ class SearchSettings:
             seed=check_integer("seed", seed, at_least=0),
             time_limit=time_limit,
             constraints=kept,
+            robust=check_choice("robust", robust, ROBUST),
+            target_prior=target_prior,
+            defer=defer,
+            helper_accuracy=helper_accuracy,
         )
         if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
             raise InvalidInputError(

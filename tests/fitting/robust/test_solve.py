@@ -13,7 +13,7 @@ import oracles
 from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit
 from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
 from dnip.metrics import accuracy, cobias, confusion_matrix
@@ -196,9 +196,9 @@ def test_every_fit_ends_in_weights(make, robust, others):
     table = ProbabilityTable(p, labels)
     rows = {"alike": p, "turned": np.roll(p, 1, axis=1)}
     unlabelled = ProbabilityTable(rows[others]) if others else None
-    fit = fit_table(table, robust=robust, unlabelled=unlabelled)
-    check(fit.solution, p, labels)
-    assert fit.coefficients.predict(p).shape == labels.shape
+    fitted = fit(table, robust=robust, unlabelled=unlabelled, evidence=False)
+    check(fitted.solution, p, labels)
+    assert fitted.coefficients.predict(p).shape == labels.shape
 
 
 def test_many_classes_without_labels_and_many_unlabelled_rows():
@@ -230,21 +230,23 @@ X, y = make_classification(600, n_classes=3, n_informative=6, weights=[0.6, 0.3]
 FEW, REST = slice(0, 60), slice(60, 600)
 
 
-def fit(**settings):
+def classifier(**settings):
     unlabelled = settings.pop("unlabelled", None)
     return DNIPClassifier(GaussianNB(), **settings).fit(X[FEW], y[FEW], unlabelled=unlabelled)
 
 
 def test_unlabelled_examples_serve_the_coefficients():
-    classifier = fit(robust="auto", unlabelled=X[REST])
-    assert classifier.decision_.n_unlabelled == 540
-    assert fit(robust="auto").decision_.n_unlabelled == 0
+    fitted = classifier(robust="auto", unlabelled=X[REST])
+    assert fitted.decision_.n_unlabelled == 540
+    assert classifier(robust="auto").decision_.n_unlabelled == 0
 
 
 def test_a_robust_fit_is_the_default():
-    assert fit().weight_indices_.tolist() == fit(robust="auto").weight_indices_.tolist()
-    assert fit(robust="off").decision_ is None
-    assert fit(beta=0).decision_ is None
+    assert (
+        classifier().weight_indices_.tolist() == classifier(robust="auto").weight_indices_.tolist()
+    )
+    assert classifier(robust="off").decision_ is None
+    assert classifier(beta=0).decision_ is None
 
 
 # --- constraints ---

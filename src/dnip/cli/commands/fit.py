@@ -13,9 +13,8 @@ from dnip.cli.console import complain, finish, search_progress
 
 if TYPE_CHECKING:
     from dnip.fitting.record import Fit
-    from dnip.fitting.settings import FitSettings
     from dnip.method.constraints import Constraints
-    from dnip.solvers import Solver
+    from dnip.solvers import Settings, Solver
 
 _CONSTRAINTS = "Constraints, kept on the labelled rows of TABLE"
 _DEFERRING = "Deferring"
@@ -143,24 +142,28 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         "RATE|none",
     )
 
-    def settings(self) -> FitSettings:
+    def settings(self) -> Settings:
         """Return the settings, checked."""
-        from dnip.fitting.settings import OURS, PRESETS, FitSettings
+        from dnip.fitting.settings import OURS, PRESETS
         from dnip.method.costs import Costs
+        from dnip.method.objective import Objective
+        from dnip.method.scales import WeightScale
 
         preset = PRESETS[self.preset] if self.preset else OURS
         chosen = self
         if self.smoothing is None:
+            assert isinstance(preset.objective, Objective)
             chosen = replace(self, smoothing=preset.objective.smoothing)
         objective = chosen.objective(
             terms=tuple(term.strip() for term in self.terms.split(",")),
             gap=self.cobias,
             costs=None if self.costs is None else Costs.read(self.costs),
         )
-        return FitSettings(
-            objective,
+        return replace(
+            preset,
+            objective=objective,
             robust=self.robust or preset.robust,
-            scale=self.scale or preset.scale,
+            scale=WeightScale.of(self.scale or preset.scale),
             solver=self._solver(preset.solver),
             seed=self.seed,
             time_limit=self.time_limit,
@@ -237,7 +240,7 @@ def fit(
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
     from dnip.cli.coefficients import check_out, save_coefficients
-    from dnip.fitting.fit import fit_file
+    from dnip.fitting.fit import fit as fit_table
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
 
     mix = options.named_file(chosen.target_prior, ".json")
@@ -257,9 +260,9 @@ def fit(
         )
     check_level("confidence", confidence)
     with search_progress(chosen.time_limit) as progress:
-        fitted = fit_file(
+        fitted = fit_table(
             table,
-            settings,
+            settings=settings,
             classes=names,
             rows=rows,
             unlabelled=unlabelled,

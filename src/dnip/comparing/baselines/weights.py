@@ -11,12 +11,12 @@ from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Floats
 from dnip.comparing.baselines.base import ClassWeights, Method, OptSet, mean_probability
 from dnip.fitting.robust import fit_robustly
-from dnip.fitting.settings import PAPER, FitSettings
+from dnip.fitting.settings import PAPER
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Solution
-from dnip.solvers import solve
+from dnip.solvers import Settings, solve
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class OurDNIP(Method):
         """Fit as ``dnip fit`` does."""
         with unwarned():
             problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
-            settings = FitSettings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
+            settings = Settings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
             found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
         return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
 

@@ -18,7 +18,7 @@ from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.method.solution import Status
 from dnip.metrics import class_accuracies
-from dnip.solvers import SearchSettings, find_optimum
+from dnip.solvers import Settings, find_optimum
 
 #: Called with lines visited, lines in all, and points on the front.
 FrontProgress = Callable[[int, int, int], None]
@@ -192,7 +192,7 @@ def front(
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
     objective = Objective(smoothing=smoothing)
     share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM
-    settings = SearchSettings(objective, scale=weights, seed=seed, time_limit=share)
+    settings = Settings(objective, scale=weights, seed=seed, time_limit=share)
     solution = find_optimum(problem, settings, began)
     budget = max(1, int(effort * (_LINES + _LINES_PER_CLASS * problem.n_classes)))
     held = {c: int(solution.weight_indices[c]) for c in solution.unfitted}

@@ -20,12 +20,8 @@ _LEAST_SHARPNESS = 0.1
 _MAX_STEPS = 50
 _TOLERANCE = 1e-9
 
-# Up to so many classes, the matrix of second derivatives is made and solved. For more it would be
-# too large, and conjugate gradients need only its products with vectors.
+# Newton's method solves a system of so many classes at most. Of more, the prior is taken as it is.
 _MOST_CLASSES = 500
-_MAX_ROUNDS = 200
-# Conjugate gradients end at this part of the first residual; Newton's method corrects the rest.
-_NEAR = 1e-8
 
 
 def fit_shift(
@@ -40,7 +36,8 @@ def fit_shift(
 
     The scores s·(ln p + prior) + δ are linear in s and δ. So the loss is convex, and Newton's
     method finds its only minimum; the log-weights are prior + δ/s. The strength of the pull is the
-    one that makes the labels most probable (empirical Bayes, by Laplace's approximation).
+    one that makes the labels most probable (empirical Bayes, by Laplace's approximation). Of more
+    than 500 classes the prior is taken as it is.
 
     Parameters
     ----------
@@ -69,6 +66,9 @@ def fit_shift(
     >>> fitted.log_weights.round(2)
     array([-0.64,  0.64])
     """
+    support = np.bincount(labels, weight, len(prior)).astype(np.float64)
+    if len(prior) > _MOST_CLASSES:
+        return Calibration(prior - prior.mean(), 1.0, support)
     scores = log_p + prior
     balanced = _balance(weight, labels, scores.shape[1])
     pulls = _PULLS if pull is None else (pull,)
@@ -81,7 +81,6 @@ def fit_shift(
         found = max(found, fitted, key=lambda f: f.evidence)
     sharpness, delta = found.sharpness, found.delta
     shift = prior + delta / sharpness
-    support = np.bincount(labels, weight, len(shift)).astype(np.float64)
     return Calibration(shift - shift.mean(), sharpness, support)
 
 
@@ -140,6 +139,7 @@ def _newton(
     x[0] = 1.0
     if start is not None:
         x[0], x[1:] = start.sharpness, start.delta
+    free = slice(int(hold_sharpness), None)
     if hold_sharpness:
         x[0] = _LEAST_SHARPNESS
     now = loss(x)
@@ -153,15 +153,12 @@ def _newton(
         gradient[0] = (residual * scores).sum() + _SHARPNESS_PULL * (x[0] - 1)
         gradient[1:] = residual.sum(axis=0) + pull * x[1:]
         apart = scores - mean[:, None]
-        curvature = Curvature(
-            (weighted * apart**2).sum() + _SHARPNESS_PULL,
-            (weighted * apart).sum(axis=0),
-            weighted.sum(axis=0) + pull,
-            weighted,
-            q,
-            held=hold_sharpness,
-        )
-        step = curvature.solve(gradient, deadline)
+        curvature = np.empty((n_classes + 1, n_classes + 1))
+        curvature[0, 0] = (weighted * apart**2).sum() + _SHARPNESS_PULL
+        curvature[0, 1:] = curvature[1:, 0] = (weighted * apart).sum(axis=0)
+        curvature[1:, 1:] = np.diag(weighted.sum(axis=0) + pull) - weighted.T @ q
+        step = np.zeros(n_classes + 1)
+        step[free] = np.linalg.solve(curvature[free, free], gradient[free])
         decrement = float(gradient @ step)
         length = 1.0
         while (then := loss(x - length * step)) > now - 1e-4 * length * decrement and length > 1e-6:
@@ -171,84 +168,6 @@ def _newton(
             break
     evidence = 0.0
     if judged:
-        evidence = float(n_classes * np.log(pull) - curvature.log_determinant()) / 2 - now
+        log_determinant = np.linalg.slogdet(curvature[free, free])[1]
+        evidence = float(n_classes * np.log(pull) - log_determinant) / 2 - now
     return _Fitted(float(x[0]), x[1:], evidence)
-
-
-class Curvature(NamedTuple):
-    """The positive definite matrix [[corner, edge], [edge, diag(diagonal) - weightedᵀ·q]].
-
-    If `held`, the first parameter is fixed: its step is 0.
-    """
-
-    corner: float
-    edge: Floats  # (N,)
-    diagonal: Floats  # (N,)
-    weighted: Floats  # (M, N) q, times the weight of each row
-    q: Floats  # (M, N)
-    held: bool
-
-    def solve(self, gradient: Floats, deadline: float | None = None) -> Floats:
-        """Return the matrix's inverse times a vector of shape (N + 1,).
-
-        After `deadline`, a ``time.perf_counter`` reading, it is the approximation so far, which is
-        still a direction in which the loss falls.
-        """
-        if len(self.edge) > _MOST_CLASSES:
-            return self._approach(gradient, deadline)
-        free = slice(int(self.held), None)
-        step = np.zeros(len(gradient))
-        step[free] = np.linalg.solve(self._whole()[free, free], gradient[free])
-        return step
-
-    def log_determinant(self) -> float:
-        """Return the logarithm of the determinant, without the first row and column if `held`."""
-        n_rows, n_classes = self.q.shape
-        if n_classes <= max(_MOST_CLASSES, n_rows):
-            free = slice(int(self.held), None)
-            return float(np.linalg.slogdet(self._whole()[free, free])[1])
-        # det(D - WᵀQ) = det(D)·det(1 - Q·D⁻¹·Wᵀ), a matrix of the few rows
-        inner = np.eye(n_rows) - (self.q / self.diagonal) @ self.weighted.T
-        found = np.log(self.diagonal).sum() + np.linalg.slogdet(inner)[1]
-        if not self.held:
-            beside = self._replace(held=True)._approach(np.concatenate(([0.0], self.edge)), None)
-            found += np.log(self.corner - self.edge @ beside[1:])
-        return float(found)
-
-    def _whole(self) -> Floats:
-        n_classes = len(self.edge)
-        whole = np.empty((n_classes + 1, n_classes + 1))
-        whole[0, 0] = self.corner
-        whole[0, 1:] = whole[1:, 0] = self.edge
-        whole[1:, 1:] = np.diag(self.diagonal) - self.weighted.T @ self.q
-        return whole
-
-    def _times(self, x: Floats) -> Floats:
-        rest = self.diagonal * x[1:] - (self.q @ x[1:]) @ self.weighted
-        if self.held:
-            return np.concatenate(([0.0], rest))
-        first = self.corner * x[0] + self.edge @ x[1:]
-        return np.concatenate(([first], rest + self.edge * x[0]))
-
-    def _approach(self, gradient: Floats, deadline: float | None) -> Floats:
-        """Solve by conjugate gradients, each parameter scaled by its own curvature."""
-        scale = np.concatenate(([self.corner], self.diagonal))
-        residual = gradient.copy()
-        if self.held:
-            residual[0] = 0.0
-        found = np.zeros(len(gradient))
-        direction = residual / scale
-        size = first = float(residual @ direction)
-        for _ in range(_MAX_ROUNDS):
-            if size <= _NEAR**2 * first:
-                break
-            moved = self._times(direction)
-            length = size / float(direction @ moved)
-            found += length * direction
-            residual -= length * moved
-            if is_over(deadline):
-                break
-            scaled = residual / scale
-            before, size = size, float(residual @ scaled)
-            direction = scaled + size / before * direction
-        return found

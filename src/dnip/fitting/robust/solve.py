@@ -12,13 +12,12 @@ from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.calibrating import find_drift
 from dnip.fitting.robust.constraint_repair import ConstraintRepair, lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
-from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
 from dnip.method.solution import Solution
 from dnip.priors.calibration import weigh_rows
 from dnip.priors.target import check_prior
-from dnip.solvers import Coordinate, Progress, find_optimum
+from dnip.solvers import Coordinate, Progress, Settings, find_optimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +119,7 @@ class RobustSolution(NamedTuple):
 
 def fit_robustly(
     given: Problem,
-    settings: FitSettings,
+    settings: Settings,
     unlabelled: Probabilities,
     *,
     part: float = 1.0,
@@ -141,7 +140,7 @@ def fit_robustly(
     ----------
     given : Problem
         The labelled rows.
-    settings : FitSettings
+    settings : Settings
         ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for objectives without
         COBias, for solvers other than coordinate, and for large tables (10 million cells, or very
         many classes). A target prior cannot be ``"estimate"`` here. If the weights of a robust fit
@@ -180,7 +179,7 @@ def fit_robustly(
     --------
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
     >>> problem, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
-    >>> found = fit_robustly(problem, FitSettings(), unlabelled)
+    >>> found = fit_robustly(problem, Settings(), unlabelled)
     >>> found.solution.weights.round(2)
     array([0.36, 1.  ])
     >>> print(found.decision.sentence)
