@@ -19,7 +19,6 @@ from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
-from dnip.fitting.robust.smooth import draw_per_class
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
 from dnip.fitting.settings import beta_of
 from dnip.method.coefficients import Coefficients
