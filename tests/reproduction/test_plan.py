@@ -58,8 +58,11 @@ def test_a_plan_that_breaks_the_format_is_refused(plan_of, text, told):
 @cases(
     ("[experiments.kd]\nx = 1", "unknown key experiments.kd. Experiments are main, confusion"),
     ("[experiments.cot]\nrow = 1", "unknown key experiments.cot.row. Keys here are rows"),
-    ('[experiments.cot]\nrows = "all"', "experiments.cot.rows must be a whole number"),
-    ("[experiments.convergence]\nscales = [1]", "convergence.scales[0] must be 2 or more"),
+    ('[experiments.cot]\nrows = "all"', "experiments.cot.rows must be a valid integer"),
+    (
+        "[experiments.convergence]\nscales = [1]",
+        "convergence.scales[0] must be greater than or equal to 2",
+    ),
 )
 def test_wrong_options_are_refused_whatever_experiment_is_asked_for(plan_of, text, told):
     with pytest.raises(InvalidInputError, match="plan plan: ") as caught:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import reprlib
 import tomllib
 from collections.abc import Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar
 
 from pydantic_core import ErrorDetails
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError, listed
+from dnip.base.errors import InvalidInputError, MissingDependencyError, listed, shown
 from dnip.base.files import read_text
 
 try:
@@ -130,7 +129,7 @@ def check_table(
     >>> check_table(Colour, {"name": "red", "parts": [255, 0.5]}, "red.toml")
     Traceback (most recent call last):
     ...
-    dnip.InvalidInputError: red.toml: parts[1] must be a whole number; got 0.5
+    dnip.InvalidInputError: red.toml: parts[1] must be a valid integer; got 0.5
     >>> check_table(Colour, {"nam": "red"}, "red.toml")
     Traceback (most recent call last):
     ...
@@ -144,68 +143,26 @@ def check_table(
         raise _worded(first, model, source, within) from error
 
 
-# What pydantic calls an error, and what a value has to be instead.
-_NEEDED = {
-    "string_type": "must be text",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "finite_number": "must be finite",
-    "model_type": "must be a table",
-    "dict_type": "must be a table",
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "too_short": "must be a list of one or more values",
-    "string_too_short": "must not be empty",
-    "greater_than_equal": "must be {ge:g} or more",
-    "greater_than": "must be above {gt:g}",
-    "less_than_equal": "must be {le:g} or less",
-    "less_than": "must be below {lt:g}",
-    "literal_error": "must be {expected}",
-    "enum": "must be {expected}",
-}
-
-_shortened = reprlib.Repr()
-_shortened.maxstring = _shortened.maxother = _shortened.maxlong = 80
-
-
 def _worded(
     error: ErrorDetails, model: type[TomlModel], source: str, within: Sequence[str]
 ) -> InvalidInputError:
-    """Return an error of pydantic in our words: source, key, what is wrong, value, remedy."""
+    """Return an error of pydantic as ours: source, key, what is wrong, value, remedy."""
     where = _path([*within, *error["loc"]])
-    context = error.get("ctx", {})
-    cause = context.get("error")
+    cause = error.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInputError):
         parts = [source, where, cause.message]
         return InvalidInputError(": ".join(filter(None, parts)), hint=cause.hint)
     if error["type"] in ("missing", "extra_forbidden"):
         text = f"{where} is missing" if error["type"] == "missing" else f"unknown key {where}"
-        keys = listed(_keys_beside(error["loc"], model), most=40)
-        return InvalidInputError(f"{source}: {text}", hint=f"Keys here are {keys}")
-    needed = str(cause or _NEEDED.get(error["type"], error["msg"])).format(**context)
-    text = f"{where} {needed}".strip()
-    return InvalidInputError(f"{source}: {text}; got {_shortened.repr(error['input'])}")
+        keys = listed(list(model.model_fields), most=40) if len(error["loc"]) == 1 else ""
+        return InvalidInputError(f"{source}: {text}", hint=keys and f"Keys here are {keys}")
+    text = str(cause or error["msg"])
+    for theirs, ours in {"Input should": "must", "dictionary": "table", "tuple": "list"}.items():
+        text = text.replace(theirs, ours)
+    return InvalidInputError(f"{source}: {where} {text}; got {shown(error['input'])}")
 
 
 def _path(keys: Sequence[int | str]) -> str:
     """Return keys as they are written: ``models[0].name``."""
     parts = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
     return "".join(parts).removeprefix(".")
-
-
-def _keys_beside(keys: Sequence[int | str], model: type[TomlModel]) -> list[str]:
-    """Return the keys of the table that an unknown key stands in."""
-    for key in keys[:-1]:
-        field = model.model_fields.get(str(key))
-        if field is not None:
-            model = _model_in(field.annotation) or model
-    return list(model.model_fields)
-
-
-def _model_in(annotation: object) -> type[TomlModel] | None:
-    """Return the model that a field holds, or holds a list or a mapping of."""
-    if isinstance(annotation, type) and issubclass(annotation, TomlModel):
-        return annotation
-    found = map(_model_in, get_args(annotation))
-    return next(filter(None, found), None)
