@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
+from dnip.tables.question import QUESTION, Question
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
@@ -70,7 +72,7 @@ def metadata_path(table: Path) -> Path:
     return table.with_name(f"{table.name}.meta.json")
 
 
-def origin_of(table: Path) -> dict[str, str | None] | None:
+def origin_of(table: Path) -> dict[str, Any] | None:
     """Return the model and the prompt of a table, or None where its metadata do not tell.
 
     Parameters
@@ -82,7 +84,8 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
     -------
     dict or None
         ``model``, ``revision``, ``precision`` and ``prompt_sha256``: a hash of the task's wording,
-        the demonstrations and the chat template. None stands for what is not known.
+        the demonstrations and the chat template. None stands for what is not known. Where the
+        question is known, `question` holds it as `Question.to_dict` returns it.
 
     Examples
     --------
@@ -92,7 +95,12 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
     if not table.is_file():
         return None
     try:
-        settings = json.loads(read_text(metadata_path(table)))["settings"]
+        content = json.loads(read_text(metadata_path(table)))
+        question = Question.read(content.get(QUESTION))
+        asked = {} if question is None else {QUESTION: question.to_dict()}
+        if question is not None and "settings" not in content:
+            return asked
+        settings = content["settings"]
         engine = settings["engine"]
         prompt = {name: settings[name] for name in _PROMPT}
         prompt["chat_template"] = engine.get("chat_template")
@@ -102,21 +110,31 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
             "revision": _text(engine.get("commit") or engine.get("revision")),
             "precision": _text(engine.get("dtype")),
             "prompt_sha256": digest.hexdigest(),
+            **asked,
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # written by hand, or by another program
 
 
-def changes_of_origin(data: object, now: Mapping[str, str | None] | None) -> tuple[str, ...]:
-    """Say, in a sentence each, what of model and prompt is not as it was at the fit."""
+def changes_of_origin(data: object, now: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Say, in a sentence each, what of model, prompt and question is not as it was at the fit."""
     at_fit = data.get("origin") if isinstance(data, dict) else None
     if not isinstance(at_fit, dict) or now is None:
         return ()
-    return tuple(
+    changes = tuple(
         f"the {name} differs: {at_fit.get(key)} at the fit, {now.get(key)} now"
         for key, name in _ORIGIN.items()
-        if at_fit.get(key) != now.get(key)
+        if at_fit.get(key) != now.get(key) and (key in at_fit) == (key in now)
     )
+    before, asked = Question.read(at_fit.get(QUESTION)), Question.read(now.get(QUESTION))
+    return changes if before is None or asked is None else (*changes, *before.changes(asked))
+
+
+def question_of(fit: Mapping[str, Any]) -> Question | None:
+    """Return the question that coefficients were fitted on, from the record of the fit."""
+    data = fit.get("data")
+    origin = data.get("origin") if isinstance(data, dict) else None
+    return Question.read(origin.get(QUESTION)) if isinstance(origin, dict) else None
 
 
 def _text(value: object) -> str | None:
