@@ -54,7 +54,7 @@ def notes_on_classes(
     >>> coefficients = Coefficients.from_solution(found, ["ham", "spam"])
     >>> evaluation = evaluate(p, y, coefficients)
     >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation))
-    Silent before, awake now: spam is right on 1 of 1 rows now.
+    Never right before: spam is right on 1 of 1 rows now.
     """
     names = evaluation.classes
     assert evaluation.reweighted is not None
@@ -75,7 +75,7 @@ def notes_on_classes(
             f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
             for c in np.flatnonzero(woken)[:_MOST_NAMES].tolist()
         )
-        notes.append(f"Silent before, awake now: {counts}.")
+        notes.append(f"Never right before: {counts}.")
     asleep = silent & (after == 0) & ~hopeless
     beyond = asleep & (reachable == 0)
     if beyond.any():
@@ -89,7 +89,7 @@ def notes_on_classes(
             f"{names[c]} (weights could make {reachable[c]:,} of {rows[c]:,} rows right)"
             for c in np.flatnonzero(asleep)[:_MOST_NAMES].tolist()
         )
-        notes.append(f"Silent before and after: {counts}.")
+        notes.append(f"Never right, before and after: {counts}.")
     end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
     if end.any() and solution.spacing is Spacing.LOG:
         notes.append(
@@ -153,8 +153,8 @@ def note_on_free(limit: float, expected: FitEvidence) -> str:
     accuracies = " -> ".join(f"{value:.3f}" for value in expected.accuracies)
     gaps = " -> ".join(f"{side.cobias:.3f}" for side in (expected.raw, expected.reweighted))
     return (
-        f"Evenness at next to no cost: --max-accuracy-loss {limit:g}, with which other rows are\n"
-        f"expected to show accuracy {accuracies}, COBias {gaps}"
+        f"Evenness at next to no cost: --max-accuracy-loss {limit:g}. Expected on other rows:\n"
+        f"accuracy {accuracies}, COBias {gaps}"
     )
 
 

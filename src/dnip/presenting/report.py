@@ -40,8 +40,8 @@ _EFFORT = 0.1
 # Points of the front on the page, and cells of all their confusion matrices.
 _MOST_POINTS, _MOST_CELLS = 40, 120_000
 _LABELS = (
-    "Labels per class are the rows of a class that have a label. Where they are few, a smooth fit "
-    "counts for more: it is less exact, and holds better on other rows."
+    "Labels per class are the rows of a class that have a label. Where they are few, a simple "
+    "model counts for more: it is less exact, and holds better on other rows."
 )
 # Letters of a class name in the verdict.
 _LONGEST = 60

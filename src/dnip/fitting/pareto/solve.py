@@ -112,7 +112,7 @@ class Front:
 
 _SENTENCES = {
     Status.OPTIMAL: "Proven: all weight indices on this scale were tried.",
-    Status.FINISHED: "The search ran to its end; it proves nothing, more effort may find better.",
+    Status.FINISHED: "The search ran to its end. That is no proof: more effort may find better.",
     Status.TIME_LIMIT: "Stopped at the time limit with the front found so far.",
     Status.INTERRUPTED: "Interrupted; this is the front found so far.",
 }

@@ -65,8 +65,8 @@ class Blend:
         part = _span(self.trust[present], "{:.0%}")
         rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
         noun = "label" if labels == "1" else "labels"
-        said = f"robust: with {labels} {noun} per class, the optimum of labels{rows} counts {part}"
-        said += "." if part == "100%" else ",\na smooth fit the rest."
+        said = f"robust: with {labels} {noun} per class, the weights go {part} of the way"
+        said += f"\nfrom a simple model to the best weights for the labels{rows}."
         if self.drift is not None:
             said += (
                 f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
@@ -183,8 +183,8 @@ def fit_robustly(
     >>> found.solution.weights.round(2)
     array([0.36, 1.  ])
     >>> print(found.decision.sentence)
-    robust: with 2 labels per class, the optimum of labels and 50 unlabelled rows counts 33%,
-    a smooth fit the rest.
+    robust: with 2 labels per class, the weights go 33% of the way
+    from a simple model to the best weights for the labels and 50 unlabelled rows.
     """
     began = time.perf_counter()
     problem = given
