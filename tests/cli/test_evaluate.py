@@ -53,7 +53,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     assert f"\ndeferred     {told[0]}; {told[1]}\n" in text
     assert all(each in text for each in told)
     checked = dnip("check", "t.csv", "--coefficients", "h.json")
-    assert f"\ndeferred          {told[1]}, now {told[0]} of the rows\n" in checked.out
+    assert f"\ndeferred           {told[1]}, now {told[0]} of the rows\n" in checked.out
     assert dnip("report", "t.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
     point = next(each for each in found.deferring if each.asked == 0.3)
     front = f"COBias {point.each.gaps.cobias:.3f} at accuracy {point.each.accuracy:.3f}; by one"
@@ -118,6 +118,18 @@ def test_a_page_is_written(dnip, examples):
     assert "The weakest class, World" in done.json["verdict"]
     assert done.json["written"] == ["report.html"]
     assert (examples / "report.html").stat().st_size > 10_000
+
+
+def test_numbered_columns_of_a_test_take_the_names_of_the_table(dnip, examples):
+    table = ProbabilityTable.read("test.csv")
+    rows = "\n".join(
+        f"{table.classes[c]},{','.join(map(repr, p))}"
+        for c, p in zip(table.labels.tolist(), table.probabilities.tolist(), strict=True)
+    )
+    (examples / "numbered.csv").write_text(f"label,p0,p1,p2,p3\n{rows}\n")
+    given = ("report", "opt.csv", "--json", "--test")
+    named, numbered = (dnip(*given, test).json for test in ("test.csv", "numbered.csv"))
+    assert named["verdict"] == numbered["verdict"]
 
 
 def test_a_table_alone_will_do(dnip, examples):

@@ -99,3 +99,7 @@ def commands(quiet: bool) -> None:
     `dnip help COMMAND` tells all about a command, with examples.
     """
     Verbosity.quiet = quiet
+
+
+# What click suggests where a name is mistyped; `get_command` loads the commands themselves.
+commands.commands = dict.fromkeys(COMMANDS, commands)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from dnip.base.errors import OutputError
+from dnip.base.errors import OutputError, counted
 from dnip.base.escaping import printable
 
 if TYPE_CHECKING:
@@ -164,12 +164,13 @@ def search_progress(time_limit: float | None) -> Iterator[Callable[[TraceEntry],
     with live_progress("searching") as show:
 
         def show_entry(entry: TraceEntry) -> None:
-            best = f"objective of the search {entry.incumbent:.6f}"
+            text = f"for weights: {counted(entry.evaluations, 'choice')} tried, "
             if entry.incumbent == math.inf:
-                best = "no weights yet that keep the constraints"
-            text = f"{best} after {entry.evaluations:,} evaluations"
+                text += "none keeps the constraints yet"
+            else:
+                text += f"the lowest objective is {entry.incumbent:.4f}"
             if "lower_bound" in entry.statistics:
-                text += f", at least {entry.statistics['lower_bound']:.6f}"
+                text += f", none lies below {entry.statistics['lower_bound']:.4f}"
             text += f", {entry.seconds:.1f} s"
             show(text if time_limit is None else f"{text} of {time_limit:g} s at most")
 

@@ -21,7 +21,7 @@ from dnip.cli.console import complain, live_progress
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
     from dnip.method.objective import Objective
-    from dnip.tables import ProbabilityTable, Scan
+    from dnip.tables import ProbabilityTable, Rows, Scan
 
 # Defaults of the library that are too slow to import for a list of options.
 BETA = 2.7
@@ -223,11 +223,16 @@ def line(command: str, table: Path, classes: str | None) -> str:
 
 
 def read_others(
-    classes: Sequence[str] | None, *paths: Path | None
+    beside: ProbabilityTable | Rows, classes: Sequence[str] | None, *paths: Path | None
 ) -> list[ProbabilityTable | None]:
-    """Return tables that may be given beside another one, None for one that is not."""
+    """Return tables that may be given beside another one, None for one that is not.
+
+    Columns p0, p1, … have the classes of the other table.
+    """
     from dnip.tables import ProbabilityTable
 
+    if classes is None and not beside.classes[0].isdigit():
+        classes = beside.classes
     return [None if path is None else ProbabilityTable.read(path, classes) for path in paths]
 
 

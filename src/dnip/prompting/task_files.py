@@ -9,6 +9,15 @@ from importlib.resources.abc import Traversable
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
 from dnip.prompting.task import ChainOfThought, Task
 
+#: What the data sets of built-in tasks are called on the hub.
+_HUB_NAMES = {
+    "ag_news": "agnews",
+    "dbpedia_14": "dbpedia",
+    "pubmed_qa": "pubmedqa",
+    "SetFit/sst5": "sst5",
+    "CogComp/trec": "trec",
+}
+
 
 def load_task(name: str | os.PathLike[str]) -> Task:
     """Load a built-in task by name, or a task from a TOML file.
@@ -16,7 +25,8 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     Parameters
     ----------
     name : str or path-like
-        One of `built_in_tasks`, or the path of a ``.toml`` file.
+        One of `built_in_tasks`, its name on the hub, such as ``ag_news``, or the path of a
+        ``.toml`` file.
 
     Raises
     ------
@@ -28,7 +38,7 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     >>> load_task("sst5").label_words
     ('terrible', 'bad', 'okay', 'good', 'great')
     """
-    table, source = load_toml(name, _folder(), kind="task")
+    table, source = load_toml(_HUB_NAMES.get(str(name), name), _folder(), kind="task")
     return check_table(_TaskTable, table, source).task()
 
 

@@ -13,8 +13,8 @@ from dnip.cli.console import finish
 def apply(
     cluster: options.ClusterOptions,
     table: options.Table,
-    coefficients: options.CoefficientsOption,
     out: Annotated[Path, Option("Where to write; the suffix names the format.", metavar="FILE")],
+    coefficients: options.CoefficientsOption = Path("coefficients.json"),
     classes: options.Classes = None,
     target_prior: options.TargetPrior = None,
     json: options.AsJson = False,
@@ -30,8 +30,8 @@ def apply(
 
     Examples
     --------
-    dnip apply new.csv --coefficients coefficients.json --out predictions.csv
-    dnip apply all/ --coefficients coefficients.json --out predictions.parquet --on ray
+    dnip apply new.csv --out predictions.csv
+    dnip apply all/ --coefficients news.json --out predictions.parquet --on ray
     """
     from dnip.base.errors import counted
     from dnip.base.files import check_files

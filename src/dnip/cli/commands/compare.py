@@ -81,8 +81,8 @@ def compare(
     FILES.prepare(out)
     names = options.split_classes(classes)
     rows = ProbabilityTable.read(table, names)
-    more, free = options.read_others(names, unlabelled, content_free)
-    scored = ProbabilityTable.read(test, names)
+    scored, more, free = options.read_others(rows, names, test, unlabelled, content_free)
+    assert scored is not None
     material = Material.of(rows, scored, unlabelled=more, content_free=free)
     with live_progress("comparing") as show:
         result = compare_methods(

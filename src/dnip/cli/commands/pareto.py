@@ -71,6 +71,7 @@ def pareto(
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
     from dnip.presenting.front import FILES, describe_choice, present_front
+    from dnip.tables import Scan
 
     rule = None if choose is None else Rule.of(choose)
     if rule is None and out is not None:
@@ -82,7 +83,8 @@ def pareto(
     target = USUAL_OUT if rule is None else check_out(out, table, names)
     writes = {} if rule is None else {"out": target}
     check_files({"table": table, "test": test}, writes, FILES.within(folder))
-    (held_out,) = options.read_others(names, test)
+    first = next(iter(Scan(table, names)))
+    (held_out,) = options.read_others(first, names, test)
     FILES.prepare(folder)
     with live_progress("searching") as show:
         found = trace_front(

@@ -48,7 +48,7 @@ def report(
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
     rows = ProbabilityTable.read(table, names)
-    (others,) = options.read_others(names, test)
+    (others,) = options.read_others(rows, names, test)
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     page.save(out)
