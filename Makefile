@@ -4,8 +4,6 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 FUZZ   ?= 50
-DATA   ?= ../shared/datasets
-PLAN   ?= quick
 KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.py src/dnip/solvers/kernels/compiled/*.p*)
 # Python translates a file when it is first imported: to do so for all takes as long as installing.
 export PIP_COMPILE := 0
@@ -62,8 +60,8 @@ day: $(VENV)/.day            ## serve, record, check, fit again: examples/a_day.
 bench: $(VENV)/.dev          ## speed and quality, side by side in one run
 	$(BIN)/python -m benchmarks
 
-reproduce: $(VENV)/.reproduction  ## the paper's experiments in little, on the small language model; texts of its tasks in DATA
-	$(BIN)/python -m reproduction all --plan $(PLAN) --model models/small --data $(DATA) --out dnip-reproduction
+reproduce: $(VENV)/.reproduction  ## the paper's tables and figures, from the saved probabilities of a prompted model
+	$(BIN)/python -m reproduction --out dnip-reproduction
 
 docs: $(VENV)/.docs          ## the documentation, into site/
 	$(BIN)/python -m sphinx -q -W --keep-going docs site

@@ -1,193 +1,114 @@
-"""The paper's linear adapter: two linear layers trained on a smooth twin of the objective."""
+"""The paper's linear adapter: two linear layers, trained toward a smooth twin of the objective."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
-from dnip.base.validation import check_integer
-from dnip.comparing.baselines.base import Correction, Method, log
-from dnip.method.objective import Objective
-from dnip.tables.splitting import split_rows
+from dnip import Objective
+from dnip.base.typing import Floats
+from reproduction.probabilities import Rows
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-
-    from dnip.base.typing import Floats, Labels, Probabilities
-    from dnip.comparing.baselines.base import OptSet
-
-# Share of the opt rows on which training is watched, where every class leaves one in either part.
-_DEV_SHARE = 0.2
-_RATE, _MAX_STEPS, _PATIENCE, _LEAST_GAIN = 0.01, 2000, 100, 1e-6
+#: Of the layer between (section 5.4).
+WIDTH = 64
+# Adam's step and decays, and when training ends; none of it is printed.
+RATE, DECAYS, STEPS, PATIENCE, LEAST_GAIN = 0.01, (0.9, 0.999), 2000, 100, 1e-6
+# Every so-manieth row is watched, and not trained on.
+WATCHED = 5
 
 
-@dataclass(frozen=True)
-class LinearAdapter(Method):
-    """ln p plus two linear layers of p, trained toward error + β·COBias - τ·ΣPMI.
+def adapt(rows: Rows, objective: Objective, seed: int) -> Callable[[Floats], Floats]:
+    """Train on rows and return the function that gives scores (M, N) of probabilities (M, N).
 
-    Input, width (64) and objective are those of the paper's section 5.4: it reads the class
-    probabilities that DNIP reads. The paper leaves the rest open; here the adapter stands beside a
-    skip connection and its second layer starts at 0, so that training starts from the raw argmax,
-    and the objective is smooth by counting every example toward each class as far as the softmax
-    of its scores says so. Adam trains on all rows at once and stops when the smooth objective on a
-    fifth of the opt rows, or on all where a class has but one, has not improved for 100 steps.
-
-    Parameters
-    ----------
-    width : int, default=64
-        Of the layer between.
-    objective : Objective
-        With COBias over pairs.
-
-    Examples
-    --------
-    >>> from dnip.comparing.baselines import OptSet
-    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
-    >>> LinearAdapter().fit(opt).predict(opt.probabilities[:2])  # doctest: +SKIP
-    array([0, 1])
+    Input, width and objective are printed in the paper. The rest is chosen: the layers stand beside
+    a skip connection, ln p + p·A + b, and start as none, so that training starts from the raw
+    argmax; each row counts toward every class as far as the softmax of its scores says so; Adam
+    trains on all rows at once, and what counts is the lowest objective of a fifth of them.
     """
-
-    width: int = 64
-    objective: Objective = field(default_factory=Objective)
-
-    name = "linear-adapter"
-    summary = "two linear layers trained toward the objective, smoothed"
-    seeded = True
-    library = "torch"
-    extra = "torch"
-
-    def __post_init__(self) -> None:
-        check_integer("width", self.width, at_least=1)
-        if self.objective.gap != "pairwise":
-            raise InvalidInputError(
-                "the linear adapter is trained with COBias over pairs; got the objective "
-                f"{self.objective.to_dict()}"
-            )
-
-    def fit(self, opt: OptSet, seed: int = 0) -> AdaptedScores:
-        """Train on the opt rows; the same seed gives the same adapter on the same machine."""
-        torch = load_optional("torch", purpose="train the linear adapter", extra=self.extra)
-        with _one_thread(torch):
-            return self._train(torch, opt, seed)
-
-    def _train(self, torch: ModuleType, opt: OptSet, seed: int) -> AdaptedScores:
-        n = opt.n_classes
-        spread = n**-0.5
-        first = torch.empty(n, self.width, dtype=torch.float64)
-        first.uniform_(-spread, spread, generator=torch.Generator().manual_seed(seed))
-        others = [(self.width,), (self.width, n), (n,)]
-        layers = [first, *(torch.zeros(shape, dtype=torch.float64) for shape in others)]
-        for layer in layers:
-            layer.requires_grad_()
-
-        def joined() -> tuple[Any, Any]:
-            """Return matrix and bias of both layers: one is less to multiply for many rows."""
-            weights, bias, more_weights, more_bias = layers
-            return weights @ more_weights, bias @ more_weights + more_bias
-
-        def loss(p: Any, log_p: Any, true: Any) -> Any:  # noqa: ANN401 - torch has no types here
-            matrix, bias = joined()
-            soft = true.T @ torch.softmax(log_p + p @ matrix + bias, dim=1)
-            return smooth_objective(torch, soft, self.objective)
-
-        parts = opt.probabilities, log(opt.probabilities), np.eye(n)[opt.labels]
-        opt_rows, dev_rows = (
-            [torch.from_numpy(part[rows]) for part in parts] for rows in _split(opt.labels, n, seed)
-        )
-        optimizer = torch.optim.Adam(layers, lr=_RATE)
-        best, waited, step = np.inf, 0, 0
-        matrix, bias = np.zeros((n, n)), np.zeros(n)
-        while step < _MAX_STEPS and waited < _PATIENCE:
-            with torch.no_grad():
-                reached = float(loss(*dev_rows))
-                waited += 1
-                if reached < best - _LEAST_GAIN:
-                    best, waited = reached, 0
-                    matrix, bias = (part.numpy() for part in joined())
-            optimizer.zero_grad()
-            loss(*opt_rows).backward()
-            optimizer.step()
-            step += 1
-        return AdaptedScores(
-            matrix, bias, {"steps": step, "dev_loss": best, "dev_rows": len(dev_rows[0])}
-        )
+    n = rows.p.shape[1]
+    rng = np.random.default_rng(seed)
+    watched = np.zeros(len(rows.y), bool)
+    watched[rng.permutation(len(rows.y))[::WATCHED]] = True
+    if set(rows.y[watched]) != set(rows.y) or set(rows.y[~watched]) != set(rows.y):
+        watched[:] = True  # some class has too few rows to be in both
+    trained = ~watched if not watched.all() else watched
+    own, own_y = rows.p[trained], rows.y[trained]
+    spread = n**-0.5
+    layers = [rng.uniform(-spread, spread, (n, WIDTH)), np.zeros(WIDTH), np.zeros((WIDTH, n))]
+    layers.append(np.zeros(n))
+    means = [np.zeros_like(one) for one in layers]
+    squares = [np.zeros_like(one) for one in layers]
+    lowest, waited, kept = np.inf, 0, joined(layers)
+    for step in range(1, STEPS + 1):
+        matrix, bias = joined(layers)
+        value, _ = smooth(rows.p[watched], rows.y[watched], matrix, bias, objective)
+        if value < lowest - LEAST_GAIN:
+            lowest, waited, kept = value, 0, (matrix, bias)
+        waited += 1
+        if waited > PATIENCE:
+            break
+        _, slope = smooth(own, own_y, matrix, bias, objective)
+        to_matrix, to_bias = own.T @ slope, slope.sum(axis=0)
+        first, first_bias, second, _ = layers
+        slopes = [
+            to_matrix @ second.T,
+            second @ to_bias,
+            first.T @ to_matrix + np.outer(first_bias, to_bias),
+            to_bias,
+        ]
+        first_decay, second_decay = DECAYS
+        means = [
+            first_decay * m + (1 - first_decay) * g for m, g in zip(means, slopes, strict=True)
+        ]
+        squares = [
+            second_decay * v + (1 - second_decay) * g**2
+            for v, g in zip(squares, slopes, strict=True)
+        ]
+        rate = RATE * np.sqrt(1 - second_decay**step) / (1 - first_decay**step)
+        layers = [
+            layer - rate * m / (np.sqrt(v) + 1e-8)
+            for layer, m, v in zip(layers, means, squares, strict=True)
+        ]
+    return lambda p: np.asarray(_log(p) + p @ kept[0] + kept[1])
 
 
-@contextmanager
-def _one_thread(torch: ModuleType) -> Iterator[None]:
-    """Train on one thread: sums have one order, and small matrices gain nothing from more."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+def joined(layers: list[Floats]) -> tuple[Floats, Floats]:
+    """Return matrix and bias of both layers together."""
+    first, first_bias, second, second_bias = layers
+    return first @ second, first_bias @ second + second_bias
 
 
-@dataclass(frozen=True, eq=False)
-class AdaptedScores(Correction):
-    """Scores ln p + p·A + b of a trained adapter.
+def smooth(
+    p: Floats, y: np.ndarray, matrix: Floats, bias: Floats, objective: Objective
+) -> tuple[float, Floats]:
+    """Return Z of soft confusion counts, and its slope by the scores (M, N).
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (N, N)
-        A.
-    bias : ndarray of shape (N,)
-        b.
-    notes : dict
-        Steps of training, and the smooth objective that was reached on the dev rows.
+    Of whole counts it is Z itself.
     """
-
-    matrix: Floats
-    bias: Floats
-    notes: dict[str, Any]
-
-    def scores(self, probabilities: Probabilities) -> Floats:
-        """Return ln p + p·A + b, shape (M, N)."""
-        return np.asarray(log(probabilities) + probabilities @ self.matrix + self.bias)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return matrix, bias and notes."""
-        return {"matrix": self.matrix.tolist(), "bias": self.bias.tolist(), **self.notes}
-
-
-def smooth_objective(torch: ModuleType, soft: Any, objective: Objective) -> Any:  # noqa: ANN401
-    """Return Z of soft confusion counts, a tensor of shape (N, N); of whole counts it is Z itself.
-
-    Classes without examples are left out of COBias, as ever.
-    """
-    n, total = len(soft), soft.sum()
-    true, predicted, correct = soft.sum(dim=1), soft.sum(dim=0), soft.diagonal()
-    z = torch.zeros((), dtype=soft.dtype)
-    if "error" in objective.terms:
-        z = z + 1 - correct.sum() / total
-    if "cobias" in objective.terms:
-        rates = torch.sort(correct[true > 0] / true[true > 0]).values
-        seen = len(rates)
-        ranks = 2 * torch.arange(seen, dtype=soft.dtype) - seen + 1
-        z = z + objective.beta * (ranks @ rates) / (seen * (seen - 1) / 2)
-    if "pmi" in objective.terms:
-        mu = objective.smoothing_over(float(total.detach()))
-        joint = (correct + mu) / (total + mu * n**2)
-        chance = (predicted + mu) * (true + mu) / (total + mu * n) ** 2
-        z = z - objective.tau * torch.log(joint / chance).sum()
-    return z
+    scores = _log(p) + p @ matrix + bias
+    soft = np.exp(scores - scores.max(axis=1, keepdims=True))
+    soft /= soft.sum(axis=1, keepdims=True)
+    total, n = soft.shape
+    counts = np.zeros((n, n))
+    np.add.at(counts, y, soft)
+    true, predicted, right = counts.sum(axis=1), counts.sum(axis=0), counts.diagonal()
+    here = np.flatnonzero(true)
+    rates = right[here] / true[here]
+    ranks = 2 * np.argsort(np.argsort(rates)) - len(here) + 1
+    pairs = len(here) * (len(here) - 1) / 2
+    mu = float(objective.smoothing or 0.4 * total)
+    joint = (right + mu) / (total + mu * n**2)
+    chance = (predicted + mu) * (true + mu) / (total + mu * n) ** 2
+    value = 1 - right.sum() / total + objective.beta * (ranks @ rates) / pairs
+    value -= objective.tau * np.log(joint / chance).sum()
+    slope = np.tile(objective.tau / (predicted + mu), (n, 1))  # ∂Z/∂counts
+    of_right = np.full(n, -1 / total) - objective.tau / (right + mu)
+    of_right[here] += objective.beta * ranks / (pairs * true[here])
+    slope[np.diag_indices(n)] += of_right
+    of_row = slope[y]
+    return float(value), soft * (of_row - (soft * of_row).sum(axis=1, keepdims=True))
 
 
-def _split(labels: Labels, n_classes: int, seed: int) -> tuple[Labels, Labels]:
-    """Return the rows to train on and those to watch: all, twice, where a class has but one."""
-    counts = np.bincount(labels, minlength=n_classes)
-    everything = np.arange(len(labels))
-    if (counts == 1).any():
-        return everything, everything
-    parts = split_rows(labels, {"dev": _DEV_SHARE, "opt": 1 - _DEV_SHARE}, seed)
-    dev = parts["dev"]
-    if len(np.unique(labels[dev])) < np.count_nonzero(counts):
-        return everything, everything
-    return parts["opt"], dev
+def _log(p: Floats) -> Floats:
+    return np.log(np.maximum(p, 1e-30))

@@ -1,6 +1,5 @@
 """The generated parts of the documentation are those that the sources make today."""
 
-import json
 import re
 import sys
 from contextlib import suppress
@@ -97,31 +96,23 @@ def test_the_walk_through_the_code_names_files_that_exist():
     assert [path for path in named if not any((folder / path).exists() for folder in below)] == []
 
 
-def test_a_page_of_a_reproduction_quotes_claims_and_verdicts_of_both_runs(tmp_path, monkeypatch):
+def test_the_page_of_the_reproduction_quotes_verdicts_and_the_headline(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
     monkeypatch.syspath_prepend(ROOT / "tools")
     tool = import_module("make_reproduction_page")
     monkeypatch.setattr(tool, "PAGE", tmp_path / "docs" / "page.md")
     (tmp_path / "docs" / "images").mkdir(parents=True)
     tool.PAGE.write_text("Before.\n<!-- measured -->\nstale\n<!-- end -->\nAfter.\n")
-    for run, verdict, tables in (("small", "does not hold", None), ("seven", "holds", "hash")):
-        folder = tmp_path / run
-        (folder / "figures").mkdir(parents=True)
-        (folder / "tables").mkdir()
-        for name in tool._SHOWN:
-            image.new("RGB", (1200, 10)).save(folder / "figures" / f"{name}.png")
-        (folder / "tables" / "main-headline.md").write_text("**Before and after**\n\n| 1 |\n")
-        claim = {"experiment": "main", "claim": "It helps", "paper": "by 3 points"}
-        (folder / "claims.json").write_text(json.dumps([{**claim, "verdict": verdict}]))
-        (folder / "manifest.json").write_text(json.dumps({"inputs": {"saved_tables": tables}}))
-    arguments = [str(tmp_path / "small"), str(tmp_path / "seven"), "abc"]
-    monkeypatch.setattr(sys, "argv", ["tool", *arguments])
+    for name in tool.SHOWN:
+        image.new("RGB", (1200, 10)).save(tmp_path / f"{name}.png")
+    (tmp_path / "main.md").write_text("# Title\n\n| headline |\n\nTold.\n\n| by task |\n")
+    (tmp_path / "report.md").write_text("# Title\n\nModel: tiny.\n\n| claims |\n\n## Next\n")
+    monkeypatch.setattr(sys, "argv", ["tool", str(tmp_path)])
     tool.main()
     text = tool.PAGE.read_text()
-    assert text.startswith("Before.")
+    assert text.startswith("Before.\n")
     assert text.endswith("After.\n")
-    assert "| main | It helps (by 3 points) | no | holds |" in text
+    assert "Model: tiny.\n\n| headline |\n\nTold.\n\n| claims |" in text
     assert "stale" not in text
-    assert "abc" in text
-    with image.open(tmp_path / "docs" / "images" / "reproduction-kde-1.png") as shown:
+    with image.open(tmp_path / "docs" / "images" / f"reproduction-{tool.SHOWN[0]}.png") as shown:
         assert shown.width == 1000

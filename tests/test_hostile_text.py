@@ -11,14 +11,11 @@ from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
 from dnip.base.escaping import html, markdown, printable
 from dnip.comparing import Comparison
 from dnip.comparing.presentation import present_comparison
-from dnip.presenting.artefacts import Column, Figure, Table
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing.bars import class_accuracy_figure
 from dnip.presenting.drawing.flows import odd_class_figure
 from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.formats import to_markdown
-from reproduction.experiment import Claim, Text
-from reproduction.plan import ModelPlan, load_plan
-from reproduction.report import Section, write_report
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
@@ -81,45 +78,6 @@ def test_every_medium_shows_the_very_text(text):
     assert shape(markdown(text)) == ["paragraph_open", "paragraph_close"]
     assert shape(f"- {markdown(text)}") == shape("- x")
     assert Elements(f'<p title="{html(text)}">{html(text)}</p>').words == printable(text)
-
-
-def report(folder, text):
-    """Write a whole report in which everything that others may name is the text."""
-    table = Table(
-        "mine", text, [Column(text, group=text), Column("s")],
-        [(text, 2.5), text, (text, 1)], text,
-    )  # fmt: skip
-    figure = Figure("bars", text, lambda canvas: canvas.subplots().bar([0], [1]), caption=text)
-    section = Section(
-        "single", text, text,
-        (table, figure, Text("ours"), Claim(text, text, text, None)), {text: text},
-    )  # fmt: skip
-    plan = load_plan("small").model_copy(update={"models": (ModelPlan(name="small"),)})
-    manifest = {
-        "inputs": {"saved_tables": text, "plan": plan.to_dict()},
-        "runs": [{"command": ["dnip", text]}],
-        "missing": {text: text},
-    }
-    write_report(folder, [section], manifest)
-    return (folder / "report.md").read_text()
-
-
-@pytest.fixture(scope="module")
-def harmless(tmp_path_factory):
-    return report(tmp_path_factory.mktemp("harmless"), "x")
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_report_keeps_its_shape(tmp_path, monkeypatch, harmless, text):
-    monkeypatch.setattr("reproduction.report.save_figure", lambda _, path: _written(path))
-    page = report(tmp_path, text)
-    assert shape(page) == shape(harmless)
-    assert printable(page) == page
-
-
-def _written(path):
-    path.write_bytes(PNG)
-    return path
 
 
 @pytest.mark.parametrize("text", HOSTILE)

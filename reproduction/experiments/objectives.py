@@ -1,250 +1,158 @@
-"""Figures 4 and 5: other objectives in place of the full one, by every method."""
+"""Figures 4 and 5: other objectives in place of the full one, by the paper's annealing."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from dnip.method.objective import PUBLISHED_TAU
-from reproduction.comparison import ALL, VariantComparison
-from reproduction.experiment import Artefact, Claim, Experiment
-from reproduction.methods import (
-    METHODS,
-    PAPER,
-    PICTURED,
-    RAW,
-    SIMILAR,
-    TITLES,
-    best_of,
-    cut,
-    fit_by,
-    raw_scores,
-    scores_after,
-    seeded,
-    usual_objective,
-)
+import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from dnip import Objective
+from dnip.base.typing import Floats
+from reproduction.experiments.base import Experiment, Run
+from reproduction.judging import Claim, judge
+from reproduction.methods import PAPER, RAW, SIMILAR, Found, anneal, decide, naming
+from reproduction.presenting import bars, by_task
+from reproduction.probabilities import Cell
 
-    from dnip.method.objective import Objective
-    from dnip.tables import ProbabilityTable
-    from reproduction.cell import Cell
-    from reproduction.results import Results
-    from reproduction.sources import Sources
-
-#: Names of the full objective, of COBias over odd classes and of COBias over all pairs.
-FULL, SINGLE, PAIRWISE = "z1+z2-z3", "single", "pairwise"
-# Where the paper has a picture alone.
-_PICTURE = "figure 4, no numbers"
-
-
-def measure_objectives(
-    opt: ProbabilityTable, test: ProbabilityTable, *, changed: str, dev_share: float, seed: int
-) -> dict[str, Any]:
-    """Return scores of the test table: raw, and by method after a fit with each objective.
-
-    Parameters
-    ----------
-    opt, test : ProbabilityTable
-    changed : {"terms", "gap"}
-        What differs between the objectives: which terms they have, or whether their COBias is over
-        odd classes or over all pairs.
-    dev_share : float
-    seed : int
-
-    Examples
-    --------
-    >>> from dnip.comparing.demonstration import bundled_table
-    >>> opt, test = bundled_table("opt").draw(300, seed=0), bundled_table("test")
-    >>> found = measure_objectives(opt, test, changed="terms", dev_share=0.05, seed=0)
-    >>> list(found)
-    ['raw', 'paper', 'authors', 'optimum', 'ours']
-    >>> list(found["paper"])
-    ['z1', 'z2', 'z3', 'z1+z2', 'z1-z3', 'z2-z3', 'z1+z2-z3']
-    """
-    rows, _ = cut(opt, dev_share)
-    found: dict[str, Any] = {RAW: raw_scores(test)}
-    for method in METHODS:
-        found[method] = {
-            name: scores_after(fit_by(method, rows, seed, objective), test)
-            for name, objective in _objectives(usual_objective(method), changed).items()
-        }
-    return found
-
-
+FULL, SINGLE, PAIRWISE = "z1+βz2−τz3", "minimising COBias_single", "minimising COBias"
 #: The seven subsets of the terms (section 5.5).
-SUBSETS = {
+TERMS = {
     "z1": ("error",),
     "z2": ("cobias",),
     "z3": ("pmi",),
-    "z1+z2": ("error", "cobias"),
-    "z1-z3": ("error", "pmi"),
-    "z2-z3": ("cobias", "pmi"),
-    "z1+z2-z3": ("error", "cobias", "pmi"),
+    "z1+βz2": ("error", "cobias"),
+    "z1−τz3": ("error", "pmi"),
+    "βz2−τz3": ("cobias", "pmi"),
+    FULL: ("error", "cobias", "pmi"),
 }
 
 
-def _objectives(usual: Objective, changed: str) -> Mapping[str, Objective]:
-    if changed == "terms":
-        alone = replace(usual, beta=1.0, tau=1.0)  # single terms stand without weights
-        weighed = replace(usual, tau=usual.tau or PUBLISHED_TAU)
-        return {
-            name: replace(weighed if len(terms) > 1 else alone, terms=terms)
-            for name, terms in SUBSETS.items()
-        }
-    return {gap: replace(usual, gap=gap) for gap in (SINGLE, PAIRWISE)}
+def by_objective(cell: Cell, objectives: dict[str, Objective]) -> list[Found]:
+    """Predict the test rows raw, and after minimising each objective on the opt rows."""
+    with naming(cell):
+        found = [Found(RAW, decide(cell.test.p), {})]
+        for name, objective in objectives.items():
+            indices = anneal(cell.opt, cell.seed, objective).weight_indices
+            found.append(Found(name, decide(cell.test.p, indices), {}))
+    return found
 
 
-class _Objectives(Experiment):
-    """A table for each method, figures of some, and statements on the paper's annealing."""
-
-    changed: ClassVar[str]
-    metrics: ClassVar[tuple[str, ...]]
-    #: Objectives in the order of the columns, with their titles.
-    shown: ClassVar[Mapping[str, str]]
-
-    def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return one cell for each source and seed."""
-        return [
-            self.cell(
-                measure_objectives,
-                source,
-                {"seed": seed},
-                {"changed": self.changed, "seed": seed},
-                chains=len(self.shown),
-            )
-            for source, seed in seeded(sources, self.plan)
-        ]
-
-    def present(self, results: Results) -> Sequence[Artefact]:
-        """Return tables and figures, and what the paper says of them."""
-        if not len(results):
-            return []
-        artefacts: list[Artefact] = []
-        statements: list[Claim] = []
-        for method in METHODS:
-            paths: dict[str, tuple[str, ...]] = {TITLES[RAW]: (RAW,)}
-            paths |= {title: (method, name) for name, title in self.shown.items()}
-            compared = VariantComparison.of(results, paths)
-            title = f"{self.title}; {TITLES[method]}"
-            table, figure = compared.artefacts(f"{self.name}-{method}", title, self.metrics)
-            artefacts += [table, figure] if method in PICTURED else [table]
-            if method == PAPER:
-                statements = self.judge(compared)
-        return [*artefacts, *statements]
-
-    @abstractmethod
-    def judge(self, of: VariantComparison) -> list[Claim]:
-        """Judge what the paper says, on means over all datasets."""
-
-
-class Ablation(_Objectives):
-    """Every subset of the objective's terms."""
-
-    name = "ablation"
-    title = "Ablation: seven objectives, with β = 2.7 and τ = 0.2 where terms are summed"
-    paper = "Figure 4"
-    changed = "terms"
-    metrics = ("accuracy", "cobias")
-    shown: ClassVar[Mapping[str, str]] = {name: name for name in SUBSETS}
-
-    def judge(self, of: VariantComparison) -> list[Claim]:
-        """Judge the claims of section 5.5."""
-        raw, accuracy_only, near = TITLES[RAW], ("z1", "z3", "z1-z3"), ("z1+z2", "z2-z3")
-        means = {
-            name: {m: of.mean(name, ALL, m) for m in self.metrics}
-            for name in self.shown
-            if name in of.variants
-        }
-        if not means:
-            return []
-        lowest = min(found["cobias"] for found in means.values())
-        first = [n for n, found in means.items() if found["cobias"] <= lowest + SIMILAR]
-        before = of.mean(raw, ALL, "accuracy")
-        gains = {name: of.mean(name, ALL, "accuracy") / before - 1 for name in accuracy_only}
-        risen = of.direction("z2", raw, "accuracy")
-
-        def ours(*names: str) -> str:
-            return "; ".join(of.in_words(metric, (raw, *names)) for metric in self.metrics)
-
-        return [
-            Claim(
-                "z1+βz2−τz3 strikes the balance: the lowest COBias and, where it is similar, the "
-                "highest accuracy",
-                _PICTURE,
-                f"first: {best_of(means, means.__getitem__)}; {ours(*means)}",
-                FULL in first and not any(of.is_lower(FULL, n, "accuracy") for n in first),
-            ),
-            Claim(
-                "To do well in both, the objective needs terms of accuracy and COBias together",
-                _PICTURE,
-                ours(*accuracy_only, "z2", FULL),
-                all(of.is_lower(FULL, name, "cobias") for name in accuracy_only)
-                and (of.is_lower("z2", FULL, "accuracy") or of.is_lower(FULL, "z2", "cobias")),
-            ),
-            Claim(
-                "z1, z3 and z1−τz3 raise accuracy alone",
-                _PICTURE,
-                ours(*accuracy_only),
-                all(
-                    of.is_lower(raw, name, "accuracy") and not of.is_lower(name, raw, "cobias")
-                    for name in accuracy_only
-                ),
-            ),
-            Claim(
-                "z2 alone lowers COBias without a gain in accuracy",
-                _PICTURE,
-                ours("z2", FULL),
-                False if not of.is_lower("z2", raw, "cobias") else {1: False, -1: True}.get(risen),
-            ),
-            Claim(
-                "z1+βz2 and βz2−τz3 do well too, but are less accurate",
-                _PICTURE,
-                ours(*near, FULL),
-                all(
-                    of.is_lower(name, raw, "cobias") and of.is_lower(name, FULL, "accuracy")
-                    for name in near
-                ),
-            ),
-            Claim(
-                "With terms of accuracy alone, accuracy gains more than 16 %",
-                "over 16 %, read as relative",
-                ", ".join(f"{name} {100 * gain:+.1f} %" for name, gain in gains.items()),
-                all(gain > 0.16 for gain in gains.values()),
-            ),
-        ]
-
-
-class Single(_Objectives):
-    """COBias over odd classes alone as objective, beside COBias over all pairs."""
-
-    name = "single"
-    title = "COBias_single as objective"
-    paper = "Figure 5"
-    changed = "gap"
-    metrics = ("accuracy", "cobias", "cobias_single")
-    shown: ClassVar[Mapping[str, str]] = {
-        SINGLE: "minimising COBias_single",
-        PAIRWISE: "minimising COBias",
+def ablate(cell: Cell) -> list[Found]:
+    """Minimise every subset of the terms; a single one stands without its weight."""
+    alone = replace(PAPER, beta=1.0, tau=1.0)
+    objectives = {
+        name: replace(PAPER if len(terms) > 1 else alone, terms=terms)
+        for name, terms in TERMS.items()
     }
+    return by_objective(cell, objectives)
 
-    def judge(self, of: VariantComparison) -> list[Claim]:
-        """Judge the statements of appendix A.3."""
-        raw, single, pairwise = TITLES[RAW], self.shown[SINGLE], self.shown[PAIRWISE]
-        ours = f"{of.in_words('cobias_single')}; {of.in_words('cobias')}"
-        return [
-            Claim(
-                "With COBias_single as objective, classes differ far less from their odd classes",
-                "figure 5, no numbers",
-                ours,
-                of.is_lower(single, raw, "cobias_single"),
-            ),
-            Claim(
-                "COBias as objective does better still, as every pair of classes counts in it",
-                "figure 5, no numbers",
-                ours,
-                all(of.is_lower(pairwise, single, m) for m in ("cobias_single", "cobias")),
-            ),
-        ]
+
+def compare_gaps(cell: Cell) -> list[Found]:
+    """Minimise with COBias over odd classes alone, and over all pairs."""
+    gaps = {SINGLE: "single", PAIRWISE: "pairwise"}
+    return by_objective(cell, {name: replace(PAPER, gap=gap) for name, gap in gaps.items()})
+
+
+def judge_ablation(run: Run, results: Any) -> Iterator[Claim]:
+    """Judge the claims of section 5.5."""
+    scores = run.scores(results)
+
+    def mean(name: str, metric: str) -> Floats:
+        return scores.mean(name, metric)
+
+    def said(says: str, paper: str, contrasts: Any) -> Claim:
+        return judge("ablation", says, paper, contrasts)
+
+    picture, accuracy_only = "figure 4, no numbers", ("z1", "z3", "z1−τz3")
+    yield said(
+        "z1+βz2−τz3 strikes the balance: z1+βz2 and βz2−τz3 do well, too, but are less accurate",
+        picture,
+        lambda: {
+            "COBias within two points of the lowest, to spare": SIMILAR
+            - mean(FULL, "cobias")
+            + np.min([mean(name, "cobias") for name in TERMS], axis=0),
+            **{
+                f"accuracy above {name} by": mean(FULL, "accuracy") - mean(name, "accuracy")
+                for name in ("z1+βz2", "βz2−τz3")
+            },
+        },
+    )
+    yield said(
+        "z1, z3 and z1−τz3 raise accuracy alone",
+        picture,
+        lambda: {
+            f"{name}: {what}": value
+            for name in accuracy_only
+            for what, value in {
+                "accuracy rises by": mean(name, "accuracy") - mean(RAW, "accuracy"),
+                "COBias above the full objective's by": mean(name, "cobias") - mean(FULL, "cobias"),
+            }.items()
+        },
+    )
+    yield said(
+        "z2 alone lowers COBias, but does not help accuracy",
+        picture,
+        lambda: {
+            "COBias falls by": mean(RAW, "cobias") - mean("z2", "cobias"),
+            "accuracy below the full objective's by": mean(FULL, "accuracy")
+            - mean("z2", "accuracy"),
+        },
+    )
+    yield said(
+        "With terms of accuracy alone, accuracy gains more than 16 %",
+        "over 16 %, read as relative",
+        lambda: {
+            f"{name}: gain above 16 % by": mean(name, "accuracy") / mean(RAW, "accuracy") - 1.16
+            for name in accuracy_only
+        },
+    )
+
+
+def judge_single(run: Run, results: Any) -> Iterator[Claim]:
+    """Judge the statements of appendix A.3."""
+    scores = run.scores(results)
+    yield judge(
+        "single",
+        "With COBias_single as objective, classes differ far less from their odd classes",
+        "figure 5, no numbers",
+        lambda: {
+            "COBias_single falls by": scores.mean(RAW, "cobias_single")
+            - scores.mean(SINGLE, "cobias_single")
+        },
+    )
+    yield judge(
+        "single",
+        "COBias as objective does better still, as every pair of classes counts in it",
+        "figure 5, no numbers",
+        lambda: {
+            f"{title} lower by": scores.mean(SINGLE, metric) - scores.mean(PAIRWISE, metric)
+            for metric, title in {"cobias": "COBias", "cobias_single": "COBias_single"}.items()
+        },
+    )
+
+
+ABLATION = Experiment(
+    "ablation",
+    "Seven objectives, with β = 2.7 and τ = 0.2 where terms are summed",
+    "figure 4",
+    lambda run: run.over(ablate, run.data.cells("1")),
+    lambda run, results: by_task(results, run.data.tasks),
+    lambda figure, run, results: bars(figure, results, run.data.tasks, (RAW, *TERMS)),
+    judge_ablation,
+)
+SINGLE_METRICS = ("accuracy", "cobias", "cobias_single")
+SINGLE_GAP = Experiment(
+    "single",
+    "COBias_single as the objective",
+    "figure 5",
+    lambda run: run.over(compare_gaps, run.data.cells("1")),
+    lambda run, results: by_task(
+        results, run.data.tasks, (*SINGLE_METRICS, "worst_class_accuracy")
+    ),
+    lambda figure, run, results: bars(
+        figure, results, run.data.tasks, (RAW, SINGLE, PAIRWISE), SINGLE_METRICS
+    ),
+    judge_single,
+)

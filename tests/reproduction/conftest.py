@@ -1,7 +1,72 @@
+"""Saved probabilities of a model that is not there: three tasks, few rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from outcomes import Outcome
+from reproduction import methods
 from reproduction.__main__ import main
+from reproduction.experiments import solving
+
+SIZES = {"agnews": 4, "sst5": 5, "trec": 6}
+
+
+def cell(task, shots, seed, split, rows):
+    """Rows of a biased model: the right class stands out, and the last class too much."""
+    n = SIZES[task]
+    rng = np.random.default_rng([n, seed, len(split), len(shots)])
+    labels = np.arange(rows) % n
+    logits = rng.normal(size=(rows, n)) + 2 * np.eye(n)[labels] + 2 * np.eye(n)[-1]
+    logp = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)) - 0.5
+    return pd.DataFrame(
+        {
+            "task": task, "shots": shots, "seed": seed, "split": split, "row": np.arange(rows),
+            "label": labels, "demonstrations": [[0, 1]] * rows, "mass": 0.6,
+            "logp": list(logp.astype("float32")), "answered": np.arange(rows) % 2 == 0,
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Annealing in little: one setting, few weights."""
+    small = methods.PRESETS["paper"]._replace(solver=methods.PRESETS["authors"].solver)
+    monkeypatch.setattr(methods, "PRESETS", {**methods.PRESETS, "paper": small})
+    monkeypatch.setattr(methods, "BETAS", (2.7,))
+    monkeypatch.setattr(methods, "SCALES", (30,))
+    monkeypatch.setattr(solving, "RUNS", 1)
+    monkeypatch.setattr(solving, "readings", lambda n: {"as chosen": "coordinate"})
+
+
+@pytest.fixture
+def frame():
+    parts = [
+        cell(task, "1", seed, split, rows)
+        for task in SIZES
+        for seed in (0, 1)
+        for split, rows in (("opt", 60), ("test", 240))
+    ]
+    reasoned = [cell(task, "chain-of-thought", 0, "test", 200) for task in SIZES]
+    five = [cell("agnews", "5", 0, split, 240) for split in ("opt", "test")]
+    return pd.concat([*parts, *five, *reasoned], ignore_index=True)
+
+
+@pytest.fixture
+def saved(tmp_path, frame):
+    """A function that writes a frame, by default the usual one, and what stands beside it."""
+
+    def write(frame=frame, model="a" * 64, about="a" * 64, **more):
+        path = tmp_path / "p.parquet"
+        frame.attrs["model"] = model
+        frame.to_parquet(path)
+        told = {"model": {"name": "tiny", "sha256": about}, "tasks": list(SIZES), **more}
+        path.with_suffix(".json").write_text(json.dumps(told))
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -1,141 +1,92 @@
-"""The methods, against plain calls; each further search, against what it should reach."""
-
-import itertools
-from itertools import product
+"""The methods that are compared."""
 
 import numpy as np
 import pytest
 
-import oracles
-from cases import cases
-from dnip import Objective, evaluate
-from dnip.comparing.baselines import OptSet
-from dnip.metrics import cobias, confusion_matrix
-from dnip.solvers import Anneal
-from reproduction.linear_adapter import LinearAdapter, smooth_objective
-from reproduction.membership import Membership
-from reproduction.methods import best_of, choose_on_dev, cut, debias, scores_after
-from reproduction.plan import DevGrid
-from results import plain_fits, starving_table
-from strategies import random_confusion, random_probabilities
+from dnip import InvalidInputError, Objective, metrics
+from reproduction import methods
+from reproduction.linear_adapter import adapt, smooth
+from reproduction.probabilities import Cell, Rows
+
+RNG = np.random.default_rng(0)
 
 
-@cases(
-    ([(0.10, 0.60), (0.30, 0.90)], 0),  # COBias first
-    ([(0.10, 0.60), (0.115, 0.61), (0.13, 0.99)], 1),  # similar: the more accurate
-    ([(0.115, 0.60), (0.10, 0.60)], 1),  # equally accurate: the lower COBias
-)
-def test_lower_cobias_is_the_priority_and_accuracy_decides_where_it_is_similar(pairs, best):
-    scores = [dict(zip(("cobias", "accuracy"), pair, strict=True)) for pair in pairs]
-    assert best_of(range(len(pairs)), scores.__getitem__) == best
+def rows(n=300):
+    y = RNG.integers(0, 3, n)
+    p = np.exp(RNG.normal(size=(n, 3)) + 2 * np.eye(3)[y] + 2 * np.eye(3)[0])
+    return Rows(p / p.sum(axis=1, keepdims=True), y, np.arange(n), np.ones(n, int))
 
 
-def test_settings_are_those_of_the_best_scores_on_dev():
-    rows, dev = cut(starving_table(300, 1), 0.3)
-    grid = {"beta": [0.1, 5.0], "tau": [0.0, 0.5], "scale": [4], "smoothing": [1.0, 4000.0]}
-    settings, fit = choose_on_dev("authors", rows, dev, grid, seed=2)
-    found = {}
-    for beta, more in product((0.1, 5.0), ((0.0, 1.0), (0.5, 1.0), (0.5, 4000.0))):
-        objective = Objective(beta, *more)  # without τ, no more than one smoothing
-        one = fit(
-            rows,
-            objective=objective,
-            robust="off",
-            scale=4,
-            solver=Anneal(),
-            seed=2,
-            evidence=False,
-        )
-        scored = evaluate([dev], coefficients=one.coefficients).to_dict()["reweighted"]
-        found[beta, *more] = scored["cobias"], scored["accuracy"]
-    lowest = min(gap for gap, _ in found.values())
-    near = [key for key, (gap, _) in found.items() if gap <= lowest + 0.02]
-    best = max(near, key=lambda key: (found[key][1], -found[key][0]))
-    assert (settings["beta"], settings["tau"], settings["smoothing"]) == best
-    assert scores_after(fit, dev)["cobias"] == found[best][0]
+def test_dev_is_a_fifth_of_few_rows_and_a_twentieth_of_many_class_by_class():
+    for n, share in ((300, 0.2), (4000, 0.05)):
+        whole = rows(n)
+        opt, dev = methods.divide(whole)
+        assert len(dev.y) == pytest.approx(share * n, abs=3)
+        assert sorted([*opt.row, *dev.row]) == list(range(n))
+        np.testing.assert_allclose(np.bincount(dev.y), share * np.bincount(whole.y), atol=1)
 
 
-def test_every_method_is_a_plain_fit_on_the_same_rows():
-    opt, test = starving_table(200, 3), starving_table(200, 4)
-    without_a_grid = DevGrid().model_dump()
-    found = debias(opt, test, dev_share=0.2, grid=without_a_grid, seed=1)
-    rows, dev = cut(opt, 0.2)
-    assert (found["n_opt"], found["n_dev"], found["n"]) == (len(rows), len(dev), 200)
-    for method, fit in plain_fits(rows, seed=1).items():
-        assert found[method]["weights"] == fit.coefficients.weights.tolist()
-        counts = evaluate([test], coefficients=fit.coefficients).reweighted
-        assert found[method]["confusion"] == counts.tolist()
+def test_settings_are_those_with_the_lowest_cobias_on_dev_then_accuracy(quick, monkeypatch):
+    whole = rows()
+    _, dev = methods.divide(whole)
+    weights = {0.5: [1, 1, 1], 2.7: [1, 9, 9], 10.0: [1, 5, 9]}
+    monkeypatch.setattr(methods, "BETAS", tuple(weights))
+    monkeypatch.setattr(methods, "TAUS", (0.0,))
+
+    class Found:
+        def __init__(self, beta):
+            self.weight_indices = np.array(weights[beta])
+
+    monkeypatch.setattr(methods, "anneal", lambda rows, seed, objective, k: Found(objective.beta))
+    found, told = methods.tuned(whole, seed=0)
+    scores = {}
+    for beta, w in weights.items():
+        counts = metrics.confusion_matrix(dev.y, methods.decide(dev.p, np.array(w)), 3)
+        scores[beta] = (metrics.cobias(counts), metrics.accuracy(counts))
+    lowest = min(c for c, _ in scores.values())
+    near = {b: a for b, (c, a) in scores.items() if c <= lowest + methods.SIMILAR}
+    best = max(near, key=near.get)
+    assert found.weight_indices.tolist() == weights[best]
+    assert told == f"β = {best:g}, τ = 0, K = 30"
 
 
-def starved(n_rows=400, seed=0):
-    """Labels that follow the probabilities once the last class is boosted."""
-    rng = np.random.default_rng(seed)
-    fair = random_probabilities(rng, n_rows, 3)
-    p = fair * [3.0, 2.0, 0.5]
-    return OptSet.of(p / p.sum(axis=1, keepdims=True), fair.argmax(axis=1))
+def test_all_methods_predict_the_same_rows_and_batch_calibration_evens_answers_out(quick):
+    cell = Cell("t", "1", 0, rows(), rows(), (0,))
+    found = {one.method: one.predicted for one in methods.debias(cell)}
+    assert list(found) == [
+        methods.RAW, methods.DNIP, methods.PUBLISHED, methods.FIT, methods.BATCH, methods.ADAPTER
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found["raw"], cell.test.p.argmax(axis=1))
+    share = {name: (one == 0).mean() for name, one in found.items()}
+    assert share["raw"] > 0.5 > share["batch calibration"]
 
 
-@pytest.mark.parametrize("n_missing", [0, 1])
-@pytest.mark.parametrize("terms", [("error", "cobias", "pmi"), ("error",), ("cobias", "pmi")])
-def test_the_smooth_objective_of_whole_counts_is_z(terms, n_missing):
-    torch = pytest.importorskip("torch")
-    confusion = random_confusion(np.random.default_rng(0), 5, n_missing)
-    objective = Objective(1.3, 0.4, 2.0, terms)
-    value = smooth_objective(torch, torch.tensor(confusion, dtype=torch.float64), objective)
-    assert float(value) == pytest.approx(objective(confusion), abs=1e-12)
+def test_an_error_names_the_cell(quick):
+    cell = Cell("t", "1", 2, rows(30)._replace(y=np.zeros(30, int)), rows(), (0,))
+    with pytest.raises(InvalidInputError, match="t, 1 shots, seed 2: "):
+        methods.debias(cell)
 
 
-def test_training_closes_the_gap():
-    pytest.importorskip("torch")
-    opt, test = starved(), starved(seed=1)
-    fitted = LinearAdapter().fit(opt)
-    before = confusion_matrix(test.labels, test.probabilities.argmax(axis=1), 3)
-    after = confusion_matrix(test.labels, fitted.predict(test.probabilities), 3)
-    assert cobias(before) > 0.3
-    assert cobias(after) < 0.1
-    assert fitted.to_dict()["dev_rows"] == 80
+def test_the_smooth_objective_is_z_of_whole_counts_and_its_slope_is_right():
+    objective, none = Objective(2.7, 0.2, 5.0), np.zeros(3)
+    p, y = rows(60)[:2]
+    matrix = 0.1 * RNG.normal(size=(3, 3))
+    _, slope = smooth(p, y, matrix, none, objective)
+    for k in range(3):
+        step = 1e-6 * np.eye(3)[k]
+        up, down = (smooth(p, y, matrix, s, objective)[0] for s in (step, -step))
+        assert slope[:, k].sum() == pytest.approx((up - down) / 2e-6, abs=1e-6)
+    sure, _ = smooth(p, y, 1e6 * np.eye(3), none, objective)
+    counts = metrics.confusion_matrix(y, p.argmax(axis=1), 3)
+    assert sure == pytest.approx(objective(counts))
 
 
-#: Left corner, peak, right corner of the nineteen functions, by the intervals of the reference;
-#: the corners of the steep ones lie an eighth apart.
-CORNERS = (
-    [(-1, 0, 1), (0, 1, 2)]
-    + [(-0.5, 0, 0.5), (0, 0.5, 1), (0.5, 1, 1.5)]
-    + [(step / 4 - 0.25, step / 4, step / 4 + 0.25) for step in range(5)]
-    + [(step / 8 - 0.125, step / 8, step / 8 + 0.125) for step in range(9)]
-)
-
-
-def score(p, choice, scale):
-    """What a choice makes of one probability, on the scale of whole weights."""
-    if choice < scale:
-        return (choice + 1) * p
-    corners = [c for c in CORNERS if c != (0, 1, 2)][choice - scale]
-    return scale * max(float(np.interp(p, corners, (0, 1, 0))), 0.0)
-
-
-def problem(n_classes, n_rows, kind, seed):
-    rng = np.random.default_rng(seed)
-    p, follows = random_probabilities(rng, n_rows, n_classes, kind), rng.random(n_rows) < 0.6
-    labels = np.where(follows, p.argmin(axis=1), rng.integers(n_classes, size=n_rows))
-    labels[:n_classes] = np.arange(n_classes)
-    return p, labels
-
-
-@cases((2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot"))
-def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, kind):
-    p, labels = problem(n_classes, n_rows, kind, seed=n_rows)
-    values = [
-        np.array([[score(x, choice, scale) for x in column] for choice in range(scale + 18)])
-        for column in p.T
-    ]
-    raw = p.argmax(axis=1)
-    best = np.inf
-    for chosen in itertools.product(range(scale + 18), repeat=n_classes):
-        scores = np.stack([values[c][choice] for c, choice in enumerate(chosen)], axis=1)
-        predicted = np.where(scores.any(axis=1), scores.argmax(axis=1), raw)
-        best = min(best, oracles.objective(confusion_matrix(labels, predicted, n_classes)))
-    fitted = Membership(scale=scale).fit(OptSet.of(p, labels))
-    reached = oracles.objective(confusion_matrix(labels, fitted.predict(p), n_classes))
-    assert fitted.notes["objective"] == pytest.approx(reached, abs=1e-12)
-    assert reached == pytest.approx(best, abs=1e-9)
+def test_the_adapter_lowers_the_objective_and_repeats_itself():
+    train, test = rows(), rows()
+    first, again = (adapt(train, methods.PAPER, seed=3)(test.p) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    before, after = (
+        methods.PAPER(metrics.confusion_matrix(test.y, s.argmax(axis=1), 3))
+        for s in (test.p, first)
+    )
+    assert after < before - 0.3

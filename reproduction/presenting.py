@@ -1,0 +1,164 @@
+"""Tables in Markdown and pictures, for all experiments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reproduction.judging import named
+from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, PUBLISHED, RAW
+from reproduction.probabilities import ONE
+
+TITLES = {
+    "accuracy": "Accuracy",
+    "cobias": "COBias",
+    "worst_class_accuracy": "Worst class",
+    "cobias_single": "COBias_single",
+}
+SHORT = {"agnews": "AGN", "dbpedia": "DBP", "sst5": "SST", "pubmedqa": "PMQA"}
+# Colours that the colour-blind can tell apart (Okabe and Ito).
+COLOURS = ("#8c8c8c", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442")
+# The same method has the same colour in every picture.
+OF_METHOD = dict(
+    zip(
+        (RAW, DNIP, FIT, PUBLISHED, BATCH, ADAPTER),
+        (*COLOURS[:3], COLOURS[6], COLOURS[3], COLOURS[4]),
+        strict=True,
+    )
+)
+CONSTANT, CHANCE = "ᶜ", "°"
+MARKS = (
+    f"{CONSTANT}: under some seed every answer is of one class. {CHANCE}: no more accurate than "
+    "the most frequent class alone. Both are marks: no cell is left out."
+)
+
+
+def short(task: str) -> str:
+    """Return the paper's abbreviation of a task."""
+    return SHORT.get(task, task.upper())
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
+    r"""Return a table in Markdown; so many of its first columns are left-aligned.
+
+    Examples
+    --------
+    >>> print(markdown(["a", "b"], [["x|y", 1]]))
+    | a | b |
+    | --- | ---: |
+    | x\|y | 1 |
+    """
+    lines: list[Sequence[object]] = [
+        header,
+        ["---"] * left + ["---:"] * (len(header) - left),
+        *rows,
+    ]
+    texts = [[str(cell) for cell in line] for line in lines]
+    safe = [[re.sub(r"(?<!\\)\|", r"\|", cell) for cell in line] for line in texts]
+    return "\n".join(f"| {' | '.join(line)} |" for line in safe)
+
+
+def by_task(
+    results: Any,
+    tasks: Sequence[str],
+    metrics: Sequence[str] = ("accuracy", "cobias", "worst_class_accuracy"),
+    paper: Mapping[str, Sequence[Sequence[object]]] | None = None,
+) -> str:
+    """Return a table for each metric: methods by tasks, mean and standard deviation over seeds.
+
+    Parameters
+    ----------
+    results : DataFrame
+        With scores.
+    paper : mapping, optional
+        Rows of the paper, to stand first, by metric.
+    """
+    parts = []
+    several = results.shots.nunique() > 1
+    for metric in metrics:
+        rows = [list(row) for row in (paper or {}).get(metric, [])]
+        for (shots, method), own in results.groupby(["shots", "method"], sort=False):
+            values, cells = [], []
+            for task in tasks:
+                found = own[own.task == task]
+                values.append(found[metric].mean())
+                cells.append(_spread(found, metric))
+            mean = f"{100 * np.mean(values):.1f}" if not np.isnan(values).any() else "–"
+            rows.append([f"{method}, {named(shots)}" if several else method, mean, *cells])
+        header = [f"{TITLES[metric]} (%)", "All", *map(short, tasks)]
+        parts.append(markdown(header, rows))
+    return "\n\n".join([*parts, MARKS])
+
+
+def _spread(found: Any, metric: str) -> str:
+    if not len(found):
+        return "–"
+    spread = f" ± {100 * found[metric].std(ddof=1):.1f}" if len(found) > 1 else ""
+    marks = CONSTANT if found.constant.any() else ""
+    marks += CHANCE if found.accuracy.mean() <= found.majority.mean() else ""
+    return f"{100 * found[metric].mean():.1f}{spread}{marks}"
+
+
+def colour_of(method: str, number: int) -> str:
+    """Return the colour of a method, or that of a number."""
+    return OF_METHOD.get(method, COLOURS[number % len(COLOURS)])
+
+
+def bars(
+    figure: Any,
+    results: Any,
+    tasks: Sequence[str],
+    methods: Sequence[str],
+    metrics: Sequence[str] = ("accuracy", "cobias"),
+) -> None:
+    """Draw a panel of bars for each metric: tasks and their mean, a bar for each method."""
+    figure.set_size_inches(10, 0.4 + 2.5 * len(metrics))
+    panels = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
+    width = 0.8 / len(methods)
+    there = [task for task in tasks if task in set(results.task)]
+    for axes, metric in zip(panels, metrics, strict=True):
+        for number, method in enumerate(methods):
+            own = results[results.method == method].groupby("task")[metric]
+            means, spreads = own.mean().reindex(there), own.std(ddof=1).reindex(there)
+            at = np.arange(len(there) + 1) + (number - (len(methods) - 1) / 2) * width
+            heights = 100 * np.append(means, means.mean())
+            errors = 100 * np.append(spreads.fillna(0), 0)
+            look = {"ecolor": "#333333", "error_kw": {"lw": 0.8}}
+            colour = colour_of(method, number)
+            axes.bar(at, heights, width, yerr=errors, color=colour, label=method, **look)
+        axes.set_ylabel(f"{TITLES[metric]} (%)")
+        axes.axvline(len(there) - 0.5, color="#cccccc", lw=0.8)
+        plain(axes)
+    axes.set_xticks(range(len(there) + 1), [*map(short, there), "mean"])
+    panels[0].legend(ncols=4, fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
+
+
+def heat(axes: Any, shades: Any, texts: Any, x: Sequence[str], y: Sequence[str]) -> None:
+    """Draw a matrix: shades from 0 to 1, and a text in each cell."""
+    axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for (i, j), text in np.ndenumerate(texts):
+        ink = "white" if shades[i, j] > 0.55 else "#222222"
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color=ink)
+    axes.set_xticks(range(len(x)), x, fontsize=8, rotation=30 if max(map(len, x)) > 8 else 0)
+    axes.set_yticks(range(len(y)), y, fontsize=8)
+
+
+def plain(axes: Any) -> None:
+    """Take the box away and rule the heights."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#eeeeee")
+    axes.set_axisbelow(True)
+
+
+def shots_of(results: Any, shots: str = ONE) -> Any:
+    """Return the results of one way of prompting."""
+    return results[results.shots == shots]
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a picture."""
+    figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})

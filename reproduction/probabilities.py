@@ -1,0 +1,206 @@
+"""Saved class probabilities: one file for all tasks, ways of prompting and seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.typing import Floats, Integers
+from dnip.prompting.task_files import built_in_tasks, load_task
+
+#: The paper's tasks, in the order of its tables.
+TASKS = ("agnews", "dbpedia", "sst5", "trec", "rte", "ddi", "pubmedqa")
+#: Ways of prompting: one, five, or a demonstration of each class (the paper's N-shot).
+ONE, FIVE, BALANCED, REASONING = "1", "5", "balanced", "chain-of-thought"
+KEY = ["task", "shots", "seed", "split"]
+COLUMNS = (*KEY, "row", "label", "demonstrations", "mass", "logp", "answered")
+SPLITS = ("opt", "test")
+#: The file that comes with a checkout.
+COMMITTED = Path(__file__).with_name("probabilities.parquet")
+
+
+class Rows(NamedTuple):
+    """Class probabilities (M, N) of the rows of a split, labels (M,) and row numbers (M,)."""
+
+    p: Floats
+    y: Integers
+    row: Integers
+    answered: Integers
+
+
+class Cell(NamedTuple):
+    """One task, prompted in one way with the demonstrations of one seed."""
+
+    task: str
+    shots: str
+    seed: int
+    opt: Rows
+    test: Rows
+    demonstrations: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """A checked file.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        `COLUMNS`; ``logp`` holds natural logarithms of the probability of each label word.
+    tasks : tuple of str
+        The planned tasks: averages are over all of them.
+    about : dict
+        What stands beside the file: model, prompts, versions. Empty where nothing does.
+    """
+
+    frame: Any
+    tasks: tuple[str, ...]
+    about: dict[str, Any]
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return str(self.about.get("model", {}).get("name", "a model without a name"))
+
+    def classes(self, task: str) -> tuple[str, ...]:
+        """Return the names of a task's classes."""
+        wording = self.about.get("prompts", {}).get(task)
+        if wording is not None:
+            return tuple(wording["classes"])
+        if task in built_in_tasks():
+            return load_task(task).classes
+        width = len(self.frame.logp[self.frame.task == task].iloc[0])
+        return tuple(map(str, range(width)))
+
+    @cached_property
+    def _parts(self) -> dict[tuple[Any, ...], Any]:
+        return dict(iter(self.frame.groupby(KEY, sort=False)))
+
+    def cells(self, shots: str, tasks: Sequence[str] | None = None) -> Iterator[Cell]:
+        """Yield the cells of one way of prompting, task by task; those that are not there not."""
+        for task in self.tasks if tasks is None else tasks:
+            for seed in self.seeds(task, shots):
+                parts: list[Any] = [self._parts.get((task, shots, seed, s)) for s in SPLITS]
+                opt, test = map(_rows, parts)
+                if len(test.y) and (len(opt.y) or shots == REASONING):
+                    shown = tuple(map(int, parts[1].demonstrations.iloc[0]))
+                    yield Cell(task, shots, seed, opt, test, shown)
+
+    def seeds(self, task: str, shots: str) -> list[int]:
+        """Return the seeds of a task under one way of prompting."""
+        return sorted({key[2] for key in self._parts if key[:2] == (task, shots)})
+
+
+def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
+    """Read a file of saved probabilities, and what stands beside it.
+
+    Parameters
+    ----------
+    path : path
+        A Parquet file with `COLUMNS`; ``answered`` may be missing. A JSON file of the same name
+        beside it says of which model it is.
+    tasks : sequence of str, optional
+        The tasks to look at, by default all that are planned.
+
+    Raises
+    ------
+    InvalidInputError
+        For a file that is missing, is not Parquet, has other columns or cells that make no sense,
+        is not of the model that the JSON file names, or lacks the 1-shot rows of a task.
+    """
+    make = "Make one with: python -m reproduction prompt --model MODEL --data DIR --out FILE"
+    if not path.is_file():
+        raise InvalidInputError(f"{path}: there is no such file of probabilities", hint=make)
+    try:
+        frame = pd.read_parquet(path)
+    except Exception as error:  # a damaged file fails in many ways
+        raise InvalidInputError(f"{path} is not a readable Parquet file", hint=make) from error
+    absent = [name for name in COLUMNS if name not in frame and name != "answered"]
+    if absent:
+        raise InvalidInputError(
+            f"{path}: the column {absent[0]} is missing; there are {listed(list(frame))}", hint=make
+        )
+    about = _about(path, frame.attrs.get("model"))
+    _check(frame, path)
+    first = frame[frame.shots == ONE]
+    found = set(first.task[first.split == "opt"]) & set(first.task[first.split == "test"])
+    wanted = dict.fromkeys(tasks or about.get("tasks") or TASKS)
+    planned = tuple(dict.fromkeys([*(task for task in TASKS if task in wanted), *wanted]))
+    lacking = [task for task in planned if task not in found]
+    if lacking:
+        named = f" --tasks {' '.join(t for t in planned if t in found)}" if found else ""
+        raise InvalidInputError(
+            f"{path} has no 1-shot rows, opt and test, of {listed(lacking)}; averages are over all "
+            "planned tasks",
+            hint=f"Prompt for them, or name the tasks that you have:{named}" if named else make,
+        )
+    return Probabilities(frame, planned, about)
+
+
+def _about(path: Path, model: str | None) -> dict[str, Any]:
+    """Return what stands beside a file, if it is of the same model."""
+    beside = path.with_suffix(".json")
+    if not beside.is_file():
+        return {}
+    try:
+        about: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
+        theirs = about["model"]["sha256"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"{beside} does not say of which model {path.name} is", hint="Copy the one made with it"
+        ) from error
+    if model is not None and model != theirs:
+        raise InvalidInputError(
+            f"{path.name} is of the model {model[:12]}…, {beside.name} of the model {theirs[:12]}…",
+            hint="Put the JSON file beside it that was made with it",
+        )
+    return about
+
+
+def _check(frame: Any, path: Path) -> None:
+    """Refuse cells that make no sense, naming the first row that holds one."""
+    widths = frame.logp.map(np.size)
+    usual = widths.groupby(frame.task).transform("max")
+    cells = np.concatenate([*frame.logp, [0.0]])
+    nan = np.isnan(cells) | (cells > 1e-3)
+    of_cell = np.repeat(np.arange(len(frame)), widths)
+    odd = {
+        "task is no plain name": ~frame.task.astype(str).str.fullmatch(r"[\w-]+"),
+        "split is neither opt nor test": ~frame.split.isin(SPLITS),
+        "logp has another length than in other rows of the task": (widths != usual) | (usual < 2),
+        "label is no class index": (frame.label < 0) | (frame.label >= usual),
+        "logp holds no logarithms of probabilities": pd.Series(
+            np.bincount(of_cell, nan[:-1], len(frame)) > 0, frame.index
+        ),
+        "logp is minus infinity for every class": frame.logp.map(np.max) == -np.inf,
+        "the row is there twice": frame.duplicated([*KEY, "row"]),
+    }
+    for what, where in odd.items():
+        if where.any():
+            at = int(np.flatnonzero(where)[0])
+            raise InvalidInputError(
+                f"{path}: row {at}: {what}", hint="Make the file anew, or take the row out"
+            )
+
+
+def _rows(part: Any) -> Rows:
+    """Return normalised probabilities of a part of the frame; no rows of None."""
+    if part is None:
+        return Rows(np.empty((0, 2)), *(np.empty(0, int) for _ in range(3)))
+    logp = np.vstack(list(part.logp)).astype(float)
+    p = np.exp(logp - logp.max(axis=1, keepdims=True))
+    answered = part.answered if "answered" in part else pd.Series(True, part.index)
+    return Rows(
+        p / p.sum(axis=1, keepdims=True),
+        part.label.to_numpy(int),
+        part.row.to_numpy(int),
+        answered.fillna(True).to_numpy(int),
+    )
