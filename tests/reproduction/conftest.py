@@ -33,7 +33,7 @@ def cell(task, shots, seed, split, rows):
 @pytest.fixture
 def quick(monkeypatch):
     """Annealing in little: one setting, few weights."""
-    small = methods.PRESETS["paper"]._replace(solver=methods.PRESETS["authors"].solver)
+    small = methods.PRESETS["authors"]
     monkeypatch.setattr(methods, "PRESETS", {**methods.PRESETS, "paper": small})
     monkeypatch.setattr(methods, "BETAS", (2.7,))
     monkeypatch.setattr(methods, "SCALES", (30,))
