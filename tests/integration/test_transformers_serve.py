@@ -32,13 +32,14 @@ TASK = load_task("agnews")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, tiny_model):
+def folder(tmp_path_factory):
     """A tiny model with what makes it answer decisions."""
     installed = "httpx2", "torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate"
     for library in installed:
         pytest.importorskip(library, reason="transformers[serving] is not installed")
-    folder = tmp_path_factory.mktemp("model") / "tiny"
-    shutil.copytree(tiny_model("llama"), folder)
+    from tiny_models import save_model
+
+    folder = save_model(tmp_path_factory.mktemp("model") / "tiny", "llama", begin=True)
     labels = [TASK.answer(label) for label in range(TASK.n_classes)]
     (folder / "decision.json").write_text(json.dumps({"labels": {"choice": labels}}))
     template = "{{ bos_token }}{{ state }}<|mark|>"

@@ -51,16 +51,13 @@ def test_a_stopped_run_goes_on_to_the_very_same_table(plan, tmp_path, stop_after
     assert len(second.asked) < 9 or stop_after < 4 or stop_after == 9
 
 
-def test_a_line_cut_by_a_kill_is_scored_again(plan, tmp_path):
-    out = tmp_path / "table.csv"
-    with pytest.raises(KeyboardInterrupt):
-        run(plan, FakeEngine(stop_after=6), out)
+@pytest.mark.parametrize("content", [b'{"format": "dnip-progress"}\n', b"SQLite format 3\0" * 9])
+def test_a_file_that_is_no_journal_is_refused_and_kept(plan, tmp_path, content):
     journal = tmp_path / "table.csv.progress"
-    journal.write_bytes(journal.read_bytes()[:-7])
-    assert run(plan, FakeEngine(), out).n_resumed == 5
-    whole = tmp_path / "whole.csv"
-    run(plan, FakeEngine(), whole)
-    assert out.read_bytes() == whole.read_bytes()
+    journal.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=r"damaged, or of another version.*Delete it"):
+        run(plan, FakeEngine(), tmp_path / "table.csv")
+    assert journal.read_bytes() == content
 
 
 def test_other_settings_are_refused_by_name_and_change_nothing(plan, tmp_path):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, OutputError
-from dnip.base.files import only_process
 from dnip.prompting.engines.base import ScoredRow
 
-_FORMAT = {"format": "dnip-progress", "version": 1}
+# The settings stand before the first row.
+_SETTINGS = -1
 
 
 class Journal:
-    """Scored rows, one JSON line each, after a first line with the settings of the run.
+    """Scored rows in a SQLite file, beside the settings of the run.
 
     Attributes
     ----------
@@ -26,18 +27,27 @@ class Journal:
         What is scored so far.
     """
 
-    def __init__(self, file: IO[bytes], rows: dict[int, ScoredRow]) -> None:
+    def __init__(self, file: sqlite3.Connection, settings: dict[str, Any]) -> None:
         self._file = file
-        self.rows = rows
+        file.execute("CREATE TABLE IF NOT EXISTS rows (row INTEGER PRIMARY KEY, content TEXT)")
+        found = {row: json.loads(content) for row, content in file.execute("SELECT * FROM rows")}
+        if _SETTINGS not in found:
+            self._write(_SETTINGS, settings)
+        elif changed := changed_settings(found.pop(_SETTINGS), settings):
+            raise InvalidInputError(
+                f"begun with other settings: {'; '.join(changed)}",
+                hint="Give the settings of that run to go on, another --out, or delete the file",
+            )
+        self.rows = {row: _read(row, *content) for row, content in found.items()}
 
     def add(self, scored: ScoredRow) -> None:
         """Note a row; it survives the process from here on."""
         ceiling = None if scored.ceiling is None else scored.ceiling.tolist()
-        arrays = {"captured": scored.captured.tolist(), "ceiling": ceiling}
-        line = {"row": scored.row, **arrays, "details": dict(scored.details)}
-        self._file.write(json.dumps(line).encode() + b"\n")
-        self._file.flush()
+        self._write(scored.row, [scored.captured.tolist(), ceiling, dict(scored.details)])
         self.rows[scored.row] = scored
+
+    def _write(self, row: int, content: object) -> None:
+        self._file.execute("INSERT INTO rows VALUES (?, ?)", (row, json.dumps(content)))
 
 
 @contextmanager
@@ -58,81 +68,42 @@ def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
     InvalidInputError
         If the journal is of a run with other settings; the message names them.
     OutputError
-        If it cannot be written.
+        If it cannot be written, or another run has it open.
     """
-    lock = lock_path(path)
     journal = None
-    busy = f"{path}: another run is writing this table"
-    with only_process(lock, busy, hint="Wait for it, or give another --out"):
-        try:
-            with path.open("a+b") as file:
-                rows, end = _read(file, path, settings)
-                file.truncate(end)
-                if end == 0:
-                    header = json.dumps({**_FORMAT, "settings": settings})
-                    file.write(header.encode() + b"\n")
-                    file.flush()
-                journal = Journal(file, rows)
-                yield journal
-        except OSError as error:
-            if isinstance(error, OutputError) or error.filename not in (None, str(path)):
-                raise
-            raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
-        finally:
-            if journal is not None and not journal.rows:  # the run was refused
-                path.unlink(missing_ok=True)
-            with suppress(OSError):  # Windows keeps a file that is open
-                lock.unlink()
-
-
-def lock_path(path: Path) -> Path:
-    """Return the file that keeps a second run away from a journal."""
-    return path.with_name(f".{path.stem}.lock")
+    try:
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as file:
+            # One process at a time. A row outlives the process, not the machine: no waits on disks.
+            file.executescript("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF")
+            file.executescript("BEGIN IMMEDIATE; COMMIT")
+            journal = Journal(file, settings)
+            yield journal
+    except InvalidInputError as error:
+        if journal is not None:
+            raise
+        raise InvalidInputError(f"{path}: {error.message}", hint=error.hint) from error
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            reason, hint = "another run is writing this table", "Wait for it, or give another --out"
+        else:
+            reason, hint = f"it cannot be written: {error}", "Check the folder, and space on it"
+        raise OutputError(f"{path}: {reason}", hint=hint) from error
+    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+        if journal is not None:
+            raise
+        raise InvalidInputError(
+            f"{path}: damaged, or of another version: {error}", hint="Delete it to start anew"
+        ) from error
+    finally:
+        if journal is not None and not journal.rows:  # the run was refused
+            path.unlink(missing_ok=True)
 
 
 def _read(
-    file: IO[bytes], path: Path, settings: dict[str, Any]
-) -> tuple[dict[int, ScoredRow], int]:
-    """Return the rows of all complete lines, and where the last of these ends."""
-    file.seek(0)
-    rows: dict[int, ScoredRow] = {}
-    end = 0
-    for number, line in enumerate(file):
-        if not line.endswith(b"\n"):
-            break  # the process was killed while it wrote this line
-        try:
-            content = json.loads(line)
-            if number == 0:
-                _check_settings(content, settings, path)
-            else:
-                captured, ceiling = (content[name] for name in ("captured", "ceiling"))
-                rows[content["row"]] = ScoredRow(
-                    content["row"],
-                    np.array(captured, np.float64),
-                    None if ceiling is None else np.array(ceiling),
-                    content["details"],
-                )
-        except InvalidInputError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidInputError(
-                f"{path}, line {number + 1}: damaged: {error}", hint="Delete the file to start anew"
-            ) from error
-        end += len(line)
-    return rows, end
-
-
-def _check_settings(content: dict[str, Any], settings: dict[str, Any], path: Path) -> None:
-    if {key: content.get(key) for key in _FORMAT} != _FORMAT:
-        raise InvalidInputError(
-            f"{path}: not a journal of this version", hint="Delete it to start anew"
-        )
-    changed = changed_settings(content.get("settings", {}), settings)
-    if changed:
-        raise InvalidInputError(
-            f"{path}: begun with other settings: {'; '.join(changed)}",
-            hint="Give the settings of that run to go on, another --out, or delete the file",
-        )
+    row: int, captured: list[float], ceiling: list[float] | None, details: dict[str, Any]
+) -> ScoredRow:
+    most = None if ceiling is None else np.array(ceiling)
+    return ScoredRow(row, np.array(captured, np.float64), most, details)
 
 
 def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

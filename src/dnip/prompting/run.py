@@ -17,7 +17,7 @@ from dnip.base.validation import is_storable
 from dnip.base.version import __version__
 from dnip.logprobs.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, ScoredRow, Scoring
-from dnip.prompting.journal import changed_settings, flat, lock_path, open_journal
+from dnip.prompting.journal import changed_settings, flat, open_journal
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats import format_of
@@ -138,8 +138,7 @@ def run_plan(
 
 def files_of_run(out: Path) -> dict[str, Path]:
     """Return the files that a run writes, by what they are."""
-    journal, lock = _journal_path(out), lock_path(_journal_path(out))
-    return {"out": out, "metadata": metadata_path(out), "progress": journal, "lock": lock}
+    return {"out": out, "metadata": metadata_path(out), "progress": _journal_path(out)}
 
 
 def _journal_path(out: Path) -> Path:

@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import InvalidInputError  # noqa: E402
-from dnip.prompting.engines import transformers_reasoning  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
@@ -80,12 +79,6 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
     ]
     np.testing.assert_allclose(captured, [e.captured for e in expected], atol=ATOL, rtol=0)
     return expected
-
-
-@pytest.fixture(autouse=True)
-def several_rounds(monkeypatch):
-    """Rows that have ended are dropped within an answer's length."""
-    monkeypatch.setattr(transformers_reasoning, "_ROUND", 5)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"])

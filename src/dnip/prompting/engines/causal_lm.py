@@ -22,8 +22,8 @@ from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_fil
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")
-#: Cache layers of transformers whose update makes new tensors and leaves the old ones as they are.
-_FORKABLE = ("DynamicLayer", "DynamicSlidingWindowLayer")
+#: Layers of a cache that hold keys and values alone.
+_GROWING = ("DynamicLayer", "DynamicSlidingWindowLayer")
 
 
 class CausalLM:
@@ -95,8 +95,8 @@ class CausalLM:
         self.closing = _closing(self.model)
         # A checkpoint's own settings may sample, or change probabilities, as a penalty does.
         self.model.generation_config = self._transformers.GenerationConfig()
-        self.last_mlp = _last_mlp(self.model)
-        self._takes_positions = "position_ids" in signature(self.model.forward).parameters
+        takes = signature(self.model.forward).parameters
+        self._narrows, self._takes_positions = "logits_to_keep" in takes, "position_ids" in takes
         self._prefix: tuple[tuple[int, ...], Any] = ((), None)
 
     def _find_device(self, device: str) -> Any:
@@ -158,7 +158,7 @@ class CausalLM:
         The padding of shorter rows lies between the cache and the row. A sliding window, or a model
         that counts places itself, would take it for text.
         """
-        windowed = any(type(layer).__name__ == _FORKABLE[1] for layer in past.layers)
+        windowed = any(type(layer).__name__ == _GROWING[1] for layer in past.layers)
         return self._takes_positions and not windowed
 
     def next_tokens(
@@ -253,45 +253,15 @@ class CausalLM:
         ahead, and positions and sliding windows stand as without padding.
         """
         tokens = self.tensor(pad(rows)[0])
-        places = places or [[len(row) - 1] for row in rows]
-        options = {} if past is None else {"past_key_values": fork(past, len(rows))}
-        with self._narrowed(self.tensor(places), tokens.shape[1]):
-            return self.model(input_ids=tokens, use_cache=keep or past is not None, **options)
-
-    @contextmanager
-    def _narrowed(self, places: Any, width: int) -> Iterator[None]:
-        """Within, compute the costly last parts of the model at some places of each row only.
-
-        These are the head, which costs the most per token, and the feed-forward of the last layer.
-        No other place looks at their results.
-
-        Parameters
-        ----------
-        places : tensor of shape (B, P), int64
-            Columns of the input.
-        width : int
-            Columns of the input in all.
-        """
-        index = places[..., None]
-
-        def narrow(_module: object, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-            hidden, *rest = inputs
-            return (hidden.take_along_dim(index, dim=1), *rest)
-
-        def widen(_module: object, _inputs: object, output: Any) -> Any:
-            rows, _, size = output.shape
-            whole = output.new_zeros(rows, width, size)
-            return whole.scatter_(1, index.expand(-1, -1, size), output)
-
-        hooks = [self.model.get_output_embeddings().register_forward_pre_hook(narrow)]
-        if self.last_mlp is not None:
-            hooks.append(self.last_mlp.register_forward_pre_hook(narrow))
-            hooks.append(self.last_mlp.register_forward_hook(widen))
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
+        at = self.tensor(places or [[len(row) - 1] for row in rows])
+        options: dict[str, Any] = {"use_cache": keep or past is not None}
+        if past is not None:
+            options["past_key_values"] = fork(past, len(rows))
+        if self._narrows:  # the head costs the most for each place; rows have few different lengths
+            options["logits_to_keep"], at = at.unique(return_inverse=True)
+        output = self.model(input_ids=tokens, **options)
+        output.logits = output.logits.take_along_dim(at[..., None], dim=1)
+        return output
 
     def tensor(self, values: Any) -> Any:
         """Return values as a tensor on the model's device."""
@@ -329,45 +299,19 @@ def _closing(model: Any) -> frozenset[int]:
 
 
 def cache_of(output: Any) -> Any | None:
-    """Return the cache in a model's output, None for one that `fork` cannot copy.
+    """Return the cache in a model's output, None for one that is not of keys and values alone.
 
-    Recurrent layers overwrite their state; such a cache serves one row once.
+    A recurrent layer may not go on from its state with several tokens.
     """
     cache = getattr(output, "past_key_values", None)
     layers = getattr(cache, "layers", None) or []
-    known = all(type(layer).__name__ in _FORKABLE for layer in layers)
+    known = all(type(layer).__name__ in _GROWING for layer in layers)
     return cache if layers and known else None
 
 
 def fork(cache: Any, rows: int) -> Any:
-    """Return a cache for so many rows that shares the tensors of another.
-
-    Parameters
-    ----------
-    cache : Cache
-        From `cache_of`, of one row or of `rows`. It never changes: updates of the copy make new
-        tensors.
-    rows : int
-    """
-    forked = copy.copy(cache)
-    forked.layers = [copy.copy(layer) for layer in cache.layers]
-    for layer in forked.layers:
-        layer.keys = layer.keys.expand(rows, -1, -1, -1)
-        layer.values = layer.values.expand(rows, -1, -1, -1)
+    """Return a copy of a cache, for so many rows where it is of one."""
+    forked = copy.deepcopy(cache)
+    if rows > 1 and len(cache.layers[0].keys) == 1:
+        forked.batch_repeat_interleave(rows)
     return forked
-
-
-def _last_mlp(model: Any) -> Any | None:
-    """Return the feed-forward of the last layer, which treats each place by itself.
-
-    None where layers run more than once, or the last one is of no usual kind, such as a mixture of
-    experts.
-    """
-    decoder = model.base_model
-    layers = list(getattr(decoder, "layers", None) or getattr(decoder, "h", None) or [])
-    runs = getattr(model.config.get_text_config(), "num_hidden_layers", None)
-    if not layers or len({id(layer) for layer in layers}) != runs:
-        return None
-    mlp: Any = getattr(layers[-1], "mlp", None)
-    usual = type(mlp).__name__.endswith("MLP") and len(signature(mlp.forward).parameters) == 1
-    return mlp if usual else None

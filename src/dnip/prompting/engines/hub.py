@@ -208,6 +208,7 @@ class HubTokenizer:
     ----------
     commit : str or None
         That of the hub which the name and revision stand for; None for a folder.
+    backend : transformers.PreTrainedTokenizerBase
 
     Raises
     ------
@@ -221,7 +222,7 @@ class HubTokenizer:
         self.name = str(model)
         folder = find_files(model, "tokenizer", SMALL_FILES, revision=revision)
         self.commit = commit_of(folder)
-        self._tokenizer, self._closing = load(_open_tokenizer, folder, "tokenizer")
+        self.backend, self._closing = load(_open_tokenizer, folder, "tokenizer")
 
     def encode(self, text: str) -> list[int]:
         """Return a text's token ids."""
@@ -244,7 +245,7 @@ class HubTokenizer:
         if not texts:
             return []
         try:
-            rows: list[list[int]] = self._tokenizer(
+            rows: list[list[int]] = self.backend(
                 list(texts), add_special_tokens=not chat, return_attention_mask=False, verbose=False
             )["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
@@ -262,7 +263,7 @@ class HubTokenizer:
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of token ids."""
         return str(
-            self._tokenizer.decode(
+            self.backend.decode(
                 list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False
             )
         )
@@ -270,18 +271,18 @@ class HubTokenizer:
     @property
     def closing(self) -> frozenset[int]:
         """Tokens that mean the end of a sequence."""
-        token = self._tokenizer.eos_token_id
+        token = self.backend.eos_token_id
         return frozenset() if token is None else frozenset({token})
 
     @property
     def has_chat(self) -> bool:
         """Whether the tokenizer has a chat template."""
-        return bool(getattr(self._tokenizer, "chat_template", None))
+        return bool(getattr(self.backend, "chat_template", None))
 
     @property
     def chat_template(self) -> str | None:
         """The SHA-256 of the chat template, None without one."""
-        template = getattr(self._tokenizer, "chat_template", None)
+        template = getattr(self.backend, "chat_template", None)
         return hashlib.sha256(str(template).encode()).hexdigest() if template else None
 
     def chat(self, prompt: str) -> str:
@@ -334,7 +335,7 @@ class HubTokenizer:
             turns.append({"role": "assistant", "content": reply})
         try:
             # in jinja2's sandbox: a template can read no file and run no code
-            text = self._tokenizer.apply_chat_template(
+            text = self.backend.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=reply is None
             )
             return check_size(str(text))

@@ -16,14 +16,11 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK, RUN_ON, ScoredRow, Scoring
 from dnip.prompting.engines.batches import pad
-from dnip.prompting.engines.causal_lm import cache_of, fork
+from dnip.prompting.engines.causal_lm import fork
 from dnip.prompting.engines.transformers_engine import TransformersEngine, mean_per_label
 from dnip.prompting.labels import LabelTokens, check_first_tokens, last_label
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
-
-#: So many tokens are generated before rows that have ended are dropped.
-_ROUND = 16
 
 
 class Generated(NamedTuple):
@@ -200,63 +197,39 @@ class TransformersReasoningEngine(TransformersEngine):
         shared = 0 if past is None else past.get_seq_length()
         padded, real = pad(rows, left=True)
         # The prefix is in the cache: its tokens are not looked at, but they take places.
-        given = model.tensor(np.pad(padded, ((0, 0), (shared, 0))))
+        given = np.pad(padded, ((0, 0), (shared, 0)))
         seen = np.pad(real, ((0, 0), (shared, 0)), constant_values=True)
-        cache = None if past is None else fork(past, len(rows))
-        begin, most = given.shape[1], given.shape[1] + self._most
         places = model.tensor([token for form in forms for token in form.all])
-        tokens: list[list[int]] = [[] for _ in rows]
-        logprobs: list[list[Floats]] = [[] for _ in rows]
-        ended: dict[int, int] = {}
-        going = list(range(len(rows)))
-        steps: list[Any] = []
+        steps: list[Floats] = []
 
         def note(_tokens: Any, logits: Any) -> Any:
-            steps.append(logits[:, places] - logits.logsumexp(-1, keepdim=True))
+            at_places = logits[:, places] - logits.logsumexp(-1, keepdim=True)
+            steps.append(at_places.double().cpu().numpy())
             return logits
 
-        def stop(tokens: Any, _logits: Any, **_options: Any) -> Any:
-            for row, own in zip(going, tokens[:, begin:].tolist(), strict=True):
-                if row not in ended and (own[-1] in closing or self._is_over(own)):
-                    ended[row] = len(own) - (own[-1] in closing)
-            return model.tensor([row in ended for row in going])
-
-        while going and given.shape[1] < most:
-            with model.computing():
-                output = model.model.generate(
-                    given,
-                    attention_mask=model.tensor(seen).long(),
-                    max_new_tokens=min(_ROUND, most - given.shape[1]),
-                    do_sample=False,
-                    logits_processor=[note],
-                    stopping_criteria=[stop],
-                    return_dict_in_generate=True,
-                    **({} if cache is None else {"past_key_values": cache}),
-                )
-            whole = output.sequences
-            for place, row in enumerate(going):
-                logprobs[row] += [step[place].double().cpu().numpy() for step in steps]
-                tokens[row] = whole[place, begin:].tolist()[: ended.get(row)]
-            steps.clear()
-            left = np.flatnonzero([row not in ended for row in going])
-            grown = whole.shape[1] - given.shape[1]
-            given = whole[model.tensor(left)]
-            seen = np.pad(seen[left], ((0, 0), (0, grown)), constant_values=True)
-            cache = cache_of(output)
-            if cache is not None:
-                cache.batch_select_indices(model.tensor(left))
-            going = [going[place] for place in left]
-        return [
-            Generated(self._before_stop(tokens[row]), np.array(logprobs[row]), row in ended)
-            for row in range(len(rows))
-        ]
-
-    def _is_over(self, tokens: list[int]) -> bool:
-        if self._stop is None:
-            return False
-        # Every token is a byte at least; one more keeps what some tokenizers strip off the first.
-        latest = tokens[-len(self._stop.encode()) - 1 :]
-        return self._stop in self.tokenizer.decode(latest)
+        options: dict[str, Any] = {}
+        if past is not None:
+            options["past_key_values"] = fork(past, len(rows))
+        if self._stop is not None:
+            options |= {"stop_strings": self._stop, "tokenizer": self.tokenizer.backend}
+        with model.computing():
+            whole = model.model.generate(
+                model.tensor(given),
+                attention_mask=model.tensor(seen).long(),
+                max_new_tokens=self._most,
+                do_sample=False,
+                logits_processor=[note],
+                eos_token_id=sorted(closing) or None,
+                pad_token_id=0,
+                **options,
+            )
+        logprobs = np.stack(steps, axis=1)
+        answers = []
+        for new, own in zip(whole[:, given.shape[1] :].tolist(), logprobs, strict=True):
+            end = next((i for i, token in enumerate(new) if token in closing), len(new))
+            tokens = self._before_stop(new[:end])
+            answers.append(Generated(tokens, own, len(tokens) < self._most))
+        return answers
 
     def _before_stop(self, tokens: list[int]) -> list[int]:
         """Return the tokens that begin before the stop text does."""
