@@ -211,7 +211,7 @@ def test_the_command_reasons_alike_here_and_through_the_server(server, folder, t
 
 
 def test_the_command_counts_votes(server, table):
-    votes = ("--votes", 3, "--endpoint", "completions", "--max-tokens", 4, "--limit", 2)
+    votes = ("--votes", 3, "--endpoint", "completions", "--max-new-tokens", 4, "--limit", 2)
     columns = table("votes", "--model", server, "--served-model", "small", *votes)
     assert columns["samples"].tolist() == [3, 3]
     assert set(columns["mass"] * 3) <= {0.0, 1.0, 2.0, 3.0}

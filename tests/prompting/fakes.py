@@ -5,7 +5,8 @@ import json
 
 import numpy as np
 
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.labels import Scoring
 from dnip.prompting.task import Task
 
 TASK = Task(

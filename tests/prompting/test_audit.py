@@ -7,14 +7,16 @@ import pytest
 
 from cases import cases
 from dnip.prompting.audit import audit
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.engines.hub import HubTokenizer
+from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
 PROMPTS = [Prompt("Say it.\n\n", f"Text: {text}\nMood:") for text in ("a", "b", "c")]
 
 
-class Words:
+class Words(HubTokenizer):
     """One token per word, spaces before it included; a word in `split` is cut in two."""
 
     def __init__(self, *split, template=None):

@@ -1,13 +1,13 @@
 """Label tokens, and biases on them, with toy tokenizers that bring out every refusal."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.labels import label_tokens, prompt_label_tokens
 from dnip.prompting.task import Task
@@ -28,10 +28,6 @@ def greedy(text):
         ids.append(_PIECES.index(piece) if piece in _PIECES else 100 + ord(piece))
         text = text[len(piece) :]
     return ids
-
-
-def after_all(encode, prompts, task):
-    return prompt_label_tokens(SimpleNamespace(encode=encode), prompts, task)
 
 
 def letters(text):
@@ -75,17 +71,17 @@ def test_refuses_answers_of_the_same_tokens():
 
 def test_refuses_labels_that_depend_on_the_prompt():
     with pytest.raises(InvalidInputError, match=r"'b' is .* after prompts 0 and 1. End the templ"):
-        after_all(greedy, ["x:", "x:a"], task("b", "c", prefix=""))
-    assert after_all(greedy, ["x:", "ya:"], task("b", "c", prefix="")).merged == 0
+        prompt_label_tokens(greedy, ["x:", "x:a"], task("b", "c", prefix=""))
+    assert prompt_label_tokens(greedy, ["x:", "ya:"], task("b", "c", prefix="")).merged == 0
     with pytest.raises(InvalidInputError, match="at least one prompt"):
-        after_all(greedy, [], task("b", "c"))
+        prompt_label_tokens(greedy, [], task("b", "c"))
 
 
 # --- biases ---
 COEFFICIENTS = Coefficients(["no", "yes"], [30, 15], 30)
 
 
-class Words:
+class Words(HubTokenizer):
     """One token per word with the space before it; unknown words are token 0."""
 
     known = ("?", "Answer:", " no", " yes", "no", "yes", " A", " B")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dnip import BackendError, InvalidInputError, ProbabilityTable
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.journal import open_journal
+from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.run import run_plan
 from dnip.tables.provenance import metadata_path

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, counted
-from dnip.prompting.engines.base import FALLBACK, Engine, ScoredRow, Scoring
+from dnip.prompting.engines.base import FALLBACK, Engine, ScoredRow
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import (
     Collision,
     LabelTokens,
+    Scoring,
     describe_collision,
-    label_tokens,
     prompt_label_tokens,
 )
 from dnip.prompting.prompt import Prompt
@@ -146,9 +146,9 @@ def _add_tokens(
     found: Audit, task: Task, prompts: Sequence[Prompt], tokenizer: HubTokenizer
 ) -> None:
     """Look at the tokens of the labels, and compare them with and without the chat template."""
-    texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
+    first, lead = prompts[:1], prompts[0].lead
     try:
-        labels = prompt_label_tokens(tokenizer, texts, task, chat=found.chat, lead=lead)
+        labels = tokenizer.label_tokens(prompts, task, chat=found.chat, lead=lead)
     except InvalidInputError as error:
         found.classes = []
         found.problems.append(str(error))
@@ -159,10 +159,11 @@ def _add_tokens(
     other: LabelTokens | None = None  # in the other form of prompt
     try:
         if found.chat:
-            other = label_tokens(tokenizer.encode, texts[0] + lead, task)
+            other = tokenizer.label_tokens(first, task, lead=lead)
         elif tokenizer.has_chat:
             # One prompt is enough: what the template writes after it is the same for all.
-            other = label_tokens(tokenizer.encode_chat, tokenizer.chat(texts[0]) + lead, task)
+            texts = [text + lead for text in tokenizer.texts(first, chat=True)]
+            other = prompt_label_tokens(tokenizer.encode_chat, texts, task)
             found.notes.append(_CHAT_NOTE)
     except InvalidInputError as error:
         if not found.chat:

@@ -12,7 +12,7 @@ from dnip.deploying.exports.formats import Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import refuse_defer
 from dnip.prompting.engines.hub import HubTokenizer
-from dnip.prompting.labels import prompt_label_tokens
+from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
 _GROUP = "Label tokens, for logit-bias and transformers"
@@ -88,7 +88,7 @@ class _LabelBias(Export):
             words = tuple(split_names(self.labels, classes, "--labels"))
         task = Task("export", "", (), "", classes, words, answer_prefix=self.answer_prefix)
         tokenizer = HubTokenizer(self.tokenizer)
-        found = prompt_label_tokens(tokenizer, [_BEFORE], task, chat=self.chat)
+        found = tokenizer.label_tokens([Prompt("", _BEFORE)], task, chat=self.chat)
         if found.split:
             several = [f"{words[n]!r} is {len(found.ids[n])} tokens" for n in found.split]
             raise InvalidInputError(

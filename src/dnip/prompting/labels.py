@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.engines.base import Scoring
-from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.task import Task
 
 #: A tokenizer, as far as labels go: a text's token ids, special tokens at its start included.
@@ -21,6 +20,25 @@ Decode = Callable[[Sequence[int]], str]
 _TAIL = 4
 #: So many prompts are looked at, at most.
 _MOST_PROMPTS = 32
+
+
+class Scoring(StrEnum):
+    """How the probability of a label word of several tokens is read.
+
+    FIRST: its first token that tells it from the other labels. SUM: the whole word, the sum of its
+    tokens' log-probabilities. PER_TOKEN: that sum divided by their number. MEAN: the mean
+    probability of its tokens at the answer position, as in the authors' code.
+    """
+
+    FIRST = "first"
+    SUM = "sum"
+    PER_TOKEN = "per-token"
+    MEAN = "mean"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether label words are scored whole."""
+        return self in (Scoring.SUM, Scoring.PER_TOKEN)
 
 
 class Collision(NamedTuple):
@@ -140,54 +158,44 @@ def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
 
 
 def prompt_label_tokens(
-    tokenizer: HubTokenizer,
-    prompts: Sequence[str],
-    task: Task,
-    *,
-    chat: bool = False,
-    lead: str = "",
+    encode: Encode, prompts: Sequence[str], task: Task, *, generated: bool = False
 ) -> LabelTokens:
-    """Find the label tokens that hold after all prompts, as they are or as turns of a chat.
+    """Find the label tokens that hold after all prompts.
 
     The tokens depend on how a prompt ends. So one prompt of every ending is looked at, up to 32.
 
     Parameters
     ----------
-    tokenizer : HubTokenizer
+    encode : callable
+        From a text to its token ids.
     prompts : sequence of str
-        At least one.
+        At least one, each up to where the answer begins.
     task : Task
-        Gives the answers. Right at the start of a chat's reply they begin as replies do.
-    chat : bool, default=False
-        Whether the prompts are turns of a chat.
-    lead : str, default=""
-        The text between a prompt and the label, if the model reasons first; see `Prompt.lead`.
+        Gives the answers.
+    generated : bool, default=False
+        Whether the model itself writes the end of the prompts, so that no token merges with them.
 
     Raises
     ------
     InvalidInputError
-        As `label_tokens`, and if the tokens differ between prompts or there is no chat template.
+        As `label_tokens`, and if the tokens differ between prompts.
     """
     if not prompts:
         raise InvalidInputError("label tokens need at least one prompt to follow")
-    encode = tokenizer.encode_chat if chat else tokenizer.encode
-    texts = [(tokenizer.chat(prompt) if chat else prompt) + lead for prompt in prompts]
-    if chat and not lead:
-        task = tokenizer.in_chat(task)
     endings: dict[str, int] = {}
-    for row, text in enumerate(texts):
+    for row, text in enumerate(prompts):
         endings.setdefault(text[-_TAIL:], row)
-    rows = sorted({*list(endings.values())[: _MOST_PROMPTS - 1], len(texts) - 1})
-    found = label_tokens(encode, texts[rows[0]], task)
+    rows = sorted({*list(endings.values())[: _MOST_PROMPTS - 1], len(prompts) - 1})
+    found = label_tokens(encode, prompts[rows[0]], task)
     for row in rows[1:]:
-        other = label_tokens(encode, texts[row], task)
+        other = label_tokens(encode, prompts[row], task)
         if other != found:
             raise InvalidInputError(
                 f"the label tokens depend on the prompt: {_difference(found, other)} after prompts "
                 f"{rows[0]} and {row}",
                 hint="End the template with fixed text, such as 'Answer:', and no space",
             )
-    return replace(found, merged=0) if lead else found  # the lead is generated
+    return replace(found, merged=0) if generated else found
 
 
 def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:

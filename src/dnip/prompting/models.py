@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, option
 from dnip.base.optional import load_optional
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_engine import Endpoint
+from dnip.prompting.labels import Scoring
 
 if TYPE_CHECKING:  # engines are heavy, and loaded when a model is opened
     from dnip.prompting.engines.server import ServerEngine
@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # engines are heavy, and loaded when a model is opened
 HERE = "Model on this machine"
 SERVER = "Server"
 REASONING = "Chain of thought"
-VOTES = "Votes of a server's sampled answers"
 
 
 @dataclass(frozen=True)
@@ -103,19 +102,13 @@ class ModelOptions:
         default=False,
     )
     max_new_tokens: int | None = option(
-        "Tokens of an answer, reasoning included, at most.  [default: 256]", REASONING
+        "Tokens of an answer, reasoning included, at most.  [default: 256; 2048 with --votes]",
+        REASONING,
     )
     votes: int | None = option(
         "Sample this many answers to each prompt and count the labels that they end in. For "
         "models that report no probabilities.",
-        VOTES,
-    )
-    temperature: float | None = option("Temperature of the sampling, above 0.  [default: 1]", VOTES)
-    max_tokens: int | None = option(
-        "Tokens of an answer, reasoning included, at most.  [default: 2048]", VOTES
-    )
-    sampling_seed: int | None = option(
-        "Seed of the first sample, for servers that take one.  [default: 0]", VOTES
+        SERVER,
     )
 
     @property
@@ -228,8 +221,8 @@ def open_model(
         settings = options.given("max_new_tokens") | ({} if chat else {"stop": stop, "mark": mark})
     if issubclass(kind, ServerEngine):
         talking = options.given("key_variable", "concurrency", "timeout", "retries")
-        settings |= options.given("endpoint", "top_logprobs", "temperature", "max_tokens")
-        settings |= options.given(endpoint="api", samples="votes", seed="sampling_seed")
+        settings |= options.given("endpoint", "top_logprobs", "max_new_tokens")
+        settings |= options.given(endpoint="api", samples="votes")
         if options.tokenizer is not None:
             settings["tokenizer"] = HubTokenizer(options.tokenizer)
         return kind(

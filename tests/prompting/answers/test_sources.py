@@ -30,7 +30,7 @@ def choice(answer):
     return {"model": "m", "answers": {"kind": answer}}
 
 
-MASS = {"lm-eval": 0.8, "lighteval": 0.8, "logprobs": 0.8}
+MASS = {"lm-eval": 0.8, "logprobs": 0.8}
 
 
 @pytest.mark.parametrize(("source", "answer"), ALL)
@@ -42,7 +42,7 @@ def test_an_answer_is_recognised_and_read(source, answer):
         np.testing.assert_allclose(table.mass, [MASS[source]])
     else:
         assert table.mass is None
-    if source in ("lm-eval", "lighteval"):
+    if source == "lm-eval":
         assert (table.ids.tolist(), table.labels.tolist()) == (["7"], [1])
 
 
@@ -62,7 +62,7 @@ def test_what_the_openai_client_writes_of_its_own_types_is_read(path, shape):
 
 
 def test_every_source_has_a_shape():
-    assert set(SOURCES) == {param.values[0] for param in ALL} | {"lm-eval-mutual-info"}
+    assert set(SOURCES) == {param.values[0] for param in ALL}
 
 
 @cases(({"type": "noul", "noul": 0.9}, 0.9), ({"type": "predicate", "probability": 0.25}, 0.25))
@@ -80,18 +80,6 @@ def test_label_mass_of_servers_becomes_captured_mass():
     within = choice({**answer, "label_mass": 0.25})
     table, _ = read_answers([beside, within], CLASSES)
     assert table.mass.tolist() == [0.5, 0.25]
-
-
-def test_mutual_information_divides_by_what_choices_have_without_a_context():
-    answer = SHAPES["lm-eval: with those of acc_mutual_info"]
-    logs = [-800.0, -801.0, -790.0, -792.0]  # so small that probabilities would underflow
-    answer = answer | {"filtered_resps": [[log, False] for log in logs]}
-    table, summary = read_answers([answer], CLASSES, source="lm-eval-mutual-info")
-    expected = np.exp([-10.0, -9.0]) / np.exp([-10.0, -9.0]).sum()
-    np.testing.assert_allclose(table.probabilities[0], expected)
-    assert summary.source == "lm-eval-mutual-info"
-    with pytest.raises(InvalidInputError, match="without a context"):
-        read_answers([SHAPES["lm-eval: texts"]], CLASSES, source="lm-eval-mutual-info")
 
 
 def chat(text, *positions, reason="stop", **message):
@@ -309,8 +297,7 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
     one = {"type": "choice", "choice": "spam", "probabilities": {"ham": 0.5, "spam": 0.5}}
     generated = {"doc_id": 7, "resps": [["spam"] * 3], "filtered_resps": ["spam"]}
     texts = {"id": 7, "answers": ["spam"] * 3}
-    details = {"id": 7, "doc": {"id": "0"}, "model_response": {"text": ["spam"] * 3}}
-    for answers in (batch, [generated], [details], [texts], [choice(one) | {"id": 7}] * 3):
+    for answers in (batch, [generated], [texts], [choice(one) | {"id": 7}] * 3):
         table, summary = read_answers(answers, CLASSES, votes=True)
         assert (table.ids.tolist(), table.probabilities.tolist()) == (["7"], [[0, 1]])
         assert (summary.votes["answers"], len(summary.failed)) == (3, int(answers is batch))

@@ -18,8 +18,8 @@ from dnip.prompting.task_files import load_task
 pytest.importorskip("gguf", reason="gguf is not installed")
 pytest.importorskip("transformers")
 
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.transformers_engine import TransformersEngine
+from dnip.prompting.labels import Scoring
 from plain_language_model import PlainLanguageModel
 from tiny_models import random_prompts, save_gguf
 

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.logprobs.fill import open_decisions
 from dnip.logprobs.tokens import Reported, Token, read_reported, read_text
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine, label_matcher
 from dnip.prompting.engines.server import Server
 from dnip.prompting.prompt import Prompt
@@ -30,9 +30,16 @@ def encode(text):
     return [1, *(4 + i for i, word in enumerate(TASK.label_words) if text.endswith(word))]
 
 
+class FakeTokenizer(HubTokenizer):
+    """A tokenizer whose methods are given."""
+
+    def __init__(self, **own):
+        vars(self).update(own)
+
+
 CODE = {"encode": encode, "encode_chat": encode, "decode": str}
 CHAT = {"chat": lambda prompt: prompt, "in_chat": lambda task: task}
-TOKENIZER = SimpleNamespace(name="tok", **CHAT, **CODE)
+TOKENIZER = FakeTokenizer(name="tok", **CHAT, **CODE)
 TEXT = "A message.\nMood:"
 TURN = {"role": "user", "content": TEXT}
 #: Of labels at one place: reported, unreported where 0.
@@ -114,7 +121,7 @@ def test_labels_are_asked_for_by_id_where_the_tokenizer_is_known(endpoint, shape
 
 
 def test_a_prompt_whose_end_becomes_part_of_the_answer_is_refused():
-    merging = SimpleNamespace(**vars(TOKENIZER) | {"encode": lambda text: [sum(map(ord, text))]})
+    merging = FakeTokenizer(**vars(TOKENIZER) | {"encode": lambda text: [sum(map(ord, text))]})
     with pytest.raises(InvalidInputError, match="part of the answer's first one"):
         asked({}, kind=OpenAIEngine, tokenizer=merging)
 

@@ -339,7 +339,6 @@ def test_a_url_with_secrets_is_refused_unseen(url):
     (OpenAIEngine, {"top_logprobs": 21}, "top_logprobs must be"),
     (OpenAIEngine, {"extra_body": {"a": math.nan}}, "extra_body must be"),
     (OpenAIEngine, {"extra_body": 3}, "extra_body must be"),
-    (VotingEngine, {"temperature": 0}, "temperature"),
     (DecisionEngine, {"endpoint": "chat"}, "endpoint must be one of systemone, decisions"),
 )
 def test_settings_out_of_range_are_refused(kind, settings, message):

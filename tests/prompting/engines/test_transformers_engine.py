@@ -14,9 +14,9 @@ transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
-from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.hub import HubTokenizer  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
+from dnip.prompting.labels import Scoring  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import InvalidInputError  # noqa: E402
-from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine  # noqa: E402
+from dnip.prompting.labels import Scoring  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import ChainOfThought, Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402

@@ -1,13 +1,8 @@
-"""Samples of evaluation harnesses: a log-likelihood for each choice of a question, in order.
-
-lm-evaluation-harness logs them with ``--log_samples``, lighteval with ``--save-details``.
-"""
+"""Samples of lm-evaluation-harness, which logs them with ``--log_samples``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,11 +16,7 @@ _ROUNDING = 1e-3
 
 
 def read_choices(
-    values: Sequence[object],
-    texts: Sequence[str],
-    gold: object,
-    wanted: Wanted,
-    alone: Sequence[object] | None = None,
+    values: Sequence[object], texts: Sequence[str], gold: object, wanted: Wanted
 ) -> Row:
     """Read the classes' probabilities and the gold label.
 
@@ -39,8 +30,6 @@ def read_choices(
     gold : object
         The place of the right choice, from 0, or its text.
     wanted : Wanted
-    alone : sequence of length N, optional
-        Log-likelihoods without a context, to divide by.
 
     Raises
     ------
@@ -65,9 +54,7 @@ def read_choices(
     if sorted(choices) == sorted(wanted.names):
         places = [choices.index(name) for name in wanted.names]
     logs = _logarithms(values)[places]
-    mass = min(float(np.exp(logs).sum()), 1.0) if alone is None else None
-    if alone is not None:
-        logs = logs - _logarithms(alone)[places]
+    mass = min(float(np.exp(logs).sum()), 1.0)
     place = _place(gold, choices) if wanted.own_labels else None
     label = wanted.classes[places.index(place)] if place in places else gold
     # Without the factor, products of many small probabilities would underflow.
@@ -108,20 +95,13 @@ def _filter(content: Answer) -> list[str]:
     return [str(content.get("filter", ""))]
 
 
-def _read_lm_eval(content: Answer, wanted: Wanted, *, divided: bool = False) -> Row:
-    """Read a sample; or divide by what its choices have alone, as ``acc_mutual_info`` does."""
-    logs, alone = _log_likelihoods(content, wanted)
-    if divided and not alone:
-        raise InvalidInputError(
-            "it holds no log-likelihoods without a context",
-            hint="Add the metric acc_mutual_info to the task, and run it again",
-        )
-    texts = _choices(content)[: len(logs)]
-    return read_choices(logs, texts, content.get("target"), wanted, alone if divided else None)
+def _read_lm_eval(content: Answer, wanted: Wanted) -> Row:
+    logs = _log_likelihoods(content, wanted)
+    return read_choices(logs, _choices(content)[: len(logs)], content.get("target"), wanted)
 
 
-def _log_likelihoods(content: dict[str, Any], wanted: Wanted) -> tuple[list[Any], list[Any]]:
-    """Return the numbers of the choices, and those without a context where there are any."""
+def _log_likelihoods(content: dict[str, Any], wanted: Wanted) -> list[Any]:
+    """Return the numbers of the choices; those without a context may follow, and are left out."""
     found = content.get("filtered_resps") or content["resps"]
     logs = []
     for one in found if isinstance(found, list) else [found]:
@@ -134,7 +114,7 @@ def _log_likelihoods(content: dict[str, Any], wanted: Wanted) -> tuple[list[Any]
             )
         logs.append(one[0])
     n = len(wanted.names)
-    return (logs[:n], logs[n:]) if len(logs) == 2 * n else (logs, [])
+    return logs[:n] if len(logs) == 2 * n else logs
 
 
 def _choices(content: dict[str, Any]) -> list[str]:
@@ -153,37 +133,8 @@ def _texts(content: Answer) -> dict[str, list[str]]:
     return {_filter(content)[0]: texts}
 
 
-def _generated(content: Answer) -> dict[str, list[str]]:
-    return {"": content["model_response"].get("text") or []}
-
-
-def _is_lighteval(content: Answer) -> bool:
-    return isinstance(content, dict) and all(
-        isinstance(content.get(key), dict) for key in ("doc", "model_response")
-    )
-
-
-def _read_lighteval(content: Answer, wanted: Wanted) -> Row:
-    doc = content["doc"]
-    gold = doc.get("gold_index")
-    if isinstance(gold, list):  # several choices may be right
-        gold = gold[0] if len(gold) == 1 else None
-    texts = [str(text) for text in doc.get("choices") or ()]
-    row = read_choices(content["model_response"].get("logprobs") or [], texts, gold, wanted)
-    return replace(row, row_id=doc.get("id") or None)
-
-
-_TITLE = "samples of lm-evaluation-harness"
-
-#: In the order in which they are tried on an answer.
 HARNESSES = (
-    Source("lm-eval", _TITLE, _is_lm_eval, _read_lm_eval, _filter, _texts),
     Source(
-        "lm-eval-mutual-info",
-        f"{_TITLE}, over the probabilities without a context",
-        _is_lm_eval,
-        partial(_read_lm_eval, divided=True),
-        _filter,
+        "lm-eval", "samples of lm-evaluation-harness", _is_lm_eval, _read_lm_eval, _filter, _texts
     ),
-    Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval, texts=_generated),
 )

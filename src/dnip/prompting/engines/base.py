@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Protocol
 
 from dnip.base.typing import Floats
+from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
@@ -17,25 +17,6 @@ SAMPLES = "samples"
 FALLBACK = "fallback"
 #: The detail of a row that is 1 where its answer holds the text that marks one that runs on.
 RUN_ON = "run_on"
-
-
-class Scoring(StrEnum):
-    """How the probability of a label word of several tokens is read.
-
-    FIRST: its first token that tells it from the other labels. SUM: the whole word, the sum of its
-    tokens' log-probabilities. PER_TOKEN: that sum divided by their number. MEAN: the mean
-    probability of its tokens at the answer position, as in the authors' code.
-    """
-
-    FIRST = "first"
-    SUM = "sum"
-    PER_TOKEN = "per-token"
-    MEAN = "mean"
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether label words are scored whole."""
-        return self in (Scoring.SUM, Scoring.PER_TOKEN)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_l
 from dnip.base.files import read_text
 from dnip.base.optional import load_optional
 from dnip.prompting.engines.gguf_file import SUFFIX, alone, gguf_in, read_gguf
-from dnip.prompting.prompt import check_size
+from dnip.prompting.labels import LabelTokens, prompt_label_tokens
+from dnip.prompting.prompt import Prompt, check_size
 from dnip.prompting.task import Task
 
 #: The extra that installs torch and transformers.
@@ -305,6 +306,36 @@ class HubTokenizer:
         own `answer_prefix`, made for plain text, does not matter there.
         """
         return replace(task, answer_prefix=self._before_reply[1])
+
+    def label_tokens(
+        self, prompts: Sequence[Prompt], task: Task, *, chat: bool = False, lead: str = ""
+    ) -> LabelTokens:
+        """Find the label tokens that hold after all prompts, as they are or as turns of a chat.
+
+        Parameters
+        ----------
+        prompts : sequence of Prompt
+            At least one.
+        task : Task
+            Gives the answers. Right at the start of a chat's reply they begin as replies do.
+        chat : bool, default=False
+            Whether the prompts are turns of a chat.
+        lead : str, default=""
+            The text between a prompt and the label, where the model reasons first.
+
+        Raises
+        ------
+        InvalidInputError
+            As `prompt_label_tokens`, and if there is no chat template.
+        """
+        texts = [text + lead for text in self.texts(prompts, chat=chat)]
+        task = self.in_chat(task) if chat and not lead else task
+        encode = self.encode_chat if chat else self.encode
+        return prompt_label_tokens(encode, texts, task, generated=bool(lead))
+
+    def texts(self, prompts: Sequence[Prompt], *, chat: bool = False) -> list[str]:
+        """Return what the model is given, up to where the answer begins."""
+        return [self.chat(prompt.text) if chat else prompt.text for prompt in prompts]
 
     def encode_chat(self, text: str) -> list[int]:
         """Return the token ids of a chat, whose special tokens stand in the text already."""

@@ -14,7 +14,7 @@ from dnip.logprobs.tokens import read_answer, read_reported
 from dnip.prompting.engines.base import FALLBACK, RUN_ON
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.server import Read, ServerEngine
-from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
+from dnip.prompting.labels import check_first_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
@@ -117,8 +117,8 @@ class OpenAIEngine(ServerEngine):
         """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
         if self.tokenizer is None:
             return None
-        texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
-        labels = prompt_label_tokens(self.tokenizer, texts, task, chat=self.chat, lead=lead)
+        lead = prompts[0].lead
+        labels = self.tokenizer.label_tokens(prompts, task, chat=self.chat, lead=lead)
         if labels.merged:
             raise InvalidInputError(
                 "the prompt's last token becomes part of the answer's first one, and a server is "

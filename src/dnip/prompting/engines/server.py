@@ -17,8 +17,9 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
 from dnip.deploying.decisions.marks import mark_of
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import ScoredRow
 from dnip.prompting.engines.hub import HubTokenizer
+from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import ScoredRow
 from dnip.prompting.engines.batches import blocks, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.hub import HubTokenizer
-from dnip.prompting.labels import LabelTokens, check_first_tokens, prompt_label_tokens
+from dnip.prompting.labels import LabelTokens, Scoring, check_first_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
@@ -154,14 +154,12 @@ class TransformersEngine:
 
     def _encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """Return the tokens of what the model is given, up to where the answer begins."""
-        texts = [prompt.text for prompt in prompts]
-        if self.chat:
-            texts = [self.tokenizer.chat(text) for text in texts]
-        return self.tokenizer.encode_all(texts, chat=self.chat)
+        return self.tokenizer.encode_all(
+            self.tokenizer.texts(prompts, chat=self.chat), chat=self.chat
+        )
 
     def _labels(self, prompts: Sequence[Prompt], task: Task, lead: str = "") -> LabelTokens:
-        texts = [prompt.text for prompt in prompts]
-        return prompt_label_tokens(self.tokenizer, texts, task, chat=self.chat, lead=lead)
+        return self.tokenizer.label_tokens(prompts, task, chat=self.chat, lead=lead)
 
     def _check_lengths(self, rows: list[list[int]], answer_tokens: int) -> None:
         empty = [number for number, row in enumerate(rows) if not row]

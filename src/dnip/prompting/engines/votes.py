@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
-from dnip.base.validation import check_integer, check_number
+from dnip.base.validation import check_integer
 from dnip.logprobs.tokens import read_text
 from dnip.prompting.engines.base import SAMPLES, ScoredRow
 from dnip.prompting.engines.openai_engine import PATHS, Endpoint, asked
@@ -83,10 +83,11 @@ class Ballot:
 class VotingEngine(ServerEngine):
     """Scores labels by how many of a prompt's sampled answers end in them.
 
-    One request per sample, since not all servers draw several at once; each has a seed of its own,
-    the same for all prompts. An answer that was cut at `max_tokens` is no vote: its last label word
-    is a thought. See `Ballot` for how a text is read. Shares stay as they were counted: two labels
-    with as many votes are a tie, and a tie goes to the lowest class, as everywhere.
+    One request per sample, since not all servers draw several at once, at temperature 1; each has a
+    seed of its own, the same for all prompts. An answer that was cut at `max_new_tokens` is no
+    vote: its last label word is a thought. See `Ballot` for how a text is read. Shares stay as they
+    were counted: two labels with as many votes are a tie, and a tie goes to the lowest class, as
+    everywhere.
     ``details["unmatched"]`` is how many of the samples are no vote.
 
     Parameters
@@ -97,34 +98,23 @@ class VotingEngine(ServerEngine):
         In ``"completions"``, an answer ends where the task's next example would begin.
     samples : int, default=16
         Answers drawn for each prompt; a share is a multiple of its inverse.
-    temperature : float, default=1
-        Of the sampling; above 0, or all samples would be alike.
-    max_tokens : int, default=2048
+    max_new_tokens : int, default=2048
         The longest answer, thoughts included.
-    seed : int, default=0
-        Of the first sample, for servers that can repeat one.
     """
 
-    OPTIONS = (
-        *ServerEngine.OPTIONS,
-        *("endpoint", "votes", "temperature", "max_tokens", "sampling_seed", "chain_of_thought"),
-    )
+    OPTIONS = (*ServerEngine.OPTIONS, *("endpoint", "votes", "max_new_tokens", "chain_of_thought"))
     KIND = "votes of a server's answers"
     NAME = "openai-votes"
     ENDPOINTS = PATHS
 
     endpoint: str = Endpoint.CHAT
     samples: int = 16
-    temperature: float = 1.0
-    max_tokens: int = 2048
-    seed: int = 0
+    max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("samples", self.samples, at_least=1)
-        check_integer("max_tokens", self.max_tokens, at_least=1)
-        check_integer("seed", self.seed, at_least=0)
-        check_number("temperature", self.temperature, above=0)
+        check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
 
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
@@ -141,12 +131,12 @@ class VotingEngine(ServerEngine):
         ballot = Ballot(task.label_words)
         continues = not self.chat and task.separator
         common = {
-            "max_tokens": self.max_tokens,
-            "temperature": self.temperature,
+            "max_tokens": self.max_new_tokens,
+            "temperature": 1.0,
             "stop": [task.separator] if continues else None,
         }
         bodies = (
-            (row, asked(prompt, chat=self.chat) | common | {"seed": self.seed + sample})
+            (row, asked(prompt, chat=self.chat) | common | {"seed": sample})
             for row, prompt in enumerate(prompts)
             if row not in done
             for sample in range(self.samples)
