@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import math
 import socket
 import subprocess
 import sys
@@ -25,6 +26,23 @@ REFUSAL = {"type": "refusal", "name": "tone"}
 OPENAI = {"answers": [{**CHOICE, "name": "topic", "probabilities": LISTED}, REFUSAL]}
 
 
+def completion(text, *places, **more):
+    """A chat completion; each place is a token, and the probabilities of the likeliest there."""
+    content = [
+        {
+            "token": token,
+            "logprob": math.log(top[token]),
+            "bytes": None,
+            "top_logprobs": [{"token": t, "logprob": math.log(p)} for t, p in top.items()],
+        }
+        for token, top in places
+    ]
+    message = {"role": "assistant", "content": text, "refusal": None}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    head = {"id": "chat-1", "object": "chat.completion", "created": 1, "model": "m"}
+    return {**head, "choices": [{**choice, "logprobs": {"content": content}}], **more}
+
+
 def reply(content=b"", status="200 OK", *headers):
     """A whole HTTP answer."""
     content = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -33,7 +51,7 @@ def reply(content=b"", status="200 OK", *headers):
 
 
 class Upstream:
-    """Writes what ``answer`` is: bytes, or an iterator of bytes after which it hangs up."""
+    """Writes what ``answer`` is, or returns: bytes, or an iterator after which it hangs up."""
 
     def __init__(self, answer=b""):
         self.answer = answer
@@ -63,11 +81,12 @@ class Upstream:
                 named = {name.lower(): value for name, value in headers.items()}
                 body = file.read(int(named.get("content-length", 0)))
                 self.requests.append((line.decode().strip(), named, body))
-                if not isinstance(self.answer, bytes):
-                    for part in self.answer:
+                answer = self.answer(body) if callable(self.answer) else self.answer
+                if not isinstance(answer, bytes):
+                    for part in answer:
                         connection.sendall(part)
                     return
-                connection.sendall(self.answer)
+                connection.sendall(answer)
 
 
 def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):

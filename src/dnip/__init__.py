@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OutputError,
     )
+    from dnip.deploying.chat import correct
     from dnip.fitting.fit import fit
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
@@ -54,6 +55,7 @@ __all__ = [
     "Solution",
     "Status",
     "__version__",
+    "correct",
     "evaluate",
     "fit",
     "report",
@@ -63,6 +65,7 @@ __all__ = [
 _NAMES = {
     "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
     "InfeasibleError InvalidInputError MissingDependencyError OutputError",
+    "dnip.deploying.chat": "correct",
     "dnip.fitting.fit": "fit",
     "dnip.method.coefficients": "Coefficients",
     "dnip.method.constraints": "Constraints",

@@ -214,8 +214,8 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
 
 
 @cases(
-    ("r1,a\nr2,a\nr1,b\n", ["line 4: the id 'r1' is already at labels.csv: line 2"]),
-    ("r1,a\nr2,c\n", ["line 3", "'c' is neither a class name"]),
+    ("r1,a\nr2,a\nr1,b\n", ["row 3: the id 'r1' is already at labels.csv: row 1"]),
+    ("r1,a\nr2,c\n", ["row 2", "'c' is neither a class name"]),
     ("x,a\n", ["no answer's id is in the gold file"]),
 )
 def test_bad_labels_are_refused(dnip, folder, labels, told):
@@ -257,7 +257,7 @@ def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch
         found = counts(process.port)
     assert min(found["topic"], found["disk"]) > 0
     assert_raw(ProbabilityTable.read("recorded/topic"), range(found["topic"]))
-    [line, _] = process.err.splitlines()  # the last one says that it was told to stop
+    [_, line, _] = process.err.splitlines()  # the last one says that it was told to stop
     assert "what cannot be recorded is left out and counted: File too large" in line
 
 
@@ -273,8 +273,15 @@ def test_the_log_may_be_lines_of_json(folder):
     upstream.close()
     events = [json.loads(line) for line in process.err.splitlines()]
     assert {event["level"] for event in events} == {"warning"}
-    assert [event.get("status") for event in events] == [None, 502, 422, None, None]
-    told = ["everybody who", "is no JSON", "question 'topic' has", "keeps the", "terminated"]
+    assert [event.get("status") for event in events] == [None, None, 502, 422, None, None]
+    told = [
+        "everybody who",
+        "no fingerprint",
+        "is no JSON",
+        "question 'topic' has",
+        "keeps the",
+        "terminated",
+    ]
     for event, text in zip(events, told, strict=True):
         assert text in event["message"]
         assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]{12}\+00:00", event["time"])

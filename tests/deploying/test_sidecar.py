@@ -1,19 +1,21 @@
 """The sidecar before an upstream that answers as told: both are real servers on this machine."""
 
+import asyncio
 import gzip
 import http.client
 import json
+import os
 import re
 import threading
 
 import pytest
 
 from cases import cases
-from dnip import Coefficients, DNIPWarning, ProbabilityTable
+from dnip import Coefficients, ProbabilityTable
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.marks import marked
 from dnip.deploying.sidecar import recording
-from dnip.deploying.sidecar.recording import Recorder
+from dnip.deploying.sidecar.recording import Answered, Recorder
 from dnip.method.defer import Deferral
 from dnip.prompting.answers import read_answers
 from processes import wait_for
@@ -197,19 +199,44 @@ def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coef
     assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "b"
 
 
-def test_a_damaged_or_missing_file_leaves_the_coefficients_as_they_were(coefficients):
-    from dnip.deploying.sidecar.application import WatchedCoefficients
+def fifo(path):
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def test_what_is_no_new_file_leaves_the_coefficients_as_they_were(coefficients, caplog):
+    from dnip.deploying.sidecar.watching import WatchedCoefficients
 
     watched = WatchedCoefficients({"topic": coefficients})
     half = FITTED.to_json()[:40]
-    for spoil in (lambda: coefficients.write_text(half), coefficients.unlink):
+    spoilers = [
+        lambda: coefficients.write_text(half),
+        coefficients.unlink,
+        lambda: Coefficients(["a", "c"], [1, 2], 2).save(coefficients),  # sound, of other classes
+        lambda: fifo(coefficients),  # would be read for ever
+    ]
+    for number, spoil in enumerate(spoilers, 1):
         spoil()
-        with pytest.warns(DNIPWarning, match=r"topic\.json.*'topic' keeps the coefficients"):
-            current = watched.current()
-        assert current["topic"].weights.tolist() == [1, 0.5]
-        watched.current()  # told once
+        for _ in range(2):  # it is said once
+            asyncio.run(asyncio.wait_for(watched.refresh(), 3))
+        assert watched.current["topic"].weights.tolist() == [1, 0.5]
+        assert len(caplog.messages) == number
+        assert "'topic' keeps the coefficients" in caplog.messages[-1]
+    coefficients.unlink()
     Coefficients(["a", "b"], [1, 2], 2).save(coefficients)
-    assert watched.current()["topic"].weights.tolist() == [0.5, 1]
+    asyncio.run(watched.refresh())
+    assert watched.current["topic"].weights.tolist() == [0.5, 1]
+
+
+def test_a_file_that_is_never_read_to_its_end_stops_no_request(coefficients, caplog, monkeypatch):
+    from dnip.deploying.sidecar import watching
+
+    watched = watching.WatchedCoefficients({"topic": coefficients})
+    monkeypatch.setattr(watching, "_SECONDS", 0.1)
+    monkeypatch.setattr(Coefficients, "load", lambda _: threading.Event().wait(30))
+    Coefficients(["a", "b"], [1, 2], 2).save(coefficients)
+    asyncio.run(asyncio.wait_for(watched.refresh(), 5))
+    assert "not read within 0.1 s" in caplog.text
 
 
 @cases(
@@ -241,10 +268,10 @@ def test_classes_of_odd_names_are_recorded(tmp_path, first, second):
     fitted = Coefficients(classes, [2, 1], 2)
     p = {classes[1]: 0.25, classes[0]: 0.75}
     body = {"answers": {"q": {"type": "choice", "choice": classes[0], "probabilities": p}}}
-    _, corrections = correct(body, {"q": fitted})
+    answered = Answered(body, *correct(body, {"q": fitted}), {"q": fitted})
     with Recorder(tmp_path, ["q"]) as recorder:
         for name in ("r0", "r1"):
-            recorder.add(name, body, corrections, {"q": fitted}, b"")
+            recorder.add(name, answered, b"")
     for known in (None, classes):
         table = ProbabilityTable.read(tmp_path / "q", known)
         assert (table.classes, table.probabilities.tolist()) == (classes, [[0.75, 0.25]] * 2)
@@ -257,10 +284,10 @@ def test_classes_of_odd_names_are_recorded(tmp_path, first, second):
 def test_a_folder_keeps_its_size_and_a_queue_too(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(recording, "LEAST", 0)
     recorder = Recorder(tmp_path, ["topic"], size=1_000_000, texts=True)
-    _, corrections = correct(SYSTEM_ONE, {"topic": FITTED})
+    answered = Answered(SYSTEM_ONE, *correct(SYSTEM_ONE, {"topic": FITTED}), {"topic": FITTED})
 
     def add(number, text=b"{}"):
-        recorder.add(f"r{number}", SYSTEM_ONE, corrections, {"topic": FITTED}, text)
+        recorder.add(f"r{number}", answered, text)
 
     for number in range(12_000):
         add(number)

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from dnip.tables.columns import QUESTION
 from dnip.tables.provenance import changes_of_origin, origin_of, question_of
-from dnip.tables.question import QUESTION, Question, fingerprint, fixed_messages
+from dnip.tables.question import Question, fingerprint, fixed_messages
 
 ASKED = ("m", "chat", ["a", "b"], [["system", "Name it."]])
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+from dnip.base.escaping import one_line
+
 # Letters of a name in a list of them.
 _LONG = 60
 # Characters of a line of another library that are shown.
@@ -126,7 +128,8 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=1), listed(["x" * 100], most=1)
     ('a, b, c', 'a and 2 more', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
     """
-    shown = (name if len(name) <= _LONG else f"{name[:_LONG]}…" for name in names[:most])
+    some = map(one_line, names[:most])
+    shown = (name if len(name) <= _LONG else f"{name[:_LONG]}…" for name in some)
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(shown) + more
 
@@ -163,7 +166,7 @@ def first_line(error: Exception) -> str:
     >>> first_line(ValueError("no such file\nat line 3"))
     'no such file'
     """
-    line = str(error).strip().partition("\n")[0].rstrip(".")
+    line = one_line(str(error).strip().partition("\n")[0]).rstrip(".")
     return line if len(line) <= _LONG_LINE else f"{line[:_LONG_LINE]}…"
 
 

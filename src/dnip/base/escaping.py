@@ -39,6 +39,17 @@ def printable(text: str) -> str:
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def one_line(text: str) -> str:
+    r"""Return a text for one line of a terminal or a log.
+
+    Examples
+    --------
+    >>> print(one_line("a\nb\x1b"))
+    a\nb\x1b
+    """
+    return printable(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
 def valid_unicode(text: str) -> str:
     r"""Return a text for a file: halves of surrogate pairs, as in odd paths, are escaped.
 

@@ -92,7 +92,9 @@ def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa:
         If the text is damaged, of another format, or of an unknown version.
     """
     try:
-        content = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        content = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=once
+        )
     except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
         raise CoefficientsFormatError(f"{source}: not valid JSON: {error}", hint=REFIT) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -226,6 +228,24 @@ def calibration(fit: Mapping[str, Any], n_classes: int) -> Calibration:
         raise CoefficientsFormatError(
             f"coefficients: fit.calibration: {error}", hint=REFIT
         ) from error
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; one with a key twice, which readers take in two ways, is refused.
+
+    Raises
+    ------
+    TwiceError
+        If there is one.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise TwiceError("a key stands there twice")
+    return found
+
+
+class TwiceError(ValueError):
+    """A JSON object that has a key twice."""
 
 
 def _refuse_constant(name: str) -> None:

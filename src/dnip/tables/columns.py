@@ -33,8 +33,8 @@ CLASSES_METADATA = CLASSES.encode()
 RESERVED = frozenset({LABEL, ID, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES})
 
 #: What a sidecar records beside the id and the probabilities.
-TIME, MODEL, INPUT = "time", "model", "input"
-RECORDED = frozenset({TIME, MODEL, INPUT})
+TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
+RECORDED = frozenset({TIME, MODEL, INPUT, QUESTION})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})

@@ -13,7 +13,8 @@ import numpy as np
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
-from dnip.tables.question import QUESTION, Question
+from dnip.tables.columns import QUESTION
+from dnip.tables.question import Question
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")

@@ -10,9 +10,6 @@ from typing import Any, Self
 
 from dnip.base.escaping import valid_unicode
 
-#: The key of a question in the metadata of tables, and in the origin that a fit records.
-QUESTION = "question"
-
 # How messages call what may differ.
 _NAMES = {
     "model": "model",
@@ -80,9 +77,10 @@ class Question:
         own = {**vars(self), "options": list(self.options)}
         return {"fingerprint": self.fingerprint, **own}
 
-    def changes(self, now: Question) -> tuple[str, ...]:
+    def changes(self, now: Question, only: str | None = None) -> tuple[str, ...]:
         """Say, in a sentence each, what is another now; what is not known is not compared."""
-        pairs = ((name, getattr(self, name), getattr(now, name)) for name in _NAMES)
+        names = _NAMES if only is None else [only]
+        pairs = ((name, getattr(self, name), getattr(now, name)) for name in names)
         return tuple(
             f"the {_NAMES[name]}: {before} at the fit, {after} now"
             for name, before, after in pairs
@@ -121,4 +119,4 @@ def _text(content: object) -> str:
 
 
 def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

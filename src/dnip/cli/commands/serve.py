@@ -26,7 +26,11 @@ def serve(
             "The coefficients of a question: a file that `dnip fit` wrote. Repeat it for more.",
             metavar="QUESTION=FILE",
         ),
-    ],
+    ] = [],  # noqa: B006 - read only
+    chat: Annotated[
+        list[Path],
+        Option("Coefficients of chat completions. Repeat it for other questions.", metavar="FILE"),
+    ] = [],  # noqa: B006
     host: Annotated[str, Option("The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, Option("The port to listen at; 0 takes a free one.")] = 8001,
     timeout: Annotated[
@@ -37,12 +41,13 @@ def serve(
         Option("Seconds for what is under way when it is told to stop.  [default: the timeout]"),
     ] = None,
     on_mismatch: Annotated[
-        Literal["refuse", "pass"],
+        Literal["refuse", "pass"] | None,
         Option(
-            "What to do about a question whose options are not the classes: refuse the request "
-            "before it is sent on, or pass the answer on as it is, with a line in the log."
+            "What to do about another question or model than that of the coefficients: refuse the "
+            "request, or pass the answer on as it is, with a line in the log.  [default: refuse "
+            "decisions, pass chats]"
         ),
-    ] = "refuse",
+    ] = None,
     max_body: Annotated[
         int, Option("The longest request.", metavar="SIZE", parser=options.parse_memory)
     ] = _MAX_BODY,
@@ -57,10 +62,11 @@ def serve(
     record_texts: Annotated[bool, Option("Record the inputs of requests, too.")] = False,
     log: Annotated[Literal["text", "json"], Option("How the log is written.")] = "text",
 ) -> None:
-    """Correct the answers of a decision server on their way.
+    """Correct decisions and chat answers on their way.
 
-    Answers of /v1/systemone and /v1/decisions are corrected, and marked as such; everything else
-    passes unchanged. Point your application to this address instead of the server's. Keys are
+    Answers of /v1/systemone and /v1/decisions are corrected, and marked as such. With --chat, so is
+    /v1/chat/completions where the whole answer is a label, or JSON with one. Everything else passes
+    unchanged. Point your application to this address instead of the server's. Keys are
     passed on and not kept. A file of coefficients may be replaced while the sidecar runs. /healthz
     tells that it runs, /readyz whether the upstream does, /metrics what it has done.
 
@@ -68,6 +74,7 @@ def serve(
     --------
     dnip serve --upstream http://127.0.0.1:8000 --coefficients topic=topic.json
     dnip serve --upstream URL --coefficients topic=topic.json --record recorded
+    dnip serve --upstream https://api.openai.com --chat topic.json
     """
     from ipaddress import ip_address
 
@@ -76,17 +83,26 @@ def serve(
 
     for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):
         load_optional(library, purpose="serve", extra="serve")
+    from dnip.base.errors import listed
+    from dnip.deploying.chat import name_of
+    from dnip.deploying.decisions.correction import load_coefficients
     from dnip.deploying.sidecar.application import make_app
     from dnip.deploying.sidecar.recording import LOG, Recorder
     from dnip.deploying.sidecar.server import listen, log_to_standard_error, make_server
+    from dnip.tables.provenance import question_of
 
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = LOG.warning if log == "json" else None
     files = _files(coefficients)
-    recorder = Recorder(record, files, size=record_size, texts=record_texts) if record else None
+    known = load_coefficients({**files, **{str(path): path for path in chat}})
+    names = [*files, *(name_of(known[str(path)]) for path in chat)]
+    recorder = Recorder(record, names, size=record_size, texts=record_texts) if record else None
+    if not (files or chat):
+        raise click.BadParameter("give --coefficients QUESTION=FILE, or --chat FILE")
     app = make_app(
         upstream,
         files,
+        chat,
         max_body=max_body,
         timeout=timeout,
         on_mismatch=on_mismatch,
@@ -97,6 +113,9 @@ def serve(
         address, port = listening.getsockname()[:2]
         if not ip_address(address.partition("%")[0]).is_loopback:
             complain("warning", "everybody who reaches this address can use it; it asks for no key")
+        if unknown := [name for name, one in known.items() if question_of(one.fit) is None]:
+            told = f"no fingerprint of a question in the coefficients of {listed(unknown)}"
+            complain("note", f"{told}: any question with their options is corrected")
         place = f"[{host}]" if ":" in host else host
         say(f"http://{place}:{port} passes requests on to {upstream}")
         make_server(app, grace=seconds).run(sockets=[listening])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from dnip.deploying.decisions.marks import mark_of, marked
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.tables.columns import DEFERRED
+
+#: Coefficients, or their file.
+Given: TypeAlias = Coefficients | str | os.PathLike[str]
+_Key = TypeVar("_Key")
 
 # A reported confidence may be rounded to two digits.
 _ROUNDED = 0.01
@@ -125,16 +129,14 @@ def _corrected(
     before = read_answer(question, answer, body)
     if before.refused:
         return answer, None
-    after, deferred = _reweighted(before, coefficients)
+    after, deferred = reweighted(before, coefficients)
     new, explained = _replaced(answer, before, after)
     if deferred is not None:
         new[DEFERRED] = deferred
     return {**answer, **new}, Correction(before, after, explained, deferred)
 
 
-def load_coefficients(
-    given: Mapping[str, Coefficients | str | os.PathLike[str]],
-) -> dict[str, Coefficients]:
+def load_coefficients(given: Mapping[_Key, Given]) -> dict[_Key, Coefficients]:
     """Return coefficients by question; those given as files are read.
 
     Raises
@@ -148,7 +150,7 @@ def load_coefficients(
     }
 
 
-def _reweighted(decision: Decision, coefficients: Coefficients) -> tuple[Decision, bool | None]:
+def reweighted(decision: Decision, coefficients: Coefficients) -> tuple[Decision, bool | None]:
     """Return the corrected decision, and whether it is deferred."""
     order = decision.ordered(coefficients.classes)
     p = decision.probabilities[order][None]

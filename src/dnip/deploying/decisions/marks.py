@@ -64,7 +64,7 @@ def mark_of(body: object, question: str = "") -> str | None:
     return str(found) if found else None
 
 
-def header_of(by: Mapping[str, str]) -> tuple[bytes, bytes]:
+def header_of(by: Mapping[str, object]) -> tuple[bytes, bytes]:
     """Return the header of an answer that was corrected.
 
     Examples
@@ -72,4 +72,5 @@ def header_of(by: Mapping[str, str]) -> tuple[bytes, bytes]:
     >>> header_of({"topic": "202fe88dd43e4192"})
     (b'dnip-corrected-by', b'topic=202fe88dd43e4192')
     """
-    return HEADER, ", ".join(f"{quote(name)}={digest}" for name, digest in by.items()).encode()
+    pairs = [f"{quote(name)}={quote(str(mark))}" for name, mark in by.items()]
+    return HEADER, ", ".join(pairs).encode()

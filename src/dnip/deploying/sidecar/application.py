@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import posixpath
-import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import unquote
 
 import aiohttp
@@ -22,27 +21,25 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from dnip.base.errors import CoefficientsFormatError, CorrectedError, DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_integer, is_storable
-from dnip.deploying.decisions import Correction, correct
+from dnip.deploying.chat import PassedError
 from dnip.deploying.decisions.marks import header_of
-from dnip.deploying.decisions.requests import check_asked
+from dnip.deploying.sidecar.exchanges import Chats, Decisions, written
 from dnip.deploying.sidecar.metrics import Metrics
-from dnip.deploying.sidecar.recording import ID_HEADER, LOG, Recorder, request_id
+from dnip.deploying.sidecar.recording import ID_HEADER, LOG, Answered, Recorder
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
-from dnip.method.coefficients import Coefficients
+from dnip.tables.columns import CORRECTED
 
-#: How the paths of decisions end.
+#: How the paths of decisions and of chats end.
 DECISIONS = ("/systemone", "/decisions")
+CHATS = ("/chat/completions",)
 
-# What tells that a file has changed; None where there is no file.
-_Stamp: TypeAlias = tuple[int, int, int] | None
+# How servers refuse a request for log-probabilities.
+_NO_LOGPROBS = (400, 403, 422, 501)
 
-#: What to do about a question that does not fit its coefficients: the first by default.
+#: What to do about another question than that of the coefficients.
 ON_MISMATCH = ("refuse", "pass")
-
-# Why a question was not corrected, by the error that it ends in.
-_REASONS = ((CorrectedError, "corrected"), (CoefficientsFormatError, "options"))
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -50,10 +47,11 @@ _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 def make_app(
     upstream: str,
     coefficients: Mapping[str, str | os.PathLike[str]],
+    chats: Sequence[str | os.PathLike[str]] = (),
     *,
     max_body: int = 16_000_000,
     timeout: float = 60.0,
-    on_mismatch: str = ON_MISMATCH[0],
+    on_mismatch: str | None = None,
     recorder: Recorder | None = None,
 ) -> Starlette:
     """Return the sidecar, which any ASGI server can run.
@@ -64,13 +62,15 @@ def make_app(
         URL of the server behind it.
     coefficients : mapping
         Paths of coefficients files, by question.
+    chats : sequence of path-like, optional
+        Paths of coefficients files for chat completions.
     max_body : int, default=16_000_000
         Bytes of a request, and of an answer that is corrected.
     timeout : float, default=60
         Seconds until the upstream answers.
-    on_mismatch : {"refuse", "pass"}, default="refuse"
-        What to do about a question that does not fit its coefficients: refuse the request before
-        it is sent on, or pass its answer on as it is.
+    on_mismatch : {"refuse", "pass"}, optional
+        What to do about another question, or another model, than that of the coefficients: refuse
+        it, or pass the answer on as it is. By default decisions are refused, and chats pass.
     recorder : Recorder, optional
         It keeps the raw probabilities of questions with coefficients.
 
@@ -86,12 +86,15 @@ def make_app(
             f"the question {odd[0]!r} is no valid Unicode text",
             hint="Name it in UTF-8, as the requests do",
         )
+    metrics = Metrics(coefficients, recorder)
+    if on_mismatch is not None:
+        check_choice("on_mismatch", on_mismatch, ON_MISMATCH)
     sidecar = _Sidecar(
         Upstream(upstream, timeout),
-        WatchedCoefficients(coefficients),
-        Metrics(coefficients, recorder),
+        Decisions(coefficients, metrics, passes=on_mismatch == "pass"),
+        Chats(list(chats), metrics, passes=on_mismatch != "refuse") if chats else None,
+        metrics,
         check_integer("max_body", max_body, at_least=1),
-        check_choice("on_mismatch", on_mismatch, ON_MISMATCH) == "pass",
         recorder,
     )
 
@@ -109,10 +112,10 @@ def make_app(
 @dataclass(frozen=True)
 class _Sidecar:
     upstream: Upstream
-    coefficients: WatchedCoefficients
+    decisions: Decisions
+    chats: Chats | None
     metrics: Metrics
     max_body: int
-    passes: bool
     recorder: Recorder | None
 
     async def _own(self, path: str) -> Response | None:
@@ -156,42 +159,66 @@ class _Sidecar:
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
         end = posixpath.normpath(unquote(path)).lower()  # as servers may read it
-        decides = request.method == "POST" and end.endswith(DECISIONS)
         url = self.upstream.address(path, request.scope["query_string"].decode("latin-1"))
         body = await self._body(request)
-        coefficients = self.coefficients.current()
-        if decides:
-            coefficients = self._fitting(body, coefficients)
+        asked = None
+        if request.method == "POST":
+            for kind, ends in ((self.decisions, DECISIONS), (self.chats, CHATS)):
+                if kind is not None and end.endswith(ends):
+                    await kind.watched.refresh()
+                    asked = kind.ask(body)
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in passed_on(request.headers.raw)
-            if not (decides and name == b"accept-encoding")
+            if asked is None or name != b"accept-encoding"
         ]
+        send = partial(self.upstream.send, request.method, url, headers)
         began = perf_counter()
         try:
-            response = await self.upstream.send(request.method, url, headers, body, decode=decides)
-            if not decides:
-                return _Passed(response)
+            if asked is None:
+                return _Passed(await send(body, decode=False))
+            response = await send(asked.body, decode=True)
+            if asked.plain is not None and response.status in _NO_LOGPROBS:
+                response.release()
+                self._without_logprobs()
+                return _Passed(await send(asked.plain, decode=False))
+            if response.content_type == "text/event-stream":
+                return _Passed(response, decoded=True)
             content = await read_whole(response, self.max_body, self.upstream.timeout)
         finally:
             self.metrics.upstream.observe(perf_counter() - began)
-        answer_headers = passed_on(response.raw_headers)
+        answer_headers = [
+            pair for pair in passed_on(response.raw_headers) if pair[0] != b"content-encoding"
+        ]
         if response.status < 300 and content:
-            answer, changed, corrections = self._corrected(content, coefficients)
-            if corrections:
-                content = _written(changed)
-                names = [one.before.question for one in corrections]
-                answer_headers.append(header_of({n: coefficients[n].digest for n in names}))
-            if corrections and self.recorder is not None:
-                name = request_id(
-                    request.headers.get(ID_HEADER), answer, response.headers.get(ID_HEADER)
-                )
-                self.recorder.add(name, answer, corrections, coefficients, body)
-                answer_headers = [pair for pair in answer_headers if pair[0] != ID_HEADER.encode()]
-                answer_headers.append((ID_HEADER.encode(), name.encode()))
+            answered = asked.answered(content)
+            if answered.changed is not answered.raw:
+                content = written(answered.changed)
+            if answered.corrections:
+                own = self._own_headers(request, response, answered, body)
+                names = {name for name, _ in own}
+                answer_headers = [pair for pair in answer_headers if pair[0] not in names] + own
         whole = Response(content, response.status)
-        whole.raw_headers += [pair for pair in answer_headers if pair[0] != b"content-encoding"]
+        whole.raw_headers += answer_headers
         return whole
+
+    def _own_headers(
+        self, request: Request, response: aiohttp.ClientResponse, answered: Answered, body: bytes
+    ) -> list[tuple[bytes, bytes]]:
+        """Return the mark, and the id under which an answer is recorded."""
+        headers = [header_of(answered.changed[CORRECTED])]
+        if self.recorder is not None:
+            name = self.recorder.request_id(
+                request.headers.get(ID_HEADER), answered.raw, response.headers.get(ID_HEADER)
+            )
+            self.recorder.add(name, answered, body)
+            headers.append((ID_HEADER.encode(), name.encode()))
+        return headers
+
+    def _without_logprobs(self) -> None:
+        assert self.chats is not None
+        refused = "the upstream refuses to give log-probabilities"
+        self.chats.missed(PassedError("logprobs", refused))
 
     async def _body(self, request: Request) -> bytes:
         """Return the body of a request, as long as it is not too long."""
@@ -206,90 +233,22 @@ class _Sidecar:
             raise FailedError(408, f"the client took more than {seconds:g} s to send") from None
         return bytes(body)
 
-    def _fitting(
-        self, body: bytes, coefficients: Mapping[str, Coefficients]
-    ) -> Mapping[str, Coefficients]:
-        """Return the coefficients of the questions that have the options of their classes."""
-        try:
-            asked: Any = json.loads(body)
-        except (ValueError, RecursionError):
-            return coefficients  # the upstream says what is wrong with it
-        fitting = {}
-        for question, fitted in coefficients.items():
-            try:
-                check_asked(asked, question, fitted.classes)
-                fitting[question] = fitted
-            except InvalidInputError as error:
-                self._missed(question, error)
-        return fitting
-
-    def _missed(self, question: str, error: InvalidInputError) -> None:
-        """Count a question that cannot be corrected, and refuse it unless it may pass."""
-        reason = next((name for kind, name in _REASONS if isinstance(error, kind)), "damaged")
-        is_first = self.metrics.add_missed(question, reason) == 1
-        extra = {"question": question, "reason": reason}
-        if not (self.passes or reason == "corrected"):
-            # a status after which clients do not ask again
-            raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
-        if is_first:  # all others are counted
-            LOG.warning("passed on as it is: %s", error.message, extra=extra)
-
-    def _corrected(
-        self, content: bytes, coefficients: Mapping[str, Coefficients]
-    ) -> tuple[dict[str, Any], dict[str, Any], list[Correction]]:
-        """Return a decision as it was and as it is corrected, and what was."""
-        body = _read_json(content)
-        try:
-            changed, corrections = correct(body, coefficients, self._missed)
-        except InvalidInputError as error:
-            raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
-        self.metrics.add(corrections, len(body["answers"]) - len(corrections))
-        for one in corrections:
-            name = one.before.question
-            if not one.explained and self.metrics.add_missed(name, "confidence") == 1:
-                extra = {"question": name, "reason": "confidence"}
-                text = "question %r: no known definition gives the confidence"
-                LOG.warning(text, name, extra=extra)
-        return body, changed, corrections
-
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"error": {"message": message, "type": "sidecar"}}, status, headers)
 
 
-def _read_json(content: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Return the value of an answer; one that readers may understand in two ways is refused."""
-    try:
-        return _DECODER.decode(content.decode("utf-8-sig", "surrogatepass"))
-    except (ValueError, RecursionError):
-        raise FailedError(
-            502, f"the upstream's answer is no JSON, or has a key twice ({len(content):,} bytes)"
-        ) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_once)
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
-
-
-def _written(body: object) -> bytes:
-    return _ENCODER.encode(body).encode()
-
-
 class _Passed(StreamingResponse):
     """An answer that is passed on as it comes."""
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, *, decoded: bool = False) -> None:
         super().__init__(response.content.iter_any(), status_code=response.status)
         self._response = response
         self.raw_headers = passed_on(response.raw_headers)
         length = response.headers.get("Content-Length")
+        if decoded and "Content-Encoding" in response.headers:
+            length = None
+            self.raw_headers = [p for p in self.raw_headers if p[0] != b"content-encoding"]
         if length is not None and response.status not in (204, 304):  # which have no body
             self.raw_headers.append((b"content-length", length.encode()))
 
@@ -309,52 +268,3 @@ class _Passed(StreamingResponse):
             except (aiohttp.ClientError, TimeoutError, ConnectionError):
                 return  # an answer without an end: the server closes the connection
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-class WatchedCoefficients:
-    """The coefficients of each question, read again when a file changes.
-
-    Parameters
-    ----------
-    files : mapping
-        Paths of coefficients files, by question.
-
-    Raises
-    ------
-    CoefficientsFormatError
-        If a file cannot be read or is damaged.
-    """
-
-    def __init__(self, files: Mapping[str, str | os.PathLike[str]]) -> None:
-        self._files = dict(files)
-        self._stamps = {question: _stamp(path) for question, path in files.items()}
-        self._loaded = {question: Coefficients.load(path) for question, path in files.items()}
-
-    def current(self) -> Mapping[str, Coefficients]:
-        """Return the coefficients by question.
-
-        A new file that is missing, damaged or half-written changes nothing: the coefficients before
-        it stay, and a warning says so once.
-        """
-        for question, path in self._files.items():
-            stamp = _stamp(path)
-            if stamp == self._stamps[question]:
-                continue
-            self._stamps[question] = stamp
-            try:
-                self._loaded[question] = Coefficients.load(path)
-            except CoefficientsFormatError as error:
-                warnings.warn(
-                    f"{error.message}; question {question!r} keeps the coefficients that it had",
-                    DNIPWarning,
-                    stacklevel=2,
-                )
-        return self._loaded
-
-
-def _stamp(path: str | os.PathLike[str]) -> _Stamp:
-    try:
-        found = os.stat(path)  # noqa: PTH116  # asked for with every answer: a Path costs more
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -12,6 +12,7 @@ import zlib
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,8 @@ from dnip.base.files import check_writable, make_folder
 from dnip.base.validation import check_integer
 from dnip.deploying.decisions import Correction, Decision
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import ID, INPUT, MODEL, TIME, recorded_columns
+from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
+from dnip.tables.question import Question
 
 #: The size of a folder of records, in bytes: the least, and that by default.
 LEAST, MOST = 10_000_000, 1_000_000_000
@@ -32,6 +34,9 @@ _SECONDS, _FILES = 0.5, 16
 
 # Rows that are made into lines before answers have their turn.
 _AT_ONCE = 50
+
+# So many ids of the last answers are known again.
+_MOST_NAMES = 100_000
 
 #: The header of the request id.
 ID_HEADER = "x-request-id"
@@ -43,18 +48,26 @@ _FOLDER = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
 LOG = logging.getLogger("dnip.sidecar")
 
 
-def request_id(given: str | None, answer: Mapping[str, Any], upstreams: str | None) -> str:
-    """Return the id of a request: the client's, the answer's own, the upstream's, or a new one.
+@dataclass(frozen=True)
+class Answered:
+    """An answer as it leaves, and what was corrected.
 
-    Examples
-    --------
-    >>> request_id(None, {"id": "dec-7"}, None)
-    'dec-7'
+    Attributes
+    ----------
+    raw, changed : dict
+        As the upstream gave it, and as it leaves.
+    corrections : list of Correction
+    coefficients : mapping of Coefficients
+        By question.
+    questions : mapping of Question
+        What was asked, where it is known.
     """
-    for name in (given, answer.get("id"), answer.get("request_id"), upstreams):
-        if isinstance(name, str) and _NAME.fullmatch(name):
-            return name
-    return f"{random.getrandbits(128):032x}"
+
+    raw: dict[str, Any]
+    changed: dict[str, Any]
+    corrections: list[Correction] = field(default_factory=list)
+    coefficients: Mapping[str, Coefficients] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
 
 
 class Recorder:
@@ -101,6 +114,7 @@ class Recorder:
         self._rows: deque[_Row] = deque()
         self._added = self._taken = 0  # bytes; each is counted by one thread
         self._warned: set[str] = set()
+        self._names: dict[str, None] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="dnip record")
         for question in self.written:
@@ -121,37 +135,45 @@ class Recorder:
         self._stopped.set()
         self._thread.join(5)
 
-    def add(
-        self,
-        name: str,
-        answer: Mapping[str, Any],
-        corrections: Iterable[Correction],
-        coefficients: Mapping[str, Coefficients],
-        asked: bytes,
-    ) -> None:
+    def request_id(
+        self, given: str | None, answer: Mapping[str, Any], upstreams: str | None
+    ) -> str:
+        """Return the id of a request: the client's, the answer's own, the upstream's, or a new one.
+
+        One that an upstream gives to several answers is none.
+        """
+        if given is not None and _NAME.fullmatch(given):
+            return given
+        for name in (answer.get("id"), answer.get("request_id"), upstreams):
+            if isinstance(name, str) and _NAME.fullmatch(name) and name not in self._names:
+                self._names[name] = None
+                if len(self._names) > _MOST_NAMES:
+                    del self._names[next(iter(self._names))]
+                return name
+        return f"{random.getrandbits(128):032x}"
+
+    def add(self, name: str, answered: Answered, asked: bytes) -> None:
         """Take the decisions of an answer, as they were before they were corrected.
 
         Parameters
         ----------
         name : str
             The request id.
-        answer : mapping
-            As the upstream gave it.
-        corrections, coefficients
-            As for `dnip.deploying.decisions.correct`.
+        answered : Answered
         asked : bytes
             The body of the request.
         """
-        model, now = str(answer.get("model") or ""), time.time()
+        model, now = str(answered.raw.get("model") or ""), time.time()
         text = asked if self.texts else None
-        for before, *_ in corrections:
-            classes = coefficients[before.question].classes
+        for before, *_ in answered.corrections:
+            classes = answered.coefficients[before.question].classes
+            question = answered.questions.get(before.question)
             weight = 1000 + 100 * len(classes) + len(text or b"")
             if self._added - self._taken + weight > self._step:
                 self._lose("queue", 1, "the disk is too slow, or a row too long")
             else:
                 self._added += weight
-                self._rows.append(_Row(name, now, model, before, classes, text, weight))
+                self._rows.append(_Row(name, now, model, before, classes, question, text, weight))
 
     def _run(self) -> None:
         while not self._stopped.wait(_SECONDS):
@@ -213,6 +235,7 @@ class _Row(NamedTuple):
     model: str
     before: Decision
     classes: tuple[str, ...]
+    question: Question | None
     asked: bytes | None
     weight: int  # bytes, about
 
@@ -228,6 +251,8 @@ class _Row(NamedTuple):
         p = self.before.probabilities[self.before.ordered(self.classes)] * self.before.total
         now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
         cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model), **own}
+        if self.question is not None:
+            cells[QUESTION] = json.dumps(self.question.to_dict())
         cells |= zip(columns, p.tolist(), strict=True)
         cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
         return json.dumps(cells).encode() + b"\n"

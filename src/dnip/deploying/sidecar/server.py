@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import one_line
 
 # What an event may have beside its message.
 _FIELDS = ("question", "reason", "status")
@@ -67,9 +68,16 @@ def make_server(app: Starlette, *, grace: float) -> uvicorn.Server:
 
 def log_to_standard_error(*, as_json: bool = False) -> None:
     """Write a line for each warning of the sidecar, and for each error of its libraries."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s: %(message)s", level=logging.WARNING)
-    if as_json:
-        logging.getLogger().handlers[0].setFormatter(_AsJson())
+    logging.basicConfig(level=logging.WARNING)
+    formatter = _AsJson() if as_json else _AsText("%(asctime)s %(levelname)s: %(message)s")
+    logging.getLogger().handlers[0].setFormatter(formatter)
+
+
+class _AsText(logging.Formatter):
+    """An event as a line; what others wrote in it ends no line, and moves no cursor."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return one_line(super().formatMessage(record))
 
 
 class _AsJson(logging.Formatter):

@@ -212,5 +212,7 @@ def passed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
     >>> passed_on([(b"Authorization", b"Bearer k"), (b"Connection", b"close")])
     [(b'authorization', b'Bearer k')]
     """
-    lowered = ((name.lower(), value) for name, value in headers)
-    return [(name, value) for name, value in lowered if name not in _OWN]
+    lowered = [(name.lower(), value) for name, value in headers]
+    named = b",".join(value for name, value in lowered if name == b"connection").lower()
+    own = {*_OWN, *(name.strip() for name in named.split(b","))}
+    return [(name, value) for name, value in lowered if name not in own]
