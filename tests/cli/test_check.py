@@ -12,7 +12,17 @@ from cases import cases
 from dnip import ProbabilityTable
 
 KEYS = {
-    *("holds", "alpha", "look", "rows", "rows_at_fit", "distribution", "mass", "changed_decisions"),
+    *(
+        "signal",
+        "holds",
+        "alpha",
+        "look",
+        "rows",
+        "rows_at_fit",
+        "distribution",
+        "mass",
+        "changed_decisions",
+    ),
     *("class_mix", "labelled_rows", "level", "worse", "accuracy", "cobias", "origin"),
     *("corrected_by", "deferred"),
 }
@@ -31,7 +41,7 @@ def fitted(dnip, folder):
     write("opt.csv", 0)
     write("new.csv", 1)
     write("other.csv", 2, power=2.5)
-    fit = dnip("fit", "opt.csv", "--out", "c.json", "--no-evidence")
+    fit = dnip("fit", "opt.csv", "--out", "c.json")
     assert fit.status == 0
     return folder
 
@@ -56,7 +66,7 @@ def test_the_origin_of_both_tables_is_compared(dnip):
         settings = {"task": {}, "demonstrations": [], "scoring": "first"}
         settings["engine"] = {"model": model}
         Path(f"{name}.meta.json").write_text(json.dumps({"settings": settings}))
-    dnip("fit", "opt.csv", "--out", "c.json", "--no-evidence")
+    dnip("fit", "opt.csv", "--out", "c.json")
     assert json.loads(Path("c.json").read_text())["fit"]["data"]["origin"]["model"] == "small"
     run = dnip("check", "new.csv", "--coefficients", "c.json")
     assert "\nthe model differs: small at the fit, large now\n" in run.out
@@ -102,7 +112,7 @@ def broken(**changes):
     (lambda: Path("c.json").write_text(Path("moved.json").read_text()), "its coefficients is"),
 )
 def test_looks_that_cannot_be_counted_are_refused(dnip, harm, reason):
-    dnip("fit", "other.csv", "--out", "moved.json", "--no-evidence")
+    dnip("fit", "other.csv", "--out", "moved.json")
     dnip(*LOOK)
     harm()
     before = Path("looks.json").is_file() and Path("looks.json").read_bytes()

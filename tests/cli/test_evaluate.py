@@ -135,4 +135,4 @@ def test_numbered_columns_of_a_test_take_the_names_of_the_table(dnip, examples):
 def test_a_table_alone_will_do(dnip, examples):
     done = dnip("report", "opt.csv")
     assert done.out.startswith("Fitted on one half of the rows, shown on the other. ")
-    assert done.out.endswith("\nNext, learn from all rows: dnip fit opt.csv\n")
+    assert done.out.endswith("\nNext, ask for a verdict on all rows: dnip fit opt.csv\n")

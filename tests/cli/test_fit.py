@@ -139,7 +139,7 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
 
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
-    line = "robust: with 10 to 45 labels per class, the optimum of labels counts 71% to 92%,\n"
+    line = "robust: with 10 to 45 labels per class, the weights go 71% to 92% of the way\n"
     assert line in dnip("fit", opt).out
     told = dnip("fit", opt, "--json").json
     assert (told["robust"]["mode"], told["robust"]["labels"]) == ("auto", [45.0, 25.0, 10.0])
@@ -181,6 +181,7 @@ def test_evidence_is_told_kept_and_advice_only(dnip, opt):
     evidence = run.json["evidence"]
     assert (run.status, run.err) == (0, "")
     assert evidence["verdict"] in ("apply", "keep")
+    assert dnip("evaluate", opt, "--json").json["signal"]
     assert (evidence["verdict"] == "apply") == (evidence["objections"] == [])
     for side in ("raw", "reweighted", "difference"):
         assert {"accuracy", "cobias", "class_accuracies"} <= evidence[side]["intervals"].keys()
@@ -188,24 +189,27 @@ def test_evidence_is_told_kept_and_advice_only(dnip, opt):
     assert kept["verdict"].startswith(evidence["verdict"])
     assert f"{evidence['objective']['after']:.3f}" in kept["reason"]
     text = dnip("fit", opt, *PLAIN, "--confidence", "0.8").out
-    assert "Expected on other rows, by 5 refits" in text
-    assert "(80 % intervals):\n" in text
+    assert text.startswith("On other rows, by 5 refits that each left labels out:\nworst class  ")
+    assert "\nIn brackets: 80 % intervals." in text
     assert "\nverdict: " in text
     assert "coefficients written to coefficients.json" in text
 
 
 def test_evidence_can_be_left_out(dnip, opt):
     run = dnip("fit", opt, *PLAIN, "--no-evidence", "--json")
-    assert (run.json["evidence"], run.err) == (None, "")
+    assert (run.json["evidence"], run.err) == ({"verdict": "not judged"}, "")
     assert "evidence" not in json.loads(Path("coefficients.json").read_text())["fit"]
 
 
 def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatch):
     monkeypatch.setattr("dnip.fitting.fit._MOST_PRODUCTS", 10)
     run = dnip("fit", opt, *PLAIN, "--json")
-    assert run.json["evidence"] is None
-    assert "--evidence asks for it" in run.err
-    assert dnip("fit", opt, *PLAIN, "--evidence", "--json").json["evidence"] is not None
+    assert run.json["evidence"] == {"verdict": "not judged"}
+    told = dnip("fit", opt, *PLAIN).out
+    assert "\nverdict: not judged\n" in told
+    assert f"\nNext, ask for a verdict: dnip fit {opt} --evidence\n" in told
+    judged = dnip("fit", opt, *PLAIN, "--evidence", "--json").json["evidence"]
+    assert judged["verdict"] in ("apply", "keep", "no signal")
 
 
 def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):

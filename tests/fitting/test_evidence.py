@@ -99,6 +99,20 @@ def test_a_lower_worst_class_stands_against_it():
     assert any("worst class" in said for said in found.objections)
 
 
+def test_what_always_one_answer_scores_is_not_fallen_below():
+    # the raw argmax always answers a, which is most of the rows
+    y = np.repeat([0, 1, 2], [240, 40, 20])
+    p = biased_rows(np.random.default_rng(0), 300, bias=[0.0, 0.0, 0.0]).probabilities
+    p = 0.9 * np.eye(3)[0] + 0.1 * p
+    found = judged(p, y, [0.02, 1.0, 1.0], beta=0.0)
+    assert any(
+        said.startswith("Always answering a would be right on 80.0%") for said in found.objections
+    )
+    given = Refits(p, y, lambda _: np.array([0.02, 1, 1]), classes=CLASSES, beta=2.7,
+                   target=np.full(3, 1 / 3), is_mix_given=True).judge()  # fmt: skip
+    assert not any(said.startswith("Always") for said in given.objections)
+
+
 def test_too_few_labels_are_named():
     p, y = rows_of(60)
     keep = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[: FEWEST - 1].tolist()

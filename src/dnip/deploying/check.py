@@ -21,6 +21,7 @@ from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.provenance import changes_of_origin
 from dnip.tables.reading import counted_rows
+from dnip.tables.sampling import SignalSample
 from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 
 # From these distances on, a difference is called moderate or large.
@@ -68,6 +69,8 @@ class Check:
         The share of the rows that the coefficients defer, and the one that was asked for.
     look : Look or None
         Which of a series of checks this is; `alpha` is its own.
+    signal : bool or None
+        Whether probabilities of the new rows tell anything of their labels.
     """
 
     classes: tuple[str, ...]
@@ -88,6 +91,7 @@ class Check:
     corrected_by: str | None = None
     deferred: tuple[float, float] | None = None
     look: Look | None = None
+    signal: bool | None = None
 
     @property
     def level(self) -> float:
@@ -156,6 +160,7 @@ class Check:
             "origin": list(self.origin),
             "corrected_by": self.corrected_by,
             "deferred": self.deferred,
+            "signal": self.signal,
         }
 
     def _by_class(self, values: Floats) -> dict[str, float]:
@@ -231,6 +236,8 @@ def check(
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
+        if before.expected is None:  # scores of the fitted rows themselves, which flatter
+            accuracy = None
     mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
     least = 0 if look is None else ROWS_OF_A_LOOK
     return Check(
@@ -252,6 +259,7 @@ def check(
         seen.corrected_by,
         None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
         look,
+        seen.labelled.signal,
     )
 
 
@@ -262,7 +270,7 @@ class _SeenRows:
 
     def __init__(self, coefficients: Coefficients) -> None:
         self._coefficients, n_classes = coefficients, len(coefficients.classes)
-        self.sample = TableSample(n_classes)
+        self.sample, self.labelled = TableSample(n_classes), SignalSample()
         self.rows, self.right = np.zeros((2, n_classes), np.int64)
 
     def add(self, rows: Rows) -> None:
@@ -270,6 +278,7 @@ class _SeenRows:
         p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
         self.corrected_by = self.corrected_by or rows.corrected_by
         self.sample.add(probabilities=p, mass=rows.mass)
+        self.labelled.add(rows)
         if labels is not None:
             self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
             hits = decide(p, self._coefficients.multipliers) == labels

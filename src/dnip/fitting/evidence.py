@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from dnip.tables.evaluation import Evaluation
 
 #: How sure it must be that error + β·COBias falls.
 NEEDED = 0.9
+#: What is said of probabilities that know nothing of the class.
+NO_SIGNAL = (
+    "The probabilities tell nothing about the class, beyond chance. No weights can mend\n"
+    "that. Change the prompt or the model."
+)
 #: Labels that each class needs, so that one can be left out.
 FEWEST = 2
 
@@ -62,7 +67,13 @@ class FitEvidence:
 
     @classmethod
     def of(
-        cls, evaluation: Evaluation, followed: float, beta: float, multipliers: Sequence[Floats]
+        cls,
+        evaluation: Evaluation,
+        followed: float,
+        beta: float,
+        multipliers: Sequence[Floats],
+        *,
+        is_mix_given: bool = False,
     ) -> FitEvidence:
         """Judge refits by what they predict on rows that they have not seen.
 
@@ -79,6 +90,9 @@ class FitEvidence:
             β, the weight of COBias.
         multipliers : sequence of ndarray of shape (N,)
             Of each refit.
+        is_mix_given : bool, default=False
+            Whether a class mix was asked for; what always one answer scores then counts for
+            nothing.
         """
         assert evaluation.reweighted is not None
         expected = Expectation(evaluation.raw, 0.0), Expectation(evaluation.reweighted, followed)
@@ -97,8 +111,14 @@ class FitEvidence:
             sure,
             np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
             len(multipliers),
-            _object(evaluation, expected, sure),
+            _object(evaluation, expected, sure, is_mix_given=is_mix_given),
         )
+
+    def with_signal(self, signal: bool | None) -> Self:
+        """Return the same with what is known of the signal; without any, nothing else counts."""
+        objections = (NO_SIGNAL,) if signal is False else self.objections
+        evaluation = replace(self.evaluation, signal=signal)
+        return replace(self, evaluation=evaluation, objections=objections)
 
     @property
     def accuracies(self) -> list[float]:
@@ -114,13 +134,15 @@ class FitEvidence:
 
     @property
     def apply(self) -> bool:
-        """The verdict."""
+        """Whether the coefficients should be applied."""
         return not self.objections
 
     @property
     def verdict(self) -> str:
-        """The verdict in words."""
-        return "apply" if self.apply else "keep the raw argmax"
+        """``"apply"``, ``"keep"`` the raw argmax, or ``"no signal"``."""
+        if self.evaluation.signal is False:
+            return "no signal"
+        return "apply" if self.apply else "keep"
 
     @property
     def reason(self) -> str:
@@ -150,7 +172,7 @@ class FitEvidence:
         if confidence is not None:
             told["difference"]["intervals"]["cobias"] = central(change, confidence)
         return {
-            "verdict": "apply" if self.apply else "keep",
+            "verdict": self.verdict,
             "objections": list(self.objections),
             "sure": self.sure,
             "needed": NEEDED,
@@ -216,7 +238,11 @@ def _how_sure(evaluation: Evaluation, before: float, after: float, beta: float) 
 
 
 def _object(
-    evaluation: Evaluation, expected: tuple[Expectation, Expectation], sure: float
+    evaluation: Evaluation,
+    expected: tuple[Expectation, Expectation],
+    sure: float,
+    *,
+    is_mix_given: bool,
 ) -> tuple[str, ...]:
     """Return the reasons not to apply the coefficients."""
     raw, fitted, names = evaluation.raw, evaluation.reweighted, evaluation.classes
@@ -240,6 +266,15 @@ def _object(
     worst = [side.worst_class_accuracy for side in expected]
     if worst[1] < worst[0]:
         objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
+    always = None if is_mix_given else evaluation.always
+    if always is not None:
+        name, share = always
+        before, after = (accuracy(evaluation.in_population(each)) for each in (raw, fitted))
+        if before >= share > after:
+            objections.append(
+                f"Always answering {name} would be right on {share:.1%} of the rows. The raw "
+                f"argmax reaches that,\nand the coefficients do not, with {after:.1%}."
+            )
     if sure < NEEDED:
         objections.append("It is not sure enough that other rows gain; more labels would tell.")
     return tuple(objections)

@@ -136,7 +136,7 @@ def fit(
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
         judged = _judge(
             found,
-            _refit(labelled, weight, found, again, free, usual),
+            _refit(labelled, weight, found, again, free, usual, is_mix_given=target is not None),
             most,
             lambda part: fit_robustly(problem, settled, free, part=part, progress=progress),
         )
@@ -156,7 +156,7 @@ def fit(
         evaluation,
         decision,
         target,
-        judged.evidence if wanted else None,
+        judged.evidence.with_signal(evaluation.signal) if wanted and judged.evidence else None,
         judged.free if wanted else None,
         (*notes, *judged.notes),
     )
@@ -213,6 +213,8 @@ def _refit(
     settings: Settings,
     unlabelled: Probabilities,
     target: Floats | None,
+    *,
+    is_mix_given: bool,
 ) -> Refits:
     """Repeat a fit without each fold of the labels."""
     p = labelled.probabilities if found.moved is None else found.moved
@@ -242,6 +244,7 @@ def _refit(
         beta=beta_of(settings.objective),
         target=target,
         captured_mass=labelled.captured_mass,
+        is_mix_given=is_mix_given,
         seed=settings.seed,
     )
 

@@ -13,7 +13,7 @@ from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
-from dnip.fitting.evidence import NEEDED, FitEvidence, Point
+from dnip.fitting.evidence import NEEDED, NO_SIGNAL, FitEvidence, Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
@@ -27,6 +27,9 @@ from dnip.tables.evaluation import Evaluation
 from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import Sample
 from dnip.tables.sketch import TableSample
+
+#: What is said of a fit without refits.
+NOT_JUDGED = "No refits were made, so nothing is known of other rows."
 
 # Names in one note.
 _MOST_NAMES = 8
@@ -198,14 +201,36 @@ class Fit:
 
     def __repr__(self) -> str:
         """Name what the fit came to."""
-        verdict = "" if self.evidence is None else f", verdict: {self.evidence.verdict}"
-        return f"Fit({self.evaluation!r}{verdict})"
+        return f"Fit({self.evaluation!r}, verdict: {self.verdict})"
+
+    @property
+    def verdict(self) -> str:
+        """Whether to use the coefficients.
+
+        ``"apply"``; ``"keep"`` the raw argmax; ``"no signal"``, where probabilities tell nothing
+        about the class; or ``"not judged"``, where no refits were made.
+
+        Examples
+        --------
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, [0, 1] * 30).verdict
+        'apply'
+        """
+        if self.evaluation.signal is False:
+            return "no signal"
+        return "not judged" if self.evidence is None else self.evidence.verdict
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict."""
+        if self.evidence is not None:
+            return self.evidence.reason
+        return NO_SIGNAL if self.verdict == "no signal" else NOT_JUDGED
 
     def _repr_html_(self) -> str:
         """Return a small table and the verdict, for notebooks."""
-        found = self.evidence
-        verdict = "" if found is None else f"<p>{html(f'{found.verdict}: {found.reason}')}</p>"
-        return f"{self.evaluation._repr_html_()}{verdict}"
+        said = html(f"{self.verdict}: {self.reason}")
+        return f"{self.evaluation._repr_html_()}<p>{said}</p>"
 
     def unweighted(self) -> Coefficients:
         """Return coefficients of 1, which decide as the raw argmax does, with this record.
@@ -293,8 +318,9 @@ def recorded(
     scored, side = fitted.evaluation, None
     if fitted.evidence is not None:
         scored = fitted.evidence.evaluation  # of rows that were left out
-        evidence, side = fitted.evidence, fitted.evidence.reweighted
-        record["evidence"] = {"verdict": evidence.verdict, "reason": evidence.reason}
+        side = fitted.evidence.reweighted
+    if fitted.verdict != "not judged":
+        record["evidence"] = {"verdict": fitted.verdict, "reason": fitted.reason}
         if fitted.free is not None:
             record["evidence"]["at_little_cost"] = note_on_free(*fitted.free)
     assert scored.reweighted is not None

@@ -23,8 +23,8 @@ Refit = Callable[["Integers"], "Floats"]
 
 # Parts of the way from the raw argmax to the fit that are tried under a limit, the longest first.
 _PARTS = tuple(step / 20 for step in range(20, 0, -1))
-# A loss of accuracy that is worth a word.
-_A_POINT = 0.01
+#: A loss of accuracy that is worth a word.
+A_POINT = 0.01
 
 
 class Refits:
@@ -45,6 +45,8 @@ class Refits:
         The class mix where the coefficients will be used; that of the labels by default.
     captured_mass : CapturedMass, optional
         How many rows have a low captured mass, which is a fault of the prompt.
+    is_mix_given : bool, default=False
+        Whether `target` was asked for, rather than being the natural mix.
     seed : int
         Of the division into folds, class by class.
 
@@ -71,10 +73,12 @@ class Refits:
         beta: float,
         target: Floats | None = None,
         captured_mass: CapturedMass | None = None,
+        is_mix_given: bool = False,
         seed: int = 0,
     ) -> None:
         self._p, self._labels, self._classes = probabilities, labels, classes
         self._beta, self._target, self._captured_mass = beta, target, captured_mass
+        self._is_mix_given = is_mix_given
         self._raw = decide(probabilities)
         fold = deal_folds(labels, USUAL_FOLDS, seed)
         parts = [fold == number for number in range(USUAL_FOLDS)]
@@ -99,7 +103,8 @@ class Refits:
             for rows, found in zip(self._left_out, predicted, strict=True)
         ]
         followed = followed_chance(on_all, apart) if apart else 1.0
-        return FitEvidence.of(self._evaluate(part), followed, self._beta, multipliers)
+        evaluation, is_given = self._evaluate(part), self._is_mix_given
+        return FitEvidence.of(evaluation, followed, self._beta, multipliers, is_mix_given=is_given)
 
     def free(self, whole: FitEvidence) -> tuple[float, FitEvidence] | None:
         """Return a limit on lost accuracy, and what is to be had under it.
@@ -107,9 +112,9 @@ class Refits:
         The limit is 0, or a point where nothing is to be had under 0. None where the whole way is
         expected to lose no more than a point, and where nothing is to be had under a point either.
         """
-        if whole.accuracy_change >= -_A_POINT:
+        if whole.accuracy_change >= -A_POINT:
             return None
-        for limit in (0.0, _A_POINT):
+        for limit in (0.0, A_POINT):
             part = self.longest_part(limit)
             if part > 0:
                 return limit, self.judge(part)

@@ -44,6 +44,8 @@ def findings(check: Check) -> list[tuple[str, str]]:
     if check.deferred is not None:
         now_on, asked = map(percent, check.deferred)
         found.append(("deferred", f"asked for {asked}, now {now_on} of the rows"))
+    if check.signal is False:
+        found.append(("signal", "none: the probabilities tell nothing about these labels"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
             before, now, low, high = (round(value, 3) for value in score)
@@ -52,7 +54,9 @@ def findings(check: Check) -> list[tuple[str, str]]:
             if not low <= before <= high:
                 why = "another class mix" if title == "accuracy" else "weights suit their own rows"
                 found.append(("", f"(that of the fit is outside: {why})"))
-    if check.accuracy is not None:
+    if check.cobias is not None and check.accuracy is None:
+        found.append(("accuracy", "not compared: the fit was made without evidence"))
+    if check.accuracy is not None or check.cobias is not None:
         digits = max(3, ceil(1 - log10(1 - check.level)))
         rows = f"on {check.n_labelled:,} labelled rows; {100 * check.level:.{digits}g} % intervals"
         found.append(("", rows))

@@ -15,6 +15,11 @@ from dnip.presenting.formats import percent, show
 from dnip.presenting.terminal import to_text, wrapped
 from dnip.tables.evaluation import Evaluation
 
+#: What is said of probabilities that know nothing of the class.
+NO_SIGNAL = (
+    "No signal: the probabilities tell nothing about the class, beyond chance. No weights can mend "
+    "that. Change the prompt or the model."
+)
 # Classes with one floor that are named, the lowest.
 _FEW = 3
 
@@ -79,7 +84,18 @@ def describe(
     return f"{table}\n\n{_totals(told)}"
 
 
-def sight(evaluation: Evaluation, level: float, command: str) -> str:
+def always_sentence(always: tuple[str, float]) -> str:
+    """Return what always answering the class of most rows would score.
+
+    Examples
+    --------
+    >>> always_sentence(("ham", 0.85))
+    'Always answering ham would be right on 85.0 % of the rows.'
+    """
+    return f"Always answering {always[0]} would be right on {percent(always[1])} of the rows."
+
+
+def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     """Return which classes starve, and what to type next.
 
     Parameters
@@ -97,18 +113,20 @@ def sight(evaluation: Evaluation, level: float, command: str) -> str:
     >>> from dnip.tables.evaluation import evaluate
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]]).repeat(9, axis=0)
     >>> table = ProbabilityTable(p, np.array([0, 1]).repeat(9), classes=["ham", "spam"])
-    >>> print(sight(evaluate(table), 0.9, "dnip fit opt.csv"))
+    >>> print(next_step(evaluate(table), 0.9, "dnip fit opt.csv"))
     Starving: spam. Sure to be right less often than the mean class, 0.500.
     Next, learn coefficients: dnip fit opt.csv
     """
-    weak, said = (
-        evaluation.starving(level),
-        "No class is sure to be right less often than the mean class.",
-    )
+    if evaluation.signal is False:
+        return wrapped(f"{NO_SIGNAL}\nNext, look at the prompt: dnip audit TASK --model MODEL")
+    weak = evaluation.starving(level)
+    said = "No class is sure to be right less often than the mean class."
     if weak:
         mean = np.nanmean(class_accuracies(evaluation.raw))
         said = f"Starving: {listed(weak, _FEW)}. "
         said += f"Sure to be right less often than the mean class, {mean:.3f}."
+    if evaluation.always is not None:
+        said = f"{always_sentence(evaluation.always)}\n{said}"
     return f"{wrapped(said)}\nNext, learn coefficients: {command}"
 
 
@@ -181,11 +199,11 @@ def _totals(told: dict[str, Any]) -> str:
     sides = [told[side] for side in ("raw", "reweighted", "adjusted") if side in told]
     lines = []
     for metric in HEADLINE:
-        values = " -> ".join(_with_interval(side, metric) for side in sides)
+        values = " -> ".join(with_interval(side, metric) for side in sides)
         lines.append(f"{METRICS[metric].title:<12} {values}")
     if "confidence" in told and "difference" in told:
         changes = [
-            f"{METRICS[metric].title} {_with_interval(told['difference'], metric, signed=True)}"
+            f"{METRICS[metric].title} {with_interval(told['difference'], metric, signed=True)}"
             for metric in HEADLINE
             if metric in told["difference"]["intervals"]
         ]
@@ -204,7 +222,8 @@ def _totals(told: dict[str, Any]) -> str:
     return "\n".join([*lines, "", level])
 
 
-def _with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False) -> str:
+def with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False) -> str:
+    """Return a metric of a side of an evaluation, with its interval if it has one."""
     bounds = side.get("intervals", {}).get(metric)
     value = side[metric] if bounds is None else Estimate(side[metric], *bounds)
     return show(value, Column(metric, 3, signed=signed)).replace("−", "-")

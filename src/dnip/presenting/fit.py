@@ -6,9 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.fitting.record import Fit, note_on_free
+from dnip.fitting.refits import A_POINT
+from dnip.metrics import METRICS, odd_classes
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.artefacts import Column, Table
-from dnip.presenting.evaluation import class_rates, describe, describe_constraints
+from dnip.presenting.evaluation import (
+    always_sentence,
+    class_rates,
+    describe_constraints,
+    with_interval,
+)
 from dnip.presenting.formats import percent
 from dnip.presenting.results import write_rows
 from dnip.presenting.terminal import to_text
@@ -17,21 +24,25 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from dnip.fitting.evidence import FitEvidence
     from dnip.method.solution import Solution
 
 
-def describe_fit(fitted: Fit, confidence: float) -> str:
-    """Return every class before and after, what the fit decided, and the objective.
+def describe_fit(
+    fitted: Fit, confidence: float, table: str = "TABLE", out: str = "coefficients.json"
+) -> str:
+    """Return what to expect of other rows, the verdict and a next step; then every class.
 
     Parameters
     ----------
     fitted : Fit
     confidence : float
         Level of the intervals of the evidence, where there is any.
+    table, out : str
+        The opt table and the coefficients, as in lines to type.
     """
     solution, mix = fitted.solution, fitted.target
-    parts = [describe(fitted.evaluation, fitted.coefficients)]
+    parts = [_headlines(fitted, confidence), describe_verdict(fitted, table, out)]
+    parts.append(_classes(fitted, confidence))
     if mix is not None:
         parts.append(
             f"{mix.sentence(fitted.coefficients.classes)}\n"
@@ -42,10 +53,6 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
         parts.append(fitted.decision.sentence)
     if fitted.notes:
         parts.append("\n".join(fitted.notes))
-    if fitted.evidence is not None:
-        parts.append(describe_evidence(fitted.evidence, confidence))
-    if fitted.free is not None:
-        parts.append(note_on_free(*fitted.free))
     if fitted.deferring:
         parts.append(describe_deferring(fitted, confidence))
     if solution.constraints is not None:
@@ -55,38 +62,88 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
     return "\n\n".join(parts)
 
 
-def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
-    """Return what the labels say of other rows: every class, and the verdict."""
-    found = evidence.evaluation
-    told = found.to_dict()
-    assert found.reweighted is not None
-    bounds = class_accuracy_intervals(found.reweighted, confidence)
-    after = {**told["reweighted"], "intervals": {"class_accuracies": bounds}}
-    cells = zip(
-        found.classes,
-        [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges],
-        told["raw"]["class_accuracies"],
-        class_rates(after),
-        strict=True,
-    )
-    columns = [
-        Column("class"),
-        Column("weights of refits", right=True),
-        Column("before", 3),
-        Column("after", 3),
-    ]
-    by = f"by {evidence.n_refits} refits that each left labels out"
-    if not evidence.n_refits:
-        by = "as far as these few labels tell"
-    return "\n".join(
-        [
-            f"Expected on other rows, {by} ({100 * confidence:g} % intervals):",
-            to_text(Table("evidence", "", columns, list(cells))),
-            "",
-            f"verdict: {evidence.verdict}",
-            evidence.reason,
-        ]
-    )
+# Worst class and accuracy first: they are what people ask for.
+_FIRST = ("worst_class_accuracy", "accuracy", "cobias")
+
+
+def _headlines(fitted: Fit, level: float) -> str:
+    """Return what other rows are likely to show, or what the fitted ones do."""
+    found = fitted.evidence
+    if found is None:
+        sides = fitted.evaluation.to_dict(with_counts=False)
+        lines = ["On the rows of the fit themselves, which says little of others:"]
+        objective = f"{fitted.solution.value:.3f}"
+    else:
+        sides = found.to_dict(level)
+        by = f"by {found.n_refits} refits that each left labels out"
+        lines = [f"On other rows, {by if found.n_refits else 'as far as these few labels tell'}:"]
+        objective = f"{found.before:.3f} -> {found.after:.3f}, {found.sure:.0%} sure that it falls"
+    for metric in _FIRST:
+        ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
+        lines.append(f"{METRICS[metric].title:<12} {ends}")
+    lines.append(f"{'objective':<12} {objective}")
+    if found is not None:
+        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: error + β·COBias.")
+    if (always := fitted.evaluation.always) is not None:
+        lines.append(always_sentence(always))
+    return "\n".join(lines)
+
+
+def describe_verdict(fitted: Fit, table: str, out: str) -> str:
+    """Return the verdict, its reason, and what to do next.
+
+    Examples
+    --------
+    >>> from dnip import fit
+    >>> print(describe_verdict(fit([[0.9, 0.1], [0.6, 0.4]] * 30, [0, 1] * 30), "t.csv", "c.json"))
+    verdict: apply
+    Next, correct new rows: dnip apply NEW.csv --coefficients c.json --out corrected.csv
+    """
+    verdict, found = fitted.verdict, fitted.evidence
+    said = {"keep": "keep the raw argmax"}.get(verdict, verdict)
+    steps = {
+        "apply": f"correct new rows: dnip apply NEW.csv --coefficients {out} --out corrected.csv",
+        "keep": "label more rows, and fit again",
+        "no signal": "look at the prompt: dnip audit TASK --model MODEL",
+        "not judged": f"ask for a verdict: dnip fit {table} --evidence",
+    }
+    if found is not None and verdict == "apply" and found.accuracy_change < -A_POINT:
+        said += f", at a cost of {-100 * found.accuracy_change:.1f} points of accuracy"
+    lines = [f"verdict: {said}"]
+    if verdict in ("no signal", "not judged"):
+        lines.append(fitted.reason)
+    elif found is not None:
+        lines += found.objections
+    lines.append(f"Next, {steps[verdict]}")
+    if fitted.free is not None and verdict != "no signal":
+        lines.append(note_on_free(*fitted.free))
+    return "\n".join(lines)
+
+
+def _classes(fitted: Fit, level: float) -> str:
+    """Return every class: its weight, and how often it is right, on rows left out if judged."""
+    evidence, coefficients = fitted.evidence, fitted.coefficients
+    shown = fitted.evaluation if evidence is None else evidence.evaluation
+    assert shown.reweighted is not None
+    sides = shown.to_dict(with_counts=False)
+    after, names = sides["reweighted"], shown.classes
+    columns = {
+        Column("class"): names,
+        Column("rows"): shown.raw.sum(axis=1).tolist(),
+        Column("weight", 3): coefficients.weights.tolist(),
+    }
+    if evidence is not None:
+        ranges = [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges]
+        columns[Column("of refits", right=True)] = ranges
+        bounds = class_accuracy_intervals(shown.reweighted, level)
+        after = {**after, "intervals": {"class_accuracies": bounds}}
+    odd = ["" if c < 0 else names[c] for c in odd_classes(shown.reweighted)]
+    columns |= {
+        Column("before", 3): sides["raw"]["class_accuracies"],
+        Column("after", 3): class_rates(after),
+        Column("taken for"): odd,
+    }
+    return to_text(Table("classes", "", list(columns), list(zip(*columns.values(), strict=True))))
 
 
 def describe_deferring(fitted: Fit, confidence: float) -> str:
@@ -162,7 +219,10 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
         "notes": list(fitted.notes),
         "defer": deferring_to_dict(fitted, confidence),
-        "evidence": None if evidence is None else evidence.to_dict(confidence),
+        "evidence": {
+            "verdict": fitted.verdict,
+            **({} if evidence is None else evidence.to_dict(confidence)),
+        },
         "at_little_cost": None
         if free is None
         else {"max_accuracy_loss": free[0], **free[1].to_dict(confidence)},

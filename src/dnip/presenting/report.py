@@ -24,7 +24,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
-from dnip.presenting.evaluation import served_facts
+from dnip.presenting.evaluation import NO_SIGNAL, served_facts
 from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent
 from dnip.presenting.page import BINS, Facts, Report, measure
@@ -344,6 +344,8 @@ def verdict_of(
 and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and accuracy rises.
     """
     assert evaluation.reweighted is not None
+    if evaluation.signal is False:
+        return NO_SIGNAL
     sides = evaluation.raw, evaluation.reweighted
     before, after = map(class_accuracies, sides)
     weakest, now = int(np.nanargmin(before)), int(np.nanargmin(after))
@@ -368,7 +370,7 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
         return f"{said} These are the rows of the fit itself; give others for a verdict."
     bounds = evaluation.to_dict(level)["difference"]["intervals"]
     moves = [
-        "rises" if low > 0 else "falls" if high < 0 else "stays the same"
+        "rises" if low > 0 else "falls" if high < 0 else "may not have changed"
         for low, high in (bounds["cobias"], bounds["accuracy"])
     ]
     said += f" As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."

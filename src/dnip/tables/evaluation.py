@@ -27,6 +27,7 @@ from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.reading import Progress, counted_rows
+from dnip.tables.sampling import SignalSample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +60,9 @@ class Evaluation:
         The thresholds of the coefficients, if they have any.
     routed : ndarray of shape (N, 2·N) or None
         `reweighted` in two parts: rows that remain, and beside them those that are deferred.
+    signal : bool or None
+        Whether probabilities tell anything of the class, as
+        :func:`dnip.metrics.signal.has_signal` finds it; None where that is not known.
     """
 
     classes: tuple[str, ...]
@@ -73,6 +77,7 @@ class Evaluation:
     corrected_by: str | None = None
     defer: Deferral | None = None
     routed: Confusion | None = None
+    signal: bool | None = None
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
@@ -101,6 +106,19 @@ class Evaluation:
         """The confusion matrices that are known: before, after and adjusted."""
         sides = {"before": self.raw, "after": self.reweighted, "adjusted": self.adjusted}
         return {name: counts for name, counts in sides.items() if counts is not None}
+
+    @property
+    def always(self) -> tuple[str, float] | None:
+        """The class of most rows, and the accuracy of always answering it; None without one.
+
+        Examples
+        --------
+        >>> Evaluation(("a", "b"), 4, 0, np.array([[3, 0], [1, 0]])).always
+        ('a', 0.75)
+        """
+        shares = self.in_population(self.raw).sum(axis=1) / self.n
+        most = int(shares.argmax())
+        return (self.classes[most], float(shares[most])) if shares[most] > 0.5 else None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -169,6 +187,7 @@ class Evaluation:
             "classes": list(self.classes),
             "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
             "corrected_by": self.corrected_by,
+            "signal": self.signal,
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
@@ -335,7 +354,7 @@ class EvaluationCounts:
         self, coefficients: Coefficients | None = None, adjusted: Coefficients | None = None
     ) -> None:
         self._n_unlabelled = 0
-        self._masses = MassCounts()
+        self._masses, self._sample = MassCounts(), SignalSample()
         self._classes: tuple[str, ...] = ()
         self.source = ""
         self.corrected_by: str | None = None
@@ -358,6 +377,7 @@ class EvaluationCounts:
         self.corrected_by = self.corrected_by or rows.corrected_by
         if rows.mass is not None:
             self._masses.add(rows.mass)
+        self._sample.add(rows)
         true = np.zeros(len(p), np.int64) if rows.labels is None else rows.labels + 1
         unweighted = decide(p)
         counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
@@ -379,6 +399,7 @@ class EvaluationCounts:
         """Add the counts of another piece of the table."""
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)
+        self._sample.join(other._sample)
         self.corrected_by = self.corrected_by or other.corrected_by
         self._classes, self.source = other._classes or self._classes, other.source or self.source
         for name, counts in other._counts.items():
@@ -402,6 +423,7 @@ class EvaluationCounts:
             captured_mass=self._masses.summary,
             corrected_by=self.corrected_by,
             defer=self._given["reweighted"].defer if "routed" in self._counts else None,
+            signal=self._sample.signal,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import check_countable, check_integer
+from dnip.metrics.signal import has_signal
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
@@ -248,3 +249,38 @@ def _cap(sizes: Integers, most: int) -> int:
             return left // n_open
         left -= size
     return int(sizes.max())
+
+
+_OF_SIGNALS = 0x516
+# Rows that tell whether there is a signal, and their cells, at most.
+_MOST_ROWS, _MOST_CELLS = 5_000, 1_000_000
+
+
+class SignalSample:
+    """Labelled rows of a stream, enough to say whether probabilities tell anything of the class."""
+
+    def __init__(self) -> None:
+        self._parts: list[RowSample] = []
+
+    def add(self, rows: Rows) -> None:
+        """Add the labelled rows of a block."""
+        if rows.labels is None or not (known := rows.labels != UNLABELLED).any():
+            return
+        if not self._parts:
+            most = min(_MOST_ROWS, max(_MOST_CELLS // len(rows.classes), 1))
+            self._parts = [RowSample(most, _OF_SIGNALS)]
+        self._parts[0].add(p=rows.probabilities[known], y=rows.labels[known])
+
+    def join(self, other: SignalSample) -> None:
+        """Add the rows of another piece of the table."""
+        self._parts += other._parts
+
+    @property
+    def signal(self) -> bool | None:
+        """Whether classes are more probable on their own rows; None where it cannot be told."""
+        if not self._parts:
+            return None
+        drawn = RowSample(_MOST_ROWS, _OF_SIGNALS)
+        for part in self._parts:
+            drawn.add(p=part.columns["p"], y=part.columns["y"])
+        return has_signal(drawn.columns["p"], drawn.columns["y"])

@@ -51,7 +51,7 @@ def evaluate(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing.flows import odd_class_figure
     from dnip.presenting.drawing.style import check_picture, save_figure
-    from dnip.presenting.evaluation import describe, sight
+    from dnip.presenting.evaluation import describe, next_step
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table
@@ -90,8 +90,8 @@ def evaluate(
         save_figure(odd_class_figure(result), picture)
     content: dict[str, Any] = result.to_dict(confidence) if json else {}
     text = describe(result, confidence=confidence, most=None if fitted else _SCREEN)
-    if fitted is None:
-        text += f"\n\n{sight(result, confidence, options.line('fit', table, classes))}"
+    if fitted is None or result.signal is False:
+        text += f"\n\n{next_step(result, confidence, options.line('fit', table, classes))}"
     if moved is not None:
         content["target_prior"] = moved.to_dict()
     if picture is not None:

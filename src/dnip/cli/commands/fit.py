@@ -269,16 +269,15 @@ def fit(
             evidence=True if only_if_better else evidence,
             progress=progress,
         )
-    raw = only_if_better and not (fitted.evidence and fitted.evidence.apply)
+    raw = only_if_better and fitted.verdict != "apply"
     save_coefficients(fitted.unweighted() if raw else fitted.coefficients, target)
     if trace is not None:
         write_trace(fitted.solution, trace)
     for note in notes_on_fit(fitted, unlabelled):
         complain("note", note)
-    if evidence is None and fitted.evidence is None:
-        complain("note", "no verdict, as refits would take long; --evidence asks for it")
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
-    text = f"{describe_fit(fitted, confidence)}\n{_written(fitted, target, raw=raw)}"
+    told = describe_fit(fitted, confidence, str(table), str(target))
+    text = f"{told}\n{_written(fitted, target, raw=raw)}"
     content |= {"out": str(target), "holds": "raw" if raw else "fitted"}
     finish(content, text, json=json)
 
@@ -290,7 +289,7 @@ def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
         told = f"coefficients of 1 written to {target}: the raw argmax stays in force"
         return f"{told}, and no row is deferred" if deferring else told
     told = f"coefficients{' and thresholds' if deferring else ''} written to {target}"
-    if fitted.evidence is None or fitted.evidence.apply:
+    if fitted.verdict in ("apply", "not judged"):
         return told
     return (
         f"{told}: it holds the fit all the same;\n"

@@ -38,6 +38,7 @@ def report(
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
+    from dnip.presenting.evaluation import NO_SIGNAL
     from dnip.presenting.report import report_on
     from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
@@ -53,6 +54,6 @@ def report(
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
-    if test is None and fitted is None:
-        text += f"\nNext, learn from all rows: {options.line('fit', table, classes)}"
+    if test is None and fitted is None and page.verdict != NO_SIGNAL:
+        text += f"\nNext, ask for a verdict on all rows: {options.line('fit', table, classes)}"
     finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)

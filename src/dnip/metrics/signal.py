@@ -1,0 +1,67 @@
+"""Whether probabilities tell anything about the class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
+
+#: How probable it may be that chance alone is taken for a signal.
+LEVEL = 0.02
+#: Of fewer rows nothing found is no sign that there is nothing.
+LEAST_ROWS = 40
+
+_SHUFFLES, _SEED = 249, 0x516
+
+
+def has_signal(probabilities: Probabilities, labels: Labels) -> bool | None:
+    """Return whether classes are more probable on their own rows than on others, beyond chance.
+
+    A class whose probabilities rank its own rows above the others has a positive score z, that of
+    the rank-sum test (Mann and Whitney 1947). The sum of max(z, 0)² over classes is compared with
+    the same under shuffled labels, so the level is exact. Ranks do not change when a class gets
+    another weight in all rows alike, so a model that always answers the same may have a signal.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+
+    Returns
+    -------
+    bool or None
+        None where nothing is found in fewer than 40 rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p, y = rng.dirichlet([1, 1, 1], 300), np.arange(300) % 3
+    >>> has_signal(p, y), has_signal(p, p.argmax(axis=1)), has_signal(p[:9], y[:9])
+    (False, True, None)
+    """
+    n_rows, n_classes = probabilities.shape
+    sizes = np.bincount(labels, minlength=n_classes)
+    spread = np.sqrt(sizes * (n_rows - sizes) / max(n_rows - 1, 1))
+    ranks = np.stack([_ranks(column) for column in probabilities.T], axis=1)
+
+    def strength(y: Integers) -> float:
+        sums = np.bincount(y, ranks[np.arange(n_rows), y], n_classes)
+        return float((np.maximum(sums[spread > 0] / spread[spread > 0], 0) ** 2).sum())
+
+    found, rng = strength(labels), np.random.default_rng(_SEED)
+    as_strong = 1  # these labels themselves
+    for _ in range(_SHUFFLES):
+        # rounding may set equal sums apart
+        as_strong += strength(rng.permutation(labels)) >= found * (1 - 1e-9)
+        if as_strong > LEVEL * (_SHUFFLES + 1):
+            return False if n_rows >= LEAST_ROWS else None
+    return True
+
+
+def _ranks(column: Floats) -> Floats:
+    """Return ranks with mean 0 and standard deviation 1; equal values have equal ranks."""
+    order = np.sort(column)
+    ranks = np.searchsorted(order, column) + np.searchsorted(order, column, side="right")
+    spread = ranks.std()
+    return np.asarray((ranks - ranks.mean()) / (spread if spread > 0 else 1.0))
