@@ -89,7 +89,6 @@ def test_all_columns_are_classes_that_mean_nothing_else(tmp_path):
 @cases(
     (",good\n", ",1\n", "--classes bad,good .*, in the order of their numbers"),
     ("0.75", "text", "row 1, column good: 'text' is not a number. If a column is no"),
-    ("0.75", "", "row 1, column good: the cell is empty. If a column is no class"),
     ("0.75", "17", "row 1: the columns bad, good were taken for the classes.* sum to 17"),
 )
 def test_where_that_leaves_a_doubt_the_message_names_the_option(tmp_path, old, new, told):
@@ -97,6 +96,24 @@ def test_where_that_leaves_a_doubt_the_message_names_the_option(tmp_path, old, n
     with pytest.raises(InvalidInputError, match=told) as caught:
         ProbabilityTable.read(tmp_path / "t.csv")
     assert "--classes" in caught.value.hint
+
+
+def test_hints_do_no_harm(tmp_path):
+    rows = "label,bad,good,sure\nbad,0.75,0.25,0.9\ngood,0.5,0.5,0.8\n"
+    hints = {}
+    for name, text in {
+        "more": rows,
+        "empty": rows.replace("0.25", ""),
+        "log": "answer,label,bad,good\nbad,bad,0.75,0.25\n",
+    }.items():
+        (tmp_path / name).with_suffix(".csv").write_text(text)
+        with pytest.raises(InvalidInputError) as caught:
+            ProbabilityTable.read(tmp_path / f"{name}.csv")
+        hints[name] = caught.value.hint
+    assert "No label is sure" in hints["more"]
+    assert "--classes bad,good " in hints["more"]
+    assert "--classes" not in hints["empty"]
+    assert "dnip import" in hints["log"]
 
 
 @pytest.mark.parametrize("classes", [(), ("no", "yes")])

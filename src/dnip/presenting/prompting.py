@@ -83,7 +83,18 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
             "{answers:,} answers: {refused:,} refusals and {unmatched:,} without a class"
         ).format(**summary.votes)
     refusals = "rows without a vote" if summary.votes else "refusals"
-    for kind, ids in ((refusals, summary.refused), ("failed requests", summary.failed)):
+    if len(summary.columns) > 1:
+        others = [name for name in summary.columns if name != summary.question]
+        yield (
+            f"log-probabilities were read from {summary.question}, not from {listed(others)}; "
+            "--question takes another column"
+        )
+    left_out = {
+        refusals: summary.refused,
+        "failed requests": summary.failed,
+        "answers that name several classes": summary.several,
+    }
+    for kind, ids in left_out.items():
         if ids:
             yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
     counts = {
@@ -92,7 +103,6 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         "rows without a label": summary.n_labelled and summary.n - summary.n_labelled,
         "rows whose decision depends on labels that are not reported": summary.n_open,
         "answers that name no class, read at their first token": summary.n_nameless,
-        "answers that name several classes, of which the last is read": summary.n_several,
         "rows whose numbers do not sum to 1, divided by their sum": summary.n_normalised,
         "rows that give everything to one class, so that no weights can move them": (
             summary.n_one_class

@@ -65,7 +65,7 @@ def numbers_of(block: Block) -> Floats:
         place = block.location
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, place.cell(row, column), place.remedy(column))
+                _check_cell(cell, convert, place.cell(row, column))
         raise
     return matrix
 
@@ -85,18 +85,20 @@ def _floats_from_numbers(cells: Cells) -> NDArray[Any]:
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 
-def _check_cell(
-    cell: object, convert: Callable[[Cells], NDArray[Any]], where: str, remedy: str
-) -> None:
+class EmptyCellError(InvalidInputError):
+    """A row lacks a number."""
+
+
+def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: str) -> None:
     if cell is None or (isinstance(cell, str) and not cell.strip()):
-        raise InvalidInputError(
+        raise EmptyCellError(
             f"{where}: the cell is empty",
-            hint=remedy or "Give a number in every row; a class that is ruled out has 0",
+            hint="Give a number in every row; a class that is ruled out has 0",
         )
     if isinstance(cell, np.datetime64 | np.timedelta64 | date | time | timedelta):
         raise InvalidInputError(
             f"{where}: {str(cell)!r} is a date or a time, not a number",
-            hint=remedy or "Give probabilities there, numbers from 0 to 1",
+            hint="Give probabilities there, numbers from 0 to 1",
         )
     try:
         convert([cell])
@@ -107,7 +109,7 @@ def _check_cell(
     except ValueError:
         raise InvalidInputError(
             f"{where}: {shown(cell)} is not a number",
-            hint=remedy or "Write numbers with a decimal point, such as 0.25",
+            hint="Write numbers with a decimal point, such as 0.25",
         ) from None
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from shlex import join
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes, is_number
@@ -37,6 +38,10 @@ TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
 RECORDED = frozenset({TIME, MODEL, INPUT, QUESTION})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
+# Class names that a hint lists, at most.
+_MOST_CLASSES = 20
+# Columns that hold the answers of a model.
+_ANSWERS = frozenset({"answer", "answers", "response", "output", "completion"})
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
@@ -52,8 +57,6 @@ class CellLocation:
         Names of the class columns, in class order.
     first_row : int, default=0
         Which row of the file, counted from 0, is row 0 of the run.
-    from_header : bool, default=False
-        Whether the class columns are those that mean nothing else.
 
     Examples
     --------
@@ -65,12 +68,6 @@ class CellLocation:
     source: str
     columns: tuple[str, ...]
     first_row: int = 0
-    from_header: bool = False
-
-    def remedy(self, column: int | None = None) -> str:
-        """Return what to do where a column, this one if given, may be no class; empty if it is."""
-        names = [name for c, name in enumerate(self.columns) if c != column]
-        return f"If a column is no class, {name_classes(names)}" if self.from_header else ""
 
     def whole(self) -> str:
         """Name the file."""
@@ -132,7 +129,7 @@ class Layout:
 
     def location(self, first_row: int = 0) -> CellLocation:
         """Return how messages name cells, where row 0 of a run is this row of the file."""
-        return CellLocation(self.source, self.numbers, first_row, self.from_header)
+        return CellLocation(self.source, self.numbers, first_row)
 
 
 def default_classes(n_classes: int) -> tuple[str, ...]:
@@ -252,7 +249,9 @@ def resolve_columns(
             hint = "Drop it, or number the class columns p0, p1, ..."
             if label_like:
                 hint = "Rename it to label if it holds the gold labels, or drop it"
-            if from_header:
+            if answers := read_as_answers(names, source):
+                hint = answers
+            elif from_header:
                 hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, "
@@ -341,11 +340,49 @@ def _no_class_columns(
     elif _is_row(names):
         hint = "The first line must name the columns: label,p0,p1,..."
     else:
-        candidates = [name for name in names if name and name not in RESERVED] or ["A", "B", "C"]
-        hint = name_classes(candidates, "Name")
+        candidates = [name for name in names if name and name not in RESERVED]
+        hint = read_as_answers(names, source) or "Give a column of probabilities for each class"
+        if hint.startswith("Give") and len(candidates) > 1:
+            hint = name_classes(candidates, "Name")
     return InvalidInputError(
         f"{source}: there are no class columns p0, p1, ...; {found}", hint=hint
     )
+
+
+def not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
+    """Return what to do where a column that was taken for a class may be none.
+
+    Examples
+    --------
+    >>> layout = resolve_columns(["label", "bad", "good", "sure"], classes=None, source="t.csv")
+    >>> not_all_classes(layout, ["good", "bad", "good"])
+    'No label is sure: if that is no class, name the classes with --classes bad,good \
+(in Python: classes=[...])'
+    """
+    told = dict.fromkeys(str(label).strip() for label in labels)
+    if hint := read_as_answers(layout.names, layout.source, [*told]):
+        return hint
+    found = [name for name in layout.probabilities if name in told]
+    others = [name for name in layout.probabilities if name not in told]
+    if len(found) < 2 or not others:
+        return "If a column is no class, name the others with --classes (in Python: classes=[...])"
+    return f"No label is {_listed(others)}: if that is no class, {name_classes(found)}"
+
+
+def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = ()) -> str:
+    """Return the command to read a file with if its columns are those of answers, else nothing.
+
+    Examples
+    --------
+    >>> read_as_answers(["id", "answer", "label"], "a.csv")
+    'If it holds answers of a model, type: dnip import a.csv --classes A,B,C --out opt.csv'
+    """
+    if not any("logprob" in name.lower() or name.lower() in _ANSWERS for name in names):
+        return ""
+    label = [] if LABEL in names else ["--label", "LABEL"]
+    known = ",".join(classes) if 1 < len(classes) <= _MOST_CLASSES else "A,B,C"
+    line = join(["dnip", "import", source, "--classes", known, *label, "--out", "opt.csv"])
+    return f"If it holds answers of a model, type: {line}"
 
 
 def name_classes(names: Sequence[str], start: str = "name") -> str:

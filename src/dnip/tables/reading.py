@@ -19,8 +19,25 @@ from dnip.base.files import open_input
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import MOST_IDS, IdsSeen, LabelRule, check_ids, check_scalars, numbers_of
-from dnip.tables.columns import CORRECTED, ID, LABEL, MASS, RECORDED, CellLocation, Layout
+from dnip.tables.cells import (
+    MOST_IDS,
+    EmptyCellError,
+    IdsSeen,
+    LabelRule,
+    check_ids,
+    check_scalars,
+    numbers_of,
+)
+from dnip.tables.columns import (
+    CORRECTED,
+    ID,
+    LABEL,
+    MASS,
+    RECORDED,
+    CellLocation,
+    Layout,
+    not_all_classes,
+)
 from dnip.tables.formats import Format, format_of
 from dnip.tables.formats.text import cannot_read
 from dnip.tables.rows import Block, Rows, as_list
@@ -280,10 +297,16 @@ class Seen(NamedTuple):
 def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
     layout, columns, location = block.layout, block.columns, block.location
-    numbers, n_classes = numbers_of(block), len(layout.classes)
-    p, off, sums = normalise_rows(numbers[:, :n_classes], location)
-    if layout.from_header and 2 * len(off) >= len(p):
-        _refuse_columns(layout, off, sums, location)
+    n_classes = len(layout.classes)
+    try:
+        numbers = numbers_of(block)
+        p, off, sums = normalise_rows(numbers[:, :n_classes], location)
+        if layout.from_header and 2 * len(off) >= len(p):
+            _refuse_columns(layout, off, sums, location)
+    except InvalidInputError as error:
+        if layout.from_header and not isinstance(error, EmptyCellError):
+            error.hint = not_all_classes(layout, as_list(columns.get(LABEL, ())))
+        raise
     labels = ids = mass = None
     if LABEL in columns:
         rule = LabelRule(layout.classes, from_header=layout.from_header)
@@ -358,6 +381,5 @@ def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellL
     """Refuse rows most of which do not sum to 1: some columns are likely no classes."""
     raise InvalidInputError(
         f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were taken for "
-        f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
-        hint=location.remedy(),
+        f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
     )

@@ -30,7 +30,7 @@ def choice(answer):
     return {"model": "m", "answers": {"kind": answer}}
 
 
-MASS = {"lm-eval": 0.8, "logprobs": 0.8}
+MASS = dict.fromkeys(("lm-eval", "logprobs", "rows"), 0.8)
 
 
 @pytest.mark.parametrize(("source", "answer"), ALL)
@@ -97,13 +97,13 @@ def test_the_last_label_of_a_longer_answer_is_read():
     label = (" ham", {" ham": 0.6, " spam": 0.2, " a": 0.1})
     table, summary = read_answers([chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
-    assert (summary.n_nameless, summary.n_several) == (0, 0)
+    assert (summary.n_nameless, summary.several) == (0, ())
     table, summary = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
     assert (summary.n, summary.n_nameless) == (1, 1)
     both = [("spam", {"spam": 0.9, "ham": 0.1}), (",", {",": 1.0}), label]
-    table, summary = read_answers([chat("spam, ham", *both)], CLASSES)
-    np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
-    assert summary.n_several == 1
+    several = {"id": "7", **chat("spam, ham", *both)}
+    table, summary = read_answers([several, {"id": "8", **chat("ham", label)}], CLASSES)
+    assert (table.ids.tolist(), summary.several) == (["8"], ("7",))  # nobody guesses
 
 
 @cases(
@@ -115,7 +115,7 @@ def test_a_label_is_found_as_it_is_said(classes, positions, reason, first):
     said = chat("".join(token for token, _ in positions), *positions, reason=reason)
     table, summary = read_answers([said], classes)
     np.testing.assert_allclose(table.probabilities, [[first, 1 - first]])
-    assert (summary.n_several, summary.n_nameless) == (0, 0)
+    assert (summary.several, summary.n_nameless) == ((), 0)
 
 
 @pytest.mark.parametrize(("fill", "ham"), [("zero", 0.0), ("half", 0.1), ("ceiling", 0.2)])
@@ -337,3 +337,70 @@ def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     np.testing.assert_allclose(table.mass, own.sum(axis=1), atol=1e-4)
     assert table.ids.tolist() == ["a", "b", "c", "d"]
     assert [NEWS[label] for label in table.labels] == [sample["target"] for sample in samples]
+
+
+LOGS = {"logprob_{}": ("ham", "spam"), "{}_logprob": ("ham", "spam"), "{}": ("ham", "spam")}
+
+
+@pytest.mark.parametrize("pattern", LOGS)
+def test_a_column_of_log_probabilities_for_each_class_is_read(pattern):
+    row = {pattern.format("ham"): str(math.log(0.2)), pattern.format("spam"): math.log(0.6)}
+    table, summary = read_answers([row], CLASSES)
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
+    assert (summary.source, summary.n_normalised, table.mass.tolist()) == ("columns", 0, [0.8])
+    rows = [row, {**row, pattern.format("ham"): ""}]  # not reported: at most .4, of which half
+    np.testing.assert_allclose(read_answers(rows, CLASSES).table.probabilities[1], [0.25, 0.75])
+    with pytest.raises(InvalidInputError, match=r"exponentials sum to more than 1.*softmax"):
+        read_answers([{pattern.format("ham"): -0.1, pattern.format("spam"): -0.1}], CLASSES)
+
+
+def test_of_two_readings_one_is_taken_and_told():
+    pieces = [{"token": "sp", "logprob": math.log(0.6)}, {"token": "am", "logprob": -0.01}]
+    one = read_answers([{"answer": "spam", "lp": pieces}, {"answer": "ham", "lp": [HAM]}], CLASSES)
+    np.testing.assert_allclose(one.table.probabilities[0], [0.25, 0.75])  # ham: half of .4
+    tops = [{**HAM, "top_logprobs": [HAM, {"token": "spam", "logprob": math.log(0.1)}]}]
+    _, summary = read_answers([{"first": {"ham": -3.0, "spam": -0.1}, "all": tops}], CLASSES)
+    assert (summary.question, summary.columns) == ("all", ("all", "first"))
+    row = {"first": {"ham": math.log(0.2), "spam": math.log(0.6)}, "all": tops}
+    table, _ = read_answers([row], CLASSES, question="first")
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
+
+
+HAM = {"token": "ham", "logprob": math.log(0.6)}
+
+
+@cases(
+    ({"answer": "ham", "confidence": 0.9}, "column answer holds answers.*logprobs=True.*--votes"),
+    ({"outputs": ["CompletionOutput(index=0, text='ham')"]}, "dataclasses.asdict"),
+    ({"lp": "{'ham': -0.5"}, "no column ham"),
+    ({"lp": "__import__('os').system('true')"}, "no column ham"),
+    ({"lp": "[" * 5000}, "no column ham"),
+)
+def test_rows_that_tell_nothing_say_what_they_lack(row, told):
+    with pytest.raises(InvalidInputError, match=told):
+        read_answers([row], CLASSES)
+
+
+def test_failed_rows_are_counted_and_nested_ids_are_found():
+    log = [
+        {"id": "a", "status": "success", "response": chat("ham", ("ham", {"ham": 0.6}))},
+        {"id": "b", "status": "failure", "response": None, "error_str": "timeout"},
+        {"id": "c", "status": "success", "response": chat("spam", ("spam", {"spam": 0.6}))},
+    ]
+    table, summary = read_answers(log, CLASSES)
+    assert (table.ids.tolist(), summary.failed) == (["a", "c"], ("b",))
+    rows = [{"of": {"row": {"id": n}}, "lp": {"ham": -1.0, "spam": -2.0}} for n in (1, 2)]
+    rows.append({"of": {"row": {"id": 3}}, "lp": ""})
+    table, summary = read_answers(rows, CLASSES, on="of.row.id")
+    assert (table.ids.tolist(), summary.failed) == (["1", "2"], ("3",))
+
+
+def test_votes_of_a_row_may_stand_in_one_batch_file():
+    def line(name, text):
+        body = {"choices": [{"message": {"content": text}}]}
+        return {"custom_id": name, "response": {"status_code": 200, "body": body}}
+
+    lines = [line(f"r{n}-{i}", "spam" if i else "ham") for n in range(3) for i in range(4)]
+    table, _ = read_answers(lines, CLASSES, votes=True)
+    assert table.ids.tolist() == ["r0", "r1", "r2"]
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]] * 3)

@@ -13,6 +13,7 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, li
 from dnip.deploying.decisions.marks import mark_of
 from dnip.prompting.answers.gold import BY_ROW
 from dnip.prompting.answers.registry import SOURCES, recognise
+from dnip.prompting.answers.rows import ROWS
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 from dnip.prompting.files import Found
 from dnip.tables.columns import ID, LABEL
@@ -21,6 +22,10 @@ from dnip.tables.columns import ID, LABEL
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
 #: Under which names they hold an id of their own.
 _IDS = (ID, "request_id", "doc_id")
+
+
+#: What stands under a name that is not there.
+MISSING = object()
 
 
 class Kept(NamedTuple):
@@ -51,10 +56,13 @@ class Collector:
         By number; by id and label where texts are kept.
     n_answers : int
         Answers so far, those that are not kept included.
-    refused, failed : list of str
-        The ids (or places) of answers that are refusals, and of requests that failed.
+    refused, failed, several : list of str
+        The ids (or places) of answers that are refusals, of requests that failed, and of answers
+        that name several classes.
     n_other : int
         Answers without the question.
+    questions : dict
+        The names of all questions so far, as keys.
     """
 
     wanted: Wanted
@@ -68,8 +76,9 @@ class Collector:
     n_answers: int = 0
     refused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    several: list[str] = field(default_factory=list)
     n_other: int = 0
-    _questions: dict[str, None] = field(default_factory=dict)
+    questions: dict[str, None] = field(default_factory=dict)
     _model_at: str = ""
 
     def add_all(self, found: Iterable[Found]) -> None:
@@ -86,7 +95,7 @@ class Collector:
         if self.n_other == self.n_answers > 0:
             raise InvalidInputError(
                 f"no answer has the question {(self.question or '')!r}; the questions are "
-                f"{listed(tuple(self._questions))}",
+                f"{listed(tuple(self.questions))}",
                 hint="Name one of them with --question",
             )
 
@@ -100,6 +109,10 @@ class Collector:
         content = _unwrapped(content)
         if isinstance(content, dict) and SOURCES["decisions"].recognises(content.get("raw")):
             content = content["raw"]  # beside what LangChain corrected
+        if self.source is ROWS and isinstance(saved, dict) and not ROWS.recognises(content):
+            row_id = self._id([saved], batch_id, None)
+            self.failed.append(where if row_id is None else str(row_id))  # the cell is empty
+            return
         source = self._check_source(content)
         self._check_model(where, content)
         texts = source.texts(content) if self.voting else {}
@@ -115,8 +128,9 @@ class Collector:
             row = source.read(content, replace(self.wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict) and "lc" not in one]
         row_id = self._id(holders, batch_id, row)
-        if row is None:
-            self.refused.append(where if row_id is None else str(row_id))
+        if row is None or row.names_several:
+            lost = self.refused if row is None else self.several
+            lost.append(where if row_id is None else str(row_id))
             return
         row = replace(row, row_id=row_id, label=self._label_of(holders, row))
         # Other labels stay apart: then the id is there twice.
@@ -154,13 +168,14 @@ class Collector:
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
         beside = (self.on, self.label or LABEL)
-        self._questions.update((one, None) for one in names if one not in beside)
-        if not self.wanted.question and len(self._questions) > 1:
+        self.questions.update((one, None) for one in names if one not in beside)
+        first = self.source is not None and self.source.takes_first
+        if not self.wanted.question and len(self.questions) > 1 and not first:
             raise InvalidInputError(
-                f"there are several questions: {listed(tuple(self._questions))}",
+                f"there are several questions: {listed(tuple(self.questions))}",
                 hint="Name one of them with --question",
             )
-        self.question = self.wanted.question or next(iter(self._questions), None)
+        self.question = self.wanted.question or next(iter(self.questions), None)
         return self.question or ""
 
     def _id(self, holders: list[dict[str, Any]], batch_id: object, row: Row | None) -> object:
@@ -201,6 +216,8 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     """
     if not isinstance(saved, dict):
         return saved, None, False
+    if saved.get("status") == "failure":  # of LiteLLM's log
+        return None, saved.get("id"), True
     response, error = saved.get("response"), saved.get("error")
     batch_id = saved.get("custom_id", saved.get("key"))
     if batch_id is not None and isinstance(result := saved.get("result"), dict):
@@ -219,12 +236,27 @@ def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
     """Return what stands beside an answer, or in the document that a harness asked about."""
     holders = [*holders, *(one["doc"] for one in holders if isinstance(one.get("doc"), dict))]
     for held in holders:
-        if name in held:
-            return held[name]
+        if (found := nested(held, name)) is not MISSING:
+            return found
     there = listed([key for held in holders for key in held]) or "nothing"
     raise InvalidInputError(
         f"there is no {name}; there are {there}", hint=f"Give another name with {option}"
     )
+
+
+def nested(held: dict[str, Any], name: str) -> object:
+    """Return what stands under a name, or under names in one another, ``a.b.c``; else `MISSING`.
+
+    Examples
+    --------
+    >>> nested({"a": {"b": {"c": 7}}}, "a.b.c"), nested({"a.b": 8}, "a.b")
+    (7, 8)
+    """
+    if name in held:
+        return held[name]
+    first, dot, rest = name.partition(".")
+    inner = held.get(first) if dot else None
+    return nested(inner, rest) if isinstance(inner, dict) else MISSING
 
 
 def _flattened(found: Iterable[Found]) -> Iterator[Found]:

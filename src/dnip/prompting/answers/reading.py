@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,6 +34,9 @@ from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of
 
+# An id of one of several answers to a row.
+_STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
+
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
 
@@ -53,17 +57,17 @@ class ImportSummary:
         The kind of answers; ``"votes"`` where these were counted.
     model, question : str or None
         Where the answers name them.
+    columns : tuple of str
+        Columns of rows that hold log-probabilities, of which `question` was read.
     mean_mass : float or None
         Captured mass on average, where it is known.
     n_open : int
         Rows whose decision depends on what stands for labels that were not reported.
     n_nameless : int
         Rows whose answer names no class, so that its first token is read.
-    n_several : int
-        Rows whose answer names several classes, of which the last is read.
-    refused, failed : tuple of str
-        Ids (or places) of answers that are refusals and of requests that failed. They are not in
-        the table: a row of it says something of every class.
+    refused, failed, several : tuple of str
+        Ids (or places) of answers that are refusals, of requests that failed, and of answers that
+        name several classes. They are not in the table: a row of it says something of every class.
     n_other : int
         Answers without the question, which are not in the table either.
     n_unknown : int
@@ -87,12 +91,13 @@ class ImportSummary:
     source: str
     model: str | None
     question: str | None
+    columns: tuple[str, ...]
     mean_mass: float | None
     n_open: int
     n_nameless: int
-    n_several: int
     refused: tuple[str, ...]
     failed: tuple[str, ...]
+    several: tuple[str, ...]
     n_other: int
     n_unknown: int
     decimals: int | None
@@ -196,8 +201,8 @@ def read_answers(
     polled = _count_votes(collector, Ballot(wanted.names)) if votes else None
     if not collector.kept:
         lost = {"refused": len(collector.refused), **(polled or {})}
-        lost["failed"] = len(collector.failed)
-        kinds = [name for name in ("refused", "unmatched", "failed") if name in lost]
+        lost |= {"failed": len(collector.failed), "several": len(collector.several)}
+        kinds = [name for name in ("refused", "unmatched", "failed", "several") if name in lost]
         raise InvalidInputError(
             f"{origin}: there are no answers with probabilities or votes; "
             + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
@@ -216,7 +221,8 @@ def read_answers(
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
         labelled = {name for name, index in truth.items() if index != UNLABELLED}
-        seen = [*collector.refused, *collector.failed, *([] if ids is None else ids)]
+        lost_ids = [*collector.refused, *collector.failed, *collector.several]
+        seen = [*lost_ids, *([] if ids is None else ids)]
         n_unknown = len(labelled.difference(seen))
     table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
     assert collector.source is not None  # it has read rows
@@ -227,14 +233,15 @@ def read_answers(
         source="votes" if votes else collector.source.name,
         model=collector.model,
         question=collector.question or None,
+        columns=tuple(collector.questions) if collector.source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
         n_nameless=sum(row.names_none for row in rows),
-        n_several=sum(row.names_several for row in rows),
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
+        several=tuple(collector.several),
         n_other=collector.n_other,
         n_unknown=n_unknown,
-        **counts,
+        **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
         votes=polled,
     )
     return Import(table, summary)
@@ -305,6 +312,7 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
 def _count_votes(collector: Collector, ballot: Ballot) -> dict[str, int]:
     """Give rows their shares of votes, and refuse those without a vote; return the counts."""
     polled, collector.kept, cast = [*collector.kept.values()], {}, []
+    polled = _of_one_stem(polled)
     collector.n_answers = len(polled)
     texts = [text for one in polled for text in one.row.texts]
     if len(texts) == len(polled) > 1:
@@ -323,6 +331,20 @@ def _count_votes(collector: Collector, ballot: Ballot) -> dict[str, int]:
     counted = {"answers": len(texts), "refused": texts.count(None)}
     counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
     return counted | {"fewest": min(cast, default=0), "most": max(cast, default=0)}
+
+
+def _of_one_stem(polled: list[Kept]) -> list[Kept]:
+    """Join answers whose ids differ only in a last number, such as 7-0 and 7-1, where all do."""
+    stems = [_STEM.fullmatch(str(one.row.row_id)) for one in polled]
+    if not all(stems) or not all(len(one.row.texts) == 1 for one in polled):
+        return polled
+    joined: dict[object, Kept] = {}
+    for one, stem in zip(polled, stems, strict=True):
+        row = replace(one.row, row_id=stem and stem[1], texts=[])
+        first = joined.setdefault((row.row_id, str(row.label)), one._replace(row=row))
+        first.row.texts.extend(one.row.texts)
+    enough = 2 * len(joined) <= len(polled)
+    return [*joined.values()] if enough else polled
 
 
 def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:

@@ -12,6 +12,7 @@ from dnip.base.typing import Floats
 from dnip.deploying.decisions import read_decisions
 from dnip.deploying.decisions.answers import answers_of
 from dnip.prompting.answers.harnesses import HARNESSES
+from dnip.prompting.answers.rows import ANSWERS, ROWS, by_class
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted, as_number, other_options
 from dnip.prompting.answers.token_logprobs import TOKEN_LOGPROBS
 from dnip.tables.columns import ID, MASS
@@ -111,7 +112,16 @@ def _texts(content: Answer) -> dict[str, list[str | None]]:
 
 
 def _read_columns(content: Answer, wanted: Wanted) -> Row:
+    if (row := by_class(content, wanted)) is not None:
+        return row
     missing = [name for name in wanted.names if name not in content]
+    told = [name for name in ANSWERS if isinstance(content.get(name), str)]
+    if told and len(missing) == len(wanted.names):
+        raise InvalidInputError(
+            f"column {told[0]} holds answers, but no column holds probabilities",
+            hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
+            "them beside each answer; or ask several times for each row, and give --votes",
+        )
     if missing:
         raise InvalidInputError(
             f"there is no column {missing[0]}; the columns are {listed(tuple(content))}",
@@ -132,6 +142,7 @@ _IN_ORDER = (
     *HARNESSES,
     Source("hugging-face", _PIPELINES, _is_classification, _read_classification),
     TOKEN_LOGPROBS,
+    ROWS,
     Source("columns", "a column for each class", _is_flat, _read_columns, texts=_texts),
 )
 #: By name, in the order in which they are tried on an answer.

@@ -49,8 +49,8 @@ class Row:
     mass : float or None
         What the model gave to all classes together, where it is known.
     names_none, names_several : bool
-        Whether the answer names no class, so that its first token is read; or several, of which
-        the last is read.
+        Whether the answer names no class, so that its first token is read; or several, so that it
+        is left out.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
     texts : list
@@ -86,6 +86,8 @@ class Source:
         The names of the questions that an answer holds.
     texts : callable, optional
         The texts that are votes, by question; None for a refusal.
+    takes_first : bool, default=False
+        Whether the first question is read where there are several and none is asked for.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Source:
     read: Callable[[Answer, Wanted], Row | None]
     questions: Callable[[Answer], Sequence[str]] = field(default=lambda _: ("",))
     texts: Callable[[Answer], Mapping[str, Sequence[str | None]]] = field(default=lambda _: {})
+    takes_first: bool = False
 
 
 def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:

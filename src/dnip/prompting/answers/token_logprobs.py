@@ -27,7 +27,11 @@ def _service(content: dict[str, Any]) -> tuple[str, Callable[..., list[_Choice]]
 
 def _read(content: Answer, wanted: Wanted) -> Row | None:
     name, choices_of = _service(content) or _OLLAMA
-    choices = choices_of(content)
+    return read_choices(name, choices_of(content), wanted)
+
+
+def read_choices(name: str, choices: list[_Choice], wanted: Wanted) -> Row | None:
+    """Read the only answer to a prompt, in the shape of chat completions; None for a refusal."""
     if len(choices) > 1:
         raise InvalidInputError(
             f"it holds {len(choices)} answers to one prompt, but a row is made of one",
@@ -104,6 +108,11 @@ def _vllm(content: dict[str, Any]) -> list[_Choice]:
     """Return outputs of vLLM: tokens by their numbers at each place."""
     choices = []
     for one in content["outputs"]:
+        if isinstance(one, str):
+            raise InvalidInputError(
+                "the outputs were saved as texts, which nothing can be read of",
+                hint="Save each of them with dataclasses.asdict(output)",
+            )
         places = zip(one["token_ids"], one.get("logprobs") or (), strict=False)
         positions = [_vllm_position(str(chosen), top) for chosen, top in places]
         choices.append(_choice(one["text"], positions, one.get("finish_reason")))
