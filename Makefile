@@ -4,22 +4,29 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 FUZZ   ?= 50
+MODEL  := models/SmolLM2-135M-Instruct.Q4_1.gguf
 KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.py src/dnip/solvers/kernels/compiled/*.p*)
 # Python translates a file when it is first imported: to do so for all takes as long as installing.
 export PIP_COMPILE := 0
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch fuzz kills floors sanitize integration lint types examples day bench reproduce docs printed pictures clean
+.PHONY: demo model model-folder demo-llm test torch fuzz kills floors sanitize integration lint types examples day bench reproduce docs printed pictures clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
 	$(BIN)/dnip demo
 
-demo-llm: $(VENV)/.llm       ## from texts to better class accuracies with the small language model of models/small
+model: | $(VENV)/bin/python  ## SmolLM2-135M-Instruct, a small language model (98 MB, Apache-2.0), into models/
+	$(BIN)/python tools/fetch_model.py
+
+model-folder: $(VENV)/.llm   ## the same weights for `transformers serve` too, 538 MB
+	$(BIN)/python tools/fetch_model.py --folder
+
+demo-llm: $(VENV)/.llm model ## from texts to better class accuracies with that model
 	@mkdir -p dnip-demo && rm -f dnip-demo/news-*
-	$(BIN)/dnip audit agnews --model models/small --data examples/news
-	$(BIN)/dnip prompt agnews --model models/small --data examples/news --split opt --out dnip-demo/news-opt.csv
-	$(BIN)/dnip prompt agnews --model models/small --data examples/news --split test --out dnip-demo/news-test.csv
+	$(BIN)/dnip audit agnews --model $(MODEL) --data examples/news
+	$(BIN)/dnip prompt agnews --model $(MODEL) --data examples/news --split opt --out dnip-demo/news-opt.csv
+	$(BIN)/dnip prompt agnews --model $(MODEL) --data examples/news --split test --out dnip-demo/news-test.csv
 	$(BIN)/dnip fit dnip-demo/news-opt.csv --out dnip-demo/news-coefficients.json
 	$(BIN)/dnip evaluate dnip-demo/news-test.csv --coefficients dnip-demo/news-coefficients.json
 
@@ -54,7 +61,7 @@ types: $(VENV)/.dev          ## the type checker
 examples: $(VENV)/.dev       ## every file of examples/, run
 	@set -e; for example in examples/*.py; do echo "$$example"; $(BIN)/python "$$example" >/dev/null; done
 
-day: $(VENV)/.day            ## serve, record, check, fit again: examples/a_day.py on a real `transformers serve`
+day: $(VENV)/.day model-folder ## serve, record, check, fit again: examples/a_day.py on a real `transformers serve`
 	$(BIN)/python examples/a_day.py
 
 bench: $(VENV)/.dev          ## speed and quality, side by side in one run

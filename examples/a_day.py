@@ -1,17 +1,16 @@
-# Needs a checkout, and: pip install '.[serve]' 'transformers[serving]>=5.23'; `make day` runs it
+# Needs a checkout with its model, and: pip install '.[serve]' 'transformers[serving]>=5.23'; `make day` does it all
 """
 A day of decisions
 ==================
 
-Requests go through ``dnip serve`` to a real ``transformers serve`` with the small model of this
-repository. The sidecar records what the model says. At noon somebody changes the prompt. ``dnip
+Requests go through ``dnip serve`` to a real ``transformers serve`` with SmolLM2-135M-Instruct, a
+small language model. The sidecar records what the model says. At noon somebody changes the prompt. ``dnip
 check`` notices, ``dnip fit`` learns from the records and from the labels that have come by then,
 and the sidecar takes the new coefficients while it runs.
 """
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from dnip import Coefficients
 from dnip.metrics.cobias import cobias_of
 
 ROOT = Path(__file__).resolve().parents[1]
+MODEL = ROOT / "models" / "smollm2"
 NAMES = ["World", "Sports", "Business", "Technology"]
 TASK = "Read the news article and name its topic: World, Sports, Business or Technology."
 # The demonstration of the morning, and the one that replaces it at noon.
@@ -50,10 +50,12 @@ def dnip(*words: str) -> int:
 
 def serve(programs: ExitStack) -> str:
     """Start the model and the sidecar, which end with the day; return the sidecar's URL."""
-    shutil.copytree(ROOT / "models" / "small", "decider")
+    Path("decider").mkdir()
+    for file in MODEL.iterdir():
+        Path("decider", file.name).symlink_to(file)
     options = {"labels": {"choice": [f" {name}" for name in NAMES]}}
     Path("decider/decision.json").write_text(json.dumps(options))
-    Path("decider/decision_template.jinja").write_text("{{ bos_token }}{{ state }}<|mark|>")
+    Path("decider/decision_template.jinja").write_text("{{ state }}<|mark|>")
     Coefficients(NAMES, [1, 1, 1, 1], 1).save("c.json")  # which correct nothing yet
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
@@ -126,7 +128,9 @@ def day(url: str) -> None:
     decide(url, "evening", news[550:700], WEB)
 
 
-if not all(map(find_spec, ("torch", "transformers", "fastapi", "aiohttp"))):
+if not MODEL.is_dir():
+    print(f"skipped: there is no {MODEL}; `make model-folder` makes it")
+elif not all(map(find_spec, ("torch", "transformers", "fastapi", "aiohttp"))):
     print("skipped: torch, transformers[serving] or aiohttp is not installed; `make day` does it")
 else:
     with TemporaryDirectory() as folder, chdir(folder), ExitStack() as programs:

@@ -25,6 +25,7 @@ EXPECTED_SKIPS = (
     "the real tables are not at",  # these three lie beside the project, not within it
     "the datasets are not at",
     "the paper's source is not at",
+    "SmolLM2 is not at",  # `make model` fetches it
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
     "gguf is not installed",  # `pip install '.[integration]'` does, and with it:
     "transformers[serving] is not installed",
@@ -107,6 +108,15 @@ def tiny_model(tmp_path_factory):
         return folders[kind]
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    """The GGUF file of a language model that was trained on none of our tasks."""
+    path = Path(__file__).resolve().parents[1] / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    if not path.exists():
+        pytest.skip(f"SmolLM2 is not at {path}")
+    return path
 
 
 @pytest.fixture

@@ -55,12 +55,6 @@ def test_no_extra_admits_a_release_with_a_known_advisory():
     assert [one for one in floors if Version(one[1]) < Version(SAFE[one[0]])] == []
 
 
-def test_the_card_of_the_small_model_names_its_own_licence():
-    licence, card = (Path(PROJECT, "models/small", name) for name in ("LICENSE", "MODEL_CARD.md"))
-    assert "does not cover model.safetensors" in licence.read_text()
-    assert "`LICENSE` says what may be done" in card.read_text()
-
-
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     """The source archive, unpacked."""

@@ -1,8 +1,7 @@
-"""Coefficients within transformers, on the small model of this repository."""
+"""Coefficients within transformers, on a tiny model of random weights."""
 
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +9,10 @@ import pytest
 from dnip import Coefficients, InvalidInputError
 from dnip.deploying.transformers import Reweighted, ReweightedLabels
 
-torch = pytest.importorskip("torch", reason="the small language model needs torch")
-transformers = pytest.importorskip("transformers", reason="the small model needs transformers")
+torch = pytest.importorskip("torch", reason="a tiny model needs torch")
+transformers = pytest.importorskip("transformers", reason="a tiny model needs transformers")
 pytest.importorskip("transformers.pipelines.decision", reason="transformers is too old")
 
-SMALL_MODEL = Path(__file__).resolve().parents[2] / "models" / "small"
 TOPICS = ("World", "Sports", "Business", "Technology")
 WEIGHTS = [1, 254, 643, 1000]
 ARTICLES = [
@@ -27,10 +25,10 @@ TEMPLATE = "Article: {{ state }}\nTopic:<|mark|>"
 
 
 @pytest.fixture(scope="module")
-def pipeline(tmp_path_factory):
-    """The small model as a decision model: option n is scored by the n-th label."""
+def pipeline(tiny_model, tmp_path_factory):
+    """The tiny model as a decision model: option n is scored by the n-th label."""
     folder = tmp_path_factory.mktemp("model")
-    shutil.copytree(SMALL_MODEL, folder, dirs_exist_ok=True)
+    shutil.copytree(tiny_model("llama"), folder, dirs_exist_ok=True)
     labels = {"choice": [f" {topic}" for topic in TOPICS], "noul": [" World", " Sports"]}
     (folder / "decision.json").write_text(json.dumps({"labels": labels}))
     (folder / "decision_template.jinja").write_text(TEMPLATE)
@@ -82,12 +80,12 @@ def label_probabilities(pipeline, tokens, article):
     return inputs, logits.softmax(-1).detach().numpy()
 
 
-def test_generate_says_the_label_that_the_coefficients_choose(pipeline, tokens):
+def test_generate_says_the_label_that_the_coefficients_choose(pipeline, tokens, tiny_model):
     from dnip.prompting.label_bias import SequenceBias
 
     coefficients = Coefficients(TOPICS, WEIGHTS, "log:1000")
     processors = transformers.LogitsProcessorList([ReweightedLabels(coefficients, tokens)])
-    exported = json.loads(SequenceBias(str(SMALL_MODEL)).render(coefficients))
+    exported = json.loads(SequenceBias(str(tiny_model("llama"))).render(coefficients))
     once = {"max_new_tokens": 1, "do_sample": False}
     told = {"output_scores": True, "return_dict_in_generate": True}
     for article in ARTICLES:

@@ -1,8 +1,8 @@
-"""The engine against llama.cpp's server with the project's own small model.
+"""The engine against llama.cpp's server with SmolLM2-135M-Instruct, its weights in float32.
 
 ``make integration`` builds the server and runs them. It is taken from this environment, or from a
 virtual environment outside the checkout, for it is built from source in some minutes.
-``DNIP_LLAMA_PYTHON`` names another interpreter, ``DNIP_SMALL_MODEL`` another model folder.
+``DNIP_LLAMA_PYTHON`` names another interpreter. ``make model`` fetches the model.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip import Coefficients
+from dnip import Coefficients, ProbabilityTable
 from dnip.logprobs.fill import open_decisions
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.server import Server
@@ -27,7 +27,6 @@ from processes import free_port, ran, running
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL = Path(os.environ.get("DNIP_SMALL_MODEL", ROOT / "models" / "small"))
 CACHED = Path.home() / ".cache" / "dnip-integration" / "venv" / "bin" / "python"
 KEY = "sk-integration"
 HEADERS = {"Authorization": f"Bearer {KEY}"}
@@ -58,21 +57,33 @@ def interpreter():
 
 
 @pytest.fixture(scope="module")
-def folder(interpreter):
+def file(interpreter, smollm2, tmp_path_factory):
+    """The model without its quantisation: llama.cpp rounds what it multiplies with such weights."""
     for library in ("httpx2", "gguf", "torch", "transformers"):
         pytest.importorskip(library, reason=f"{library} is not installed")
-    if not (MODEL / "config.json").is_file():
-        pytest.skip(f"the small model is not at {MODEL}")
-    return MODEL
+    return dequantised(smollm2, tmp_path_factory.mktemp("gguf") / "smollm2.gguf")
+
+
+def dequantised(given, file):
+    """Write a GGUF file again, with its weights in float32."""
+    import gguf
+
+    reader, writer = gguf.GGUFReader(given), gguf.GGUFWriter(file, "llama")
+    for field in reader.fields.values():
+        if not field.name.startswith(("GGUF.", "general.")):
+            writer.add_key_value(field.name, field.contents(), field.types[0], *field.types[1:2])
+    for tensor in reader.tensors:
+        writer.add_tensor(tensor.name, gguf.quants.dequantize(tensor.data, tensor.tensor_type))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file
 
 
 @pytest.fixture(scope="module")
-def server(folder, interpreter, tmp_path_factory):
+def server(file, interpreter):
     """Base URL of a running server, ended with the tests."""
-    place = tmp_path_factory.mktemp("gguf")
-    file = place / "small.gguf"
-    script = ROOT / "tools" / "convert_to_gguf.py"
-    subprocess.run([sys.executable, script, folder, file], check=True, capture_output=True)
     port = free_port()
     settings = {
         **{"model": file, "host": "127.0.0.1", "port": port, "api_key": KEY, "n_ctx": 1024},
@@ -82,7 +93,7 @@ def server(folder, interpreter, tmp_path_factory):
     options = [str(part) for key, value in settings.items() for part in (f"--{key}", value)]
     command = [interpreter, "-m", "llama_cpp.server", *options]
     url = f"http://127.0.0.1:{port}/v1"
-    with running(command, f"{url}/models", place / "log", HEADERS):
+    with running(command, f"{url}/models", file.with_name("log"), HEADERS):
         yield url
 
 
@@ -92,13 +103,14 @@ def key(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def reference(folder):
+def reference(file):
     """One plain forward pass for each prompt, in float32: probabilities of the next token."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    read = {"gguf_file": file.name, "dtype": torch.float32}
+    model = AutoModelForCausalLM.from_pretrained(file.parent, **read).eval()
 
     def probabilities(task, text):
         ids = tokenizer(text)["input_ids"]
@@ -154,13 +166,13 @@ def test_bounds_hold_for_labels_that_are_not_reported(server, reference):
     assert 0 < n_reported < n_all / 2
 
 
-def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server, folder, reference):
+def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server, file, reference):
     import httpx2
 
     probabilities, _ = reference
     task = load_task("agnews")
     coefficients = Coefficients(task.classes, [150, 254, 643, 1000], "log:1000")
-    bias = json.loads(LogitBias(str(folder), only_labels=True).render(coefficients))
+    bias = json.loads(LogitBias(str(file), only_labels=True).render(coefficients))
     fixed = {"model": "small", "max_tokens": 1, "temperature": 0, "repeat_penalty": 1.0, **bias}
     n_changed = 0
     for row in map(json.loads, (ROOT / "examples" / "news" / "test.jsonl").open()):
@@ -179,26 +191,29 @@ def table(tmp_path):
     """A function that runs ``dnip prompt`` on ten news items and returns the table's columns."""
 
     def run(name, *options):
+        read_table = pytest.importorskip("pyarrow.parquet").read_table
         out = tmp_path / f"{name}.parquet"
         command = ("prompt", "agnews", "--data", ROOT / "examples" / "news", "--limit", 10)
         done = ran(sys.executable, "-m", "dnip", *command, *options, "--out", out)
         assert done.returncode == 0, done.stderr
-        return np.load(out)
+        written = ProbabilityTable.read(out)
+        columns = {name: np.array(one) for name, one in read_table(out).to_pydict().items()}
+        return {**columns, "probabilities": written.probabilities}
 
     return run
 
 
-def test_the_command_gives_the_same_table_here_and_through_the_server(server, folder, table):
+def test_the_command_gives_the_same_table_here_and_through_the_server(server, file, table):
     through = ("--model", server, "--served-model", "small")
-    here = table("here", "--model", folder)["probabilities"]
-    for name, options in {"text": (), "ids": ("--tokenizer", folder)}.items():
+    here = table("here", "--model", file)["probabilities"]
+    for name, options in {"text": (), "ids": ("--tokenizer", file)}.items():
         there = table(name, *through, *options)["probabilities"]
         np.testing.assert_allclose(there, here, atol=1e-3)
 
 
-def test_the_command_reasons_alike_here_and_through_the_server(server, folder, table):
+def test_the_command_reasons_alike_here_and_through_the_server(server, file, table):
     reasoning = ("--chain-of-thought", "--max-new-tokens", 24, "--limit", 40)
-    here = table("here", "--model", folder, *reasoning)
+    here = table("here", "--model", file, *reasoning)
     # The server's own default would punish the words of the reasoning.
     alike = ("--served-model", "small", "--extra-body", '{"repeat_penalty": 1.0}')
     there = table("there", "--model", server, *alike, *reasoning)
