@@ -28,7 +28,6 @@ from benchmarks import (
     shift,
     sidecar,
     startup,
-    tasks,
     verdicts,
 )
 from benchmarks.kept import keep
@@ -46,7 +45,6 @@ BENCHMARKS = {
     "fronts": fronts.run,
     "defer": defer.run,
     "scores": scores.run,
-    "tasks": tasks.run,
     "constraints": constraints.run,
     "race": race.run,
     "corrections": corrections.run,

@@ -1,12 +1,12 @@
-# Needs a checkout with its model, and: pip install '.[serve]' 'transformers[serving]>=5.23'; `make day` does it all
+# Needs a checkout, and what `make day` installs and fetches; that runs it
 """
 A day of decisions
 ==================
 
 Requests go through ``dnip serve`` to a real ``transformers serve`` with SmolLM2-135M-Instruct, a
-small language model. The sidecar records what the model says. At noon somebody changes the prompt. ``dnip
-check`` notices, ``dnip fit`` learns from the records and from the labels that have come by then,
-and the sidecar takes the new coefficients while it runs.
+small language model. The sidecar records what the model says. At noon somebody changes the prompt.
+``dnip check`` notices, ``dnip fit`` learns from the records and from the labels that have come by
+then, and the sidecar takes the new coefficients while it runs.
 """
 
 import json
