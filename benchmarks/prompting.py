@@ -28,7 +28,7 @@ MODEL = ROOT / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 DATASETS = ROOT / ".." / "shared" / "datasets"
 
 TASKS = ("agnews", "trec")
-ROWS, BATCH, REPEATS = 96, 16, 3
+ROWS, BATCH, REPEATS = 48, 16, 2
 
 
 def run(_tables: list[Table]) -> None:
