@@ -78,6 +78,23 @@ def test_the_published_settings_anneal(opt):
     assert fitted.to_dict()["objective"] == found.value
 
 
+def test_cw_plugin_takes_the_best_ratio_of_each_pair_of_classes(opt):
+    objective = Objective(beta=1.5)
+    weights = baselines.CWPlugin(objective).fit(opt).weights
+    for c in (0, 1):
+        mine = np.isin(opt.labels, (c, 2))
+        p, true = opt.probabilities[mine][:, [c, 2]], (opt.labels[mine] == 2).astype(int)
+
+        def value(ratio, p=p, true=true):
+            predicted = (ratio * p[:, 0] <= p[:, 1]).astype(int)
+            return objective(
+                [[((true == a) & (predicted == b)).sum() for b in (0, 1)] for a in (0, 1)]
+            )
+
+        alphas = np.arange(1, 1000) / 1000
+        assert value(weights[c] / weights[2]) == min(value(a / (1 - a)) for a in alphas)
+
+
 def test_ours_reads_the_unlabelled_rows(opt):
     found, decision, _ = solve_robustly(opt.probabilities, opt.labels, unlabelled=opt.unlabelled)
     fitted = baselines.OurDNIP().fit(opt)

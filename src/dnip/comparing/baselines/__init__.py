@@ -8,6 +8,7 @@ from dnip.comparing.baselines.scaling import BalancedMatrixScaling, MatrixScalin
 from dnip.comparing.baselines.weights import (
     BatchCalibration,
     ContextualCalibration,
+    CWPlugin,
     OurDNIP,
     PaperDNIP,
     PlainDNIP,
@@ -20,6 +21,7 @@ __all__ = [
     "RAW",
     "BalancedMatrixScaling",
     "BatchCalibration",
+    "CWPlugin",
     "ClassWeights",
     "ContextualCalibration",
     "Correction",
@@ -57,7 +59,7 @@ def all_methods(
     --------
     >>> " ".join(all_methods())
     'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
-matrix-scaling-balanced dnip-paper dnip-plain dnip'
+matrix-scaling-balanced cw-plugin dnip-paper dnip-plain dnip'
     """
     goal = Objective() if objective is None else objective
     methods: tuple[Method, ...] = (
@@ -67,6 +69,7 @@ matrix-scaling-balanced dnip-paper dnip-plain dnip'
         VectorScaling(),
         MatrixScaling(),
         BalancedMatrixScaling(),
+        CWPlugin(goal),
         PaperDNIP(),
         PlainDNIP(goal, scale),
         OurDNIP(goal, scale),

@@ -16,6 +16,7 @@ from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Solution
+from dnip.metrics import confusion_matrix
 from dnip.solvers import Settings, solve
 
 
@@ -118,6 +119,61 @@ class ContextualCalibration(Method):
                 "--content-free TABLE, or as rows whose id begins with content-free",
             )
         return _largest_is_1(1 / mean_probability(opt.content_free))
+
+
+@dataclass(frozen=True)
+class CWPlugin(Method):
+    """One line search per class, each against one and the same class, for any metric.
+
+    Between class i and the reference class, i is chosen where α·p_i > (1 − α)·p_reference. The best
+    α for the rows of these two gives the weight α/(1 − α). The metric is our objective.
+
+    Parameters
+    ----------
+    objective : Objective
+
+    References
+    ----------
+    Devic et al., "An Efficient Plugin Method for Metric Optimization of Black-Box Models", 2025,
+    arXiv:2503.02119.
+
+    Examples
+    --------
+    >>> from dnip.comparing.baselines import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> CWPlugin().fit(opt).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    objective: Objective = field(default_factory=Objective)
+
+    name = "cw-plugin"
+    summary = "one line search per class against a reference class"
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Search class by class."""
+        *others, reference = np.flatnonzero(opt.present)
+        weights = np.ones(opt.n_classes)
+        for c in others:
+            mine = np.isin(opt.labels, (c, reference))
+            p, true = opt.probabilities[mine], opt.labels[mine]
+            values = [
+                self.objective(
+                    confusion_matrix(
+                        true,
+                        np.where(a * p[:, c] > (1 - a) * p[:, reference], c, reference),
+                        n_classes=opt.n_classes,
+                    )
+                )
+                for a in _ALPHAS
+            ]
+            best = _ALPHAS[np.argmin(values)]
+            weights[c] = best / (1 - best)
+        return _largest_is_1(weights)
+
+
+# Where the line search of CWPlugin looks.
+_ALPHAS = np.arange(1, 1000) / 1000
 
 
 @dataclass(frozen=True)
