@@ -134,9 +134,32 @@ def test_a_template_that_fails_is_named_with_what_it_may_use(template):
         fill(template)
 
 
-def test_a_huge_constant_is_not_computed_as_the_template_is_compiled():
+HUGE = [
+    ("{{ 10**10000000 }}", "a power is too large"),
+    ("{{ 'a' * 1000000000 }}", "repeated too often"),
+    ("{{ 1000000000 * choices }}", "repeated too often"),
+    ("{{ '%999999999d' % 1 }}", "no operator of texts"),
+    ("{{ '%999999999d'|format(1) }}", "No filter named 'format'"),
+    ("{{ '{:999999999}'.format(1) }}", "unsafe"),
+    ("{{ text.center(10**9) }}", "a number is too large"),
+    ("{{ text|indent(width=10**9) }}", "a number is too large"),
+]
+
+
+@cases(*HUGE)
+def test_nothing_huge_is_made(template, told):
     tracemalloc.start()
-    assert len(fill("\U0001f600{{ 'x' * 10**7 }}")) == 10**7 + 1
+    with pytest.raises(InvalidInputError, match=told):
+        fill(template)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 10**8  # the text takes half of it
+    assert peak < 10**8
+
+
+def test_an_error_without_words_is_named(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("dnip.prompting.prompt.check_size", fail)
+    with pytest.raises(InvalidInputError, match="fails: MemoryError"):
+        fill("x")

@@ -139,22 +139,16 @@ class PromptBuilder:
             return check_size(str(template.render(parts)))
         except Exception as error:  # a template may hold any expression
             raise self._refused(
-                f"the template of the {name} fails: {error or type(error).__name__}", parts
+                f"the template of the {name} fails: {str(error) or type(error).__name__}", parts
             ) from error
 
     @cached_property
     def _templates(self) -> dict[str, Any]:
         purpose = "fill prompt templates"
-        jinja: Any = load_optional("jinja2", purpose=purpose, extra="prompt")
-        sandbox: Any = load_optional("jinja2.sandbox", purpose=purpose, extra="prompt")
-        # Others may have written a template: without a loader, it can read no file either.
-        # Nothing is computed as it is compiled: a huge text would take many times its memory.
-        environment = sandbox.ImmutableSandboxedEnvironment(
-            undefined=jinja.StrictUndefined,
-            keep_trailing_newline=True,
-            optimized=False,
-            finalize=jinja.pass_context(lambda _, value: value),
-        )
+        load_optional("jinja2", purpose=purpose, extra="prompt")
+        from dnip.prompting.sandbox import Sandbox  # noqa: PLC0415 - it imports jinja2
+
+        environment = Sandbox()
         example, demonstration = self.task.template, self.task.demonstration
         if self.chain_of_thought:
             wording = self.task.chain_of_thought
