@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 FUZZ   ?= 50
 MODEL  := models/SmolLM2-135M-Instruct.Q4_1.gguf
-KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.py src/dnip/solvers/kernels/compiled/*.p*)
+KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.[ph]*)
 # Python translates a file when it is first imported: to do so for all takes as long as installing.
 export PIP_COMPILE := 0
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check

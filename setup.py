@@ -1,10 +1,9 @@
-"""Builds the kernels, twice: for any processor, and with wide instructions.
+"""Builds the kernels. All else about the package is in pyproject.toml.
 
-All else about the package is in pyproject.toml. This file is its build backend, too: that of
-setuptools, which here asks the index for a C compiler where there is none.
+This file is its build backend, too: that of setuptools, which here asks the index for a C compiler
+where there is none.
 """
 
-import ast
 import os
 import shlex
 import shutil
@@ -19,11 +18,12 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError
 
 KERNELS = Path("src/dnip/solvers/kernels")
-FOLDER = KERNELS / "compiled"
-PACKAGE = "dnip.solvers.kernels.compiled"
-NUMBERS = {"int": "int64_t", "bool": "int64_t", "float": "double"}
 # Products and sums are rounded one by one, so that all builds give the same bits.
 PLAIN = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+UNCHECKED = {
+    **dict.fromkeys(["boundscheck", "wraparound", "initializedcheck"], False),
+    **dict.fromkeys(["cdivision", "freethreading_compatible"], True),
+}
 # The compiler that the index has is one for this very processor unless it is told otherwise.
 ZIG = f"{shlex.quote(sys.executable)} -m ziglang cc -march=baseline -s"
 # One build serves all versions of Python from 3.11 on, but those without the lock.
@@ -58,7 +58,7 @@ def find_compiler():
 
 
 class BuildKernels(build_ext):
-    """Compiles the one unit of all kernels, with the options of each processor, side by side."""
+    """Compiles the kernels, side by side."""
 
     def finalize_options(self):
         """Use all cores."""
@@ -79,64 +79,36 @@ class BuildKernels(build_ext):
             sys.exit(f"{error}\n{NEEDED} (compiled with: {compiler or 'MSVC'})")
 
     def build_extensions(self):
-        """Translate the unit to C, and compile it for each extension."""
+        """Translate the kernels to C, and compile them."""
         from Cython.Build import cythonize  # noqa: PLC0415 - not needed to make a source archive
 
-        room = Path(self.build_temp)
-        room.mkdir(parents=True, exist_ok=True)
-        (room / "records.pxi").write_text("\n".join(structs()), "utf-8")
-        (unit,) = cythonize(self.extensions[:1], build_dir=room, include_path=[str(room)])
-        for extension in self.extensions:
-            source = room / f"{extension.name}.c"
-            shutil.copy(unit.sources[0], source)
-            extension.sources = [str(source)]
-            extension.extra_compile_args = self.options(wide=".wide." in extension.name)
-        super().build_extensions()
-
-    def options(self, *, wide):
-        """Return what to tell the compiler."""
-        if self.compiler.compiler_type == "msvc":
-            return ["/O2", "/fp:precise", *(["/arch:AVX2"] if wide else [])]
+        translated = cythonize(
+            self.extensions,
+            build_dir=self.build_temp,
+            include_path=["src"],
+            language_level=3,
+            compiler_directives=UNCHECKED,
+        )
         own = shlex.split(os.environ.get("CFLAGS", ""))
-        return [*PLAIN, *(["-mavx2", "-mbmi2"] if wide else []), *own]
-
-
-def structs():
-    """Yield the C structs of the records, the named tuples of the kernels, eight bytes a field.
-
-    An array is a pointer. Its length stands behind it if its annotation gives the length a name. A
-    record within a record is a pointer, too.
-    """
-    records = [
-        node
-        for file in sorted(KERNELS.glob("*.py"))
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
-    ]
-    for record in records:
-        yield f"cdef struct {record.name}Record\nctypedef {record.name}Record *{record.name}"
-    for record in records:
-        yield f"cdef struct {record.name}Record:"
-        for field in (node for node in record.body if isinstance(node, ast.AnnAssign)):
-            kind = ast.unparse(field.annotation)
-            if kind.startswith("Annotated"):
-                kind, length = (ast.unparse(part) for part in field.annotation.slice.elts)
-                yield f"    {kind} {field.target.id}\n    int64_t {length[1:-1]}"
-            else:
-                yield f"    {NUMBERS.get(kind, kind)} {field.target.id}"
+        windows = self.compiler.compiler_type == "msvc"
+        for extension, done in zip(self.extensions, translated, strict=True):
+            extension.sources = done.sources
+            extension.extra_compile_args = ["/O2", "/fp:precise"] if windows else [*PLAIN, *own]
+        super().build_extensions()
 
 
 if __name__ == "__main__":
-    names, macros = ["unit"], []
-    if sysconfig.get_platform().endswith(("x86_64", "amd64")):
-        names, macros = ["unit", "wide.unit"], [("DNIP_WIDE", "1")]
-    if STABLE:
-        macros += [("Py_LIMITED_API", "0x030B0000"), ("CYTHON_LIMITED_API", "1")]
-    source = (FOLDER / "unit.pyx").as_posix()
+    macros = [("Py_LIMITED_API", "0x030B0000"), ("CYTHON_LIMITED_API", "1")] if STABLE else []
     setup(
         ext_modules=[
-            Extension(f"{PACKAGE}.{name}", [source], define_macros=macros, py_limited_api=STABLE)
-            for name in names
+            Extension(
+                f"dnip.solvers.kernels.{source.stem}",
+                [source.as_posix()],
+                include_dirs=[KERNELS.as_posix()],
+                define_macros=macros,
+                py_limited_api=STABLE,
+            )
+            for source in sorted(KERNELS.glob("*.pyx"))
         ],
         cmdclass={"build_ext": BuildKernels},
         options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},

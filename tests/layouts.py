@@ -1,11 +1,10 @@
-"""Lay rows out in a layout of the test's choice, where `lay_out` would take the cheaper one."""
+"""Lay rows out in a layout of the test's choice, where the package would take the cheaper one."""
 
 import numpy as np
 import pytest
 
 from dnip.method.scales import WeightScale
-from dnip.solvers import passes
-from dnip.solvers.kernels import flips
+from dnip.solvers.kernels import rows
 from dnip.solvers.landscape import levels_of
 
 #: What a dense row costs, and how many cells of a tally are worth a row: their flips are tallied or
@@ -18,21 +17,18 @@ each_layout = pytest.mark.parametrize("layout", list(LAYOUTS))
 def take_layout(patch, layout):
     """Make the package lay all rows out in a layout."""
     dense_row, cells_per_row = LAYOUTS[layout]
-    patch.setattr(passes, "_DENSE_ROW", dense_row)
-    patch.setattr(flips, "_CELLS_PER_ROW", cells_per_row)
+    patch.setattr(rows, "DENSE_ROW", dense_row)
+    patch.setattr(rows, "CELLS_PER_ROW", cells_per_row)
 
 
 def lay_out_as(layout, p, labels, mass, scale):
-    """Return rows in a layout, and a workspace for them."""
-    levels = levels_of(scale)
+    """Return rows in a layout."""
     with pytest.MonkeyPatch.context() as patch:
         take_layout(patch, layout)
-        rows = passes.lay_out(p, labels, mass, levels.span)
-        workspace = flips.new_workspace(rows, levels.size)
-    if len(rows.label):
-        assert rows.is_dense == (layout != "sparse")
-        assert (len(workspace.tally) > 0) == (layout == "dense")
-    return rows, workspace
+        found = rows.Rows(p, labels, mass, levels_of(scale))
+    if found.n_rows:
+        assert found.layout == layout
+    return found
 
 
 def weights_of(scale, indices):

@@ -1,12 +1,11 @@
 """What an import may load, and what a room may know."""
 
-import ast
 import sys
 from pathlib import Path
 
 import pytest
 
-import dnip.solvers.kernels
+import dnip
 from cases import cases
 from processes import ran
 
@@ -16,7 +15,6 @@ HEAVY = [
     "subprocess",
 ]
 EXAMPLES = Path(__file__).parents[1] / "examples"
-KERNELS = sorted(Path(dnip.solvers.kernels.__file__).parent.glob("*.py"))
 
 
 def loaded_after(statement):
@@ -57,17 +55,3 @@ def test_every_name_of_the_package_can_be_asked_for():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         dnip.nonsense  # noqa: B018
     assert {"Objective", "solve", "Solution"} <= set(dir(dnip))
-
-
-@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
-def test_kernels_know_nothing_of_the_package(path):
-    imported = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0
-            imported.add(node.module)
-        elif isinstance(node, ast.Import):
-            imported.update(alias.name for alias in node.names)
-    ours = {name for name in imported if name.split(".")[0] == "dnip"}
-    others = {name for name in ours if not name.startswith("dnip.solvers.kernels.")}
-    assert others <= {"dnip.base.typing"}

@@ -67,14 +67,14 @@ def source(tmp_path_factory):
     return folder / archive.name.removesuffix(".tar.gz")
 
 
-def test_a_wheel_of_the_source_archive_has_both_builds_and_no_source_of_them(source, tmp_path):
+def test_a_wheel_of_the_source_archive_has_the_kernels_and_no_source_of_them(source, tmp_path):
     done = run(f"import setup; setup.build_wheel({str(tmp_path)!r})", source)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.iterdir()
     names = zipfile.ZipFile(wheel).namelist()
-    compiled = [name for name in names if not name.endswith(".py") and "/compiled/" in name]
+    compiled = [name for name in names if not name.endswith(".py") and "/kernels/" in name]
     assert all(name.endswith((".so", ".pyd")) for name in compiled)
-    assert len(compiled) == len([*PROJECT.glob("src/dnip/solvers/kernels/compiled/**/unit.*[od]")])
+    assert len(compiled) == len([*PROJECT.glob("src/dnip/solvers/kernels/*.pyx")])
 
 
 def test_without_any_compiler_one_sentence_says_what_to_install(source, tmp_path):
@@ -92,8 +92,8 @@ def test_without_any_compiler_one_sentence_says_what_to_install(source, tmp_path
 )
 def test_damaged_kernels_are_told_in_one_line(tmp_path, damage, told):
     shutil.copytree(PROJECT / "src/dnip", tmp_path / "dnip")
-    for unit in tmp_path.glob("dnip/solvers/kernels/compiled/**/unit.*[od]"):
-        damage(unit)
+    for kernel in tmp_path.glob("dnip/solvers/kernels/*.*[od]"):
+        damage(kernel)
     (tmp_path / "table.csv").write_text("label,a,b\na,.9,.1\nb,.6,.4\n")
     done = run(FIT, tmp_path)
     assert done.returncode == 1

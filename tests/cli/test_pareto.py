@@ -34,7 +34,7 @@ def test_json_and_files_say_the_same(dnip, tables):
     accuracies = [point["accuracy"] for point in summary["points"]]
     assert accuracies == sorted(accuracies, reverse=True)
     assert summary["points"][0]["test"]["accuracy"] > 0
-    assert summary["status"] == "optimal"
+    assert summary["status"] == "finished"
     assert "chosen" not in summary
     assert not Path("coefficients.json").exists()
 
@@ -56,11 +56,10 @@ def test_a_chosen_point_can_be_applied(dnip, tables, rule):
 
 
 def test_ctrl_c_keeps_the_front_so_far(dnip, tables, monkeypatch):
-    def interrupted(_explorer):
-        yield
+    def interrupted(*_given, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.fitting.pareto.solve._every_line", interrupted)
+    monkeypatch.setattr("dnip.fitting.pareto.solve.run", interrupted)
     run = dnip("pareto", "opt.csv", "--scale", "9", "--choose", "knee", "--json")
     assert run.status == 0
     assert run.err.startswith("interrupted: ")

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from dnip.solvers.kernels.rows import Rows
 from hypothesis import given, strategies as st
 
 import oracles
@@ -11,9 +12,8 @@ from cases import cases
 from dnip import solve
 from dnip.method.problem import Problem
 from dnip.solvers import Coordinate, passes
-from dnip.solvers.kernels.flips import walk
 from dnip.solvers.landscape import levels_of
-from dnip.solvers.passes import Passes, lay_out
+from dnip.solvers.passes import Passes
 from layouts import LAYOUTS, each_layout, take_layout, weights_of
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
@@ -60,7 +60,7 @@ def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype,
             np.testing.assert_array_equal(predicted, recount.sum(axis=0))
             c, index = int(rng.integers(n_classes)), int(rng.integers(1, size + 1))
             flips = divided.find_flips(here, c)
-            walk(flips, c, int(here[c]), index, confusion, predicted, n_classes)
+            flips.move(c, int(here[c]), index, confusion, predicted)
             here[c] = index
 
 
@@ -71,7 +71,7 @@ def test_a_settled_row_is_predicted_alike_at_every_point(table, scale):
     for p in table.p:
         predictions = np.unique(oracles.predict(p, points))
         products = scale * np.delete(p, p.argmax())
-        if lay_out(p[None], np.array([0]), np.array([1]), scale).settled.sum() == 1:
+        if Rows(p[None], np.array([0]), np.array([1]), levels_of(scale)).n_rows == 0:
             assert len(predictions) == 1
         elif not (products == p.max()).any():  # a product that only ties may win nowhere
             assert len(predictions) > 1

@@ -35,8 +35,8 @@ from dnip.tables.given import TableLike, as_table
 from dnip.tables.guards import check_disjoint, check_same_classes, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
 
-# Lines of the front's search, as a part of what `dnip pareto` visits.
-_EFFORT = 0.1
+# Fits of the front, as a part of those of `dnip pareto`.
+_EFFORT = 0.5
 # Points of the front on the page, and cells of all their confusion matrices.
 _MOST_POINTS, _MOST_CELLS = 40, 120_000
 _LABELS = (

@@ -6,15 +6,24 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_integer, check_number
 from dnip.solvers.driver import Solver
-from dnip.solvers.kernels.annealing import Moves, Walk, walk_chain
+from dnip.solvers.kernels.annealing import Chain
 from dnip.solvers.landscape import Landscape, Proposal
+
+
+class _Moves(NamedTuple):
+    """L moves, drawn before they are made."""
+
+    classes: Integers  # (L,) the class that moves
+    others: Integers  # (L,) where it goes, of its K - 1 other indices: 1..K-1
+    chances: Floats  # (L,) in [0, 1); a worse point is accepted if its probability is above
 
 
 @dataclass(frozen=True)
@@ -109,25 +118,25 @@ class Anneal(Solver):
         here = landscape.evaluate(np.full(landscape.n_classes, landscape.scale))  # INIT
         temperature = self.t_max
         while temperature >= last:
-            walk = _begin(here)
+            chain = Chain(here.point, here.value)
             if self.chain is None:
-                generated = self._make_few(landscape, walk, temperature, rng)
+                generated = self._make_few(landscape, chain, temperature, rng)
             else:
                 generated, most = 0, math.ceil(self.chain * size)
                 enough = math.ceil(self.chain_accepted * most)
                 classes = rng.choice(landscape.free, most)
                 others = rng.integers(1, landscape.scale, most)
                 chances = rng.random(most)
-                while generated < most and walk.accepted[0] < enough:
+                while generated < most and chain.accepted < enough:
                     if generated:
-                        yield Proposal(walk.best, float(walk.best_value[0]))
+                        yield Proposal(chain.best, chain.best_value)
                     part = slice(generated, generated + landscape.most_lines)
-                    moves = Moves(classes[part], others[part], chances[part])
-                    generated += _make(landscape, walk, moves, temperature, enough)
-            accepted, improved = int(walk.accepted[0]), int(walk.improved[0])
+                    moves = _Moves(classes[part], others[part], chances[part])
+                    generated += _make(landscape, chain, moves, temperature, enough)
+            accepted, improved = chain.accepted, chain.improved
             yield Proposal(
-                walk.best,
-                float(walk.best_value[0]),
+                chain.best,
+                chain.best_value,
                 {
                     "temperature": temperature,
                     "generated": generated,
@@ -137,59 +146,54 @@ class Anneal(Solver):
                     "improvement_rate": improved / generated,
                 },
             )
-            here = Proposal(walk.indices, float(walk.value[0]))
+            here = Proposal(chain.point, chain.value)
             temperature *= self.cooling
 
     def _make_few(
-        self, landscape: Landscape, walk: Walk, temperature: float, rng: np.random.Generator
+        self, landscape: Landscape, chain: Chain, temperature: float, rng: np.random.Generator
     ) -> int:
         """Draw moves one by one, until enough are made; return how many were."""
         generated = no_worse = 0
         while generated < self.max_generated and no_worse < self.max_accepted:
             generated += 1
             c, other = int(rng.choice(landscape.free)), int(rng.integers(1, landscape.scale))
-            no_worse += _move(landscape, walk, c, other, temperature, rng.random)
+            no_worse += _move(landscape, chain, c, other, temperature, rng.random)
         return generated
 
 
-def _begin(here: Proposal) -> Walk:
-    value, none = np.array([here.value]), np.zeros(1, np.int64)
-    return Walk(here.point.copy(), value, here.point.copy(), value.copy(), none, none.copy())
-
-
-def _make(landscape: Landscape, walk: Walk, moves: Moves, temperature: float, enough: int) -> int:
+def _make(
+    landscape: Landscape, chain: Chain, moves: _Moves, temperature: float, enough: int
+) -> int:
     """Make drawn moves, compiled where the landscape is, until enough are accepted; count them."""
-    if landscape.setup is not None:
-        n_examples = float(landscape.problem.n_examples)
-        made = walk_chain(landscape.setup, walk, moves, n_examples, temperature, enough)
+    if landscape.rows is not None:
+        n_examples = landscape.problem.n_examples
+        made: int = chain.walk(
+            landscape.rows, landscape.values, *moves, n_examples, temperature, enough
+        )
         landscape.evaluations += made
         return made
     for i, (c, other) in enumerate(zip(moves.classes, moves.others, strict=True)):
-        if walk.accepted[0] >= enough:
+        if chain.accepted >= enough:
             return i
-        _move(landscape, walk, int(c), int(other), temperature, partial(moves.chances.item, i))
+        _move(landscape, chain, int(c), int(other), temperature, partial(moves.chances.item, i))
     return len(moves.classes)
 
 
 def _move(
     landscape: Landscape,
-    walk: Walk,
+    chain: Chain,
     c: int,
     other: int,
     temperature: float,
     chance: Callable[[], float],
 ) -> bool:
     """Make one move, as the compiled chain does; return whether it was to no worse a point."""
-    point = walk.indices.copy()
+    point = chain.point.copy()
     point[c] = other + (other >= point[c])
     new = landscape.evaluate(point)
-    delta = landscape.problem.n_examples * (new.value - float(walk.value[0]))
+    delta = landscape.problem.n_examples * (new.value - chain.value)
     # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
     if not (delta <= 0 or chance() < math.exp(-delta / temperature)):
         return False
-    walk.accepted[0] += 1
-    walk.improved[0] += delta < 0
-    walk.indices[:], walk.value[0] = new.point, new.value
-    if new.value < walk.best_value[0]:
-        walk.best[:], walk.best_value[0] = new.point, new.value
+    chain.accept(new.point, new.value)
     return bool(delta <= 0)

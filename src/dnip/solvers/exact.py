@@ -15,15 +15,12 @@ import numpy as np
 
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_integer, check_number
-from dnip.method.objective import Objective
 from dnip.method.scales import Spacing
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
-from dnip.solvers.kernels.boxes import BoxRows, Scale, lay_out_boxes
-from dnip.solvers.kernels.branching import Instance, new_stack, search_depth_first
-from dnip.solvers.kernels.door import Struct
-from dnip.solvers.kernels.values import MISSED, Terms, new_memo
-from dnip.solvers.landscape import Landscape, Proposal, compile_terms
+from dnip.solvers.kernels.exact import BoxRows, DepthFirst
+from dnip.solvers.kernels.values import MISSED
+from dnip.solvers.landscape import Landscape, Proposal
 from dnip.solvers.passes import n_cores
 
 # Values nearer than this count as equal: far above the rounding of Z, far below one example.
@@ -48,7 +45,7 @@ class Exact(Solver):
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
     It starts from what :class:`Coordinate` finds. A box of weight indices gets a lower bound from a
-    linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``). Then it is shaved
+    linear relaxation of the objective (see ``kernels/exact.pyx``). Then it is shaved
     and halved. Small boxes are evaluated point by point, under the tie rule of the prediction.
     Whenever the search ends, it has the best point, a bound that no weight indices can beat, and
     the gap between the two. Beyond 100 classes it ends with what :class:`Coordinate` has found.
@@ -92,14 +89,14 @@ class Exact(Solver):
         if landscape.n_classes > _MOST_CLASSES:
             return
 
-        searcher = _DepthFirst(landscape)
+        searches = _Searches(landscape)
         queue = _Queue(self.max_open)
         queue.push([_root(landscape, best)])
         reported_gap = math.inf
         rounds = itertools.count(1)
         with ThreadPoolExecutor(min(_SEARCHES, n_cores()), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
-                search = partial(searcher.search, best.value, next(rounds) <= _ROUNDS_AT_ROOT)
+                search = partial(searches.search, best.value, next(rounds) <= _ROUNDS_AT_ROOT)
                 for end in pool.map(search, range(_SEARCHES), queue.pop()):
                     queue.push(end.left)
                     landscape.evaluations += end.n_points
@@ -115,27 +112,6 @@ class Exact(Solver):
         yield replace(best, lower_bound=best.value if proven else queue.bound)
 
 
-def _lay_out(landscape: Landscape) -> Instance:
-    problem, objective = landscape.problem, landscape.objective
-    assert isinstance(objective, Objective)  # the settings have checked what the solver declares
-    weight = landscape.levels
-    low, high = _bounds(landscape)
-    terms = compile_terms(objective, problem, landscape.floors)
-    rows = lay_out_boxes(
-        problem.probabilities, problem.labels, problem.counts, weight[low], weight[high]
-    )
-    return Instance(
-        rows,
-        Scale(weight, np.log(weight)),
-        terms,
-        Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=terms.floors),
-        # unless a class is held, every point has a copy that reaches this high and predicts alike
-        least_top=0 if landscape.held else least_top(landscape, rows),
-        margin=_ROUNDING,
-        n_steps=_STEPS,
-    )
-
-
 def least_top(landscape: Landscape, rows: BoxRows) -> int:
     """Return a height above 1 that some index of every point reaches, or of a copy of it.
 
@@ -147,11 +123,12 @@ def least_top(landscape: Landscape, rows: BoxRows) -> int:
     if landscape.spacing is Spacing.LINEAR:
         return scale // 2
     step = float(np.log(scale)) / (scale - 1) if scale > 1 else 1.0
-    row = np.repeat(np.arange(len(rows.label)), np.diff(rows.row_start))
+    row_p, log_p = np.asarray(rows.row_p), np.asarray(rows.row_log_p)
+    row = np.repeat(np.arange(rows.n_rows), np.diff(rows.row_start))
     for apart in range(1, landscape.n_classes):
         pairs = np.flatnonzero(row[apart:] == row[:-apart])
-        differing = pairs[rows.row_p[pairs + apart] != rows.row_p[pairs]]
-        steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / step
+        differing = pairs[row_p[pairs + apart] != row_p[pairs]]
+        steps = (log_p[differing + apart] - log_p[differing]) / step
         if (np.abs(steps - np.rint(steps)) < _NEAR_A_TIE).any():
             return 0
     return scale - 1
@@ -227,17 +204,29 @@ class _SearchEnd(NamedTuple):
     n_points: int
 
 
-class _DepthFirst:
-    """Depth-first searches of one landscape, several at a time, each on a stack of its own."""
+class _Searches:
+    """Depth-first searches of one landscape, several at a time, each with room of its own."""
 
     def __init__(self, landscape: Landscape) -> None:
-        self._instance = _lay_out(landscape)
-        rows, n_levels = self._instance.rows, len(self._instance.scale.weight)
-        true, smoothing = landscape.problem.class_counts, self._instance.terms.smoothing
-        self._stacks = [
-            Struct(new_stack(rows, n_levels, new_memo(true, smoothing))) for _ in range(_SEARCHES)
+        problem, weights = landscape.problem, landscape.levels
+        low, high = _bounds(landscape)
+        rows = BoxRows(
+            problem.probabilities, problem.labels, problem.counts, weights[low], weights[high]
+        )
+        # unless a class is held, every point has a copy that reaches this high and predicts alike
+        top = 0 if landscape.held else least_top(landscape, rows)
+        self._searches = [
+            DepthFirst(
+                rows,
+                weights,
+                landscape.compile(),
+                landscape.compile(only_floors=True),
+                least_top=top,
+                margin=_ROUNDING,
+            )
+            for _ in range(_SEARCHES)
         ]
-        self._n_boxes = max(min(_MOST_ROWS // max(len(rows.label), 1), _MOST_BOXES), 1)
+        self._n_boxes = max(min(_MOST_ROWS // max(rows.n_rows, 1), _MOST_BOXES), 1)
 
     def search(self, best_value: float, at_root: bool, place: int, node: _Node) -> _SearchEnd:
         """Search a box for points better than `best_value`; return what is left of it.
@@ -245,22 +234,17 @@ class _DepthFirst:
         The box of all points is bounded with more care, and not halved. All searches begin with the
         parts of rows that its bound gave to rivals.
         """
-        stack, instance, n_boxes = self._stacks[place], self._instance, self._n_boxes
+        search, n_boxes, n_steps = self._searches[place], self._n_boxes, _STEPS
         if at_root:
-            n_steps = len(node.low) ** 2
-            instance = instance._replace(n_steps=min(n_steps, _STEPS * n_boxes))
-            n_boxes = 1
-        nodes, incumbent = stack.record.nodes, stack.record.incumbent
-        nodes.low[0], nodes.high[0], nodes.bound[0] = node.low, node.high, node.bound
-        nodes.multipliers[0], nodes.price[0] = node.multipliers, node.price
-        incumbent.value[0] = best_value
-        incumbent.n_points[0] = incumbent.improved[0] = 0
-        n_left = search_depth_first(instance, stack, n_boxes)
+            n_boxes, n_steps = 1, min(len(node.low) ** 2, _STEPS * n_boxes)
+        for room, given in zip(search.nodes, node, strict=True):
+            room[0] = given
+        n_left = search.search(best_value, n_boxes=n_boxes, n_steps=n_steps)
         if at_root:
-            for other in self._stacks:
-                other.record.contests.part[:] = stack.record.contests.part
-        left = [_Node(*(array[i].copy() for array in nodes)) for i in range(n_left)]
+            for other in self._searches:
+                other.part[:] = search.part
+        left = [_Node(*(array[i].copy() for array in search.nodes)) for i in range(n_left)]
         best = None
-        if incumbent.improved[0]:
-            best = Proposal(incumbent.point.astype(np.float64) + 1.0, float(incumbent.value[0]))
-        return _SearchEnd(left, best, int(incumbent.n_points[0]))
+        if search.improved:
+            best = Proposal(search.point.astype(np.float64) + 1.0, search.value)
+        return _SearchEnd(left, best, search.n_points)

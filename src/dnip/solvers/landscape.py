@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,26 +17,10 @@ from dnip.method.constraints import Demands
 from dnip.method.objective import Objective, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale
-from dnip.solvers.kernels.descent import (
-    Setup,
-    begin,
-    descend,
-    explore,
-    kick,
-    new_lines,
-    next_class,
-    pass_class,
-    set_counts,
-    settle,
-)
-from dnip.solvers.kernels.door import Struct
-from dnip.solvers.kernels.flips import Flips, walk
-from dnip.solvers.kernels.levels import Levels, linear_levels, listed_levels
-from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
+from dnip.solvers.kernels.coordinate import Descent
+from dnip.solvers.kernels.rows import Flips, Levels, Rows
+from dnip.solvers.kernels.values import MISSED, Values
 from dnip.solvers.passes import Passes
-
-# Lines to remember in the first place; a fit of 100 classes searches 5,000.
-_EXPECTED_LINES = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +84,9 @@ class Landscape:
         Objective values computed so far.
     line_searches : int
         Lines searched so far.
-    setup : Struct or None
+    values : Values
+        The objective as compiled code has it; for one that is called, the floors alone.
+    rows : Rows or None
         For searches that run compiled as a whole; None where they cannot.
     most_lines : int
         Lines or points that compiled code may look at between two looks at the clock.
@@ -125,24 +111,17 @@ class Landscape:
         self.evaluations = 0
         self.line_searches = 0
         self.deadline: float | None = None
-        self._kernel_levels = levels_of(weights)
         self._compiled = isinstance(objective, Objective)
         per_value = self.n_classes
         if isinstance(objective, Objective) and objective.needs_cells:
             per_value **= 2
-        self._passes = Passes(problem, self._kernel_levels, per_value)
+        levels = levels_of(weights)
+        self._passes = Passes(problem, levels, per_value)
         self.most_lines = self._passes.most_lines
-        self._lines = Struct(new_lines(_EXPECTED_LINES))
-        self.floors = self._count_floors(demands)
-        self.setup: Struct | None = None
-        if isinstance(objective, Objective):
-            terms = compile_terms(objective, problem, self.floors)
-            memo = new_memo(problem.class_counts, terms.smoothing)
-            self._terms, self._memo = Struct(terms), Struct(memo)
-            if self._passes.whole is not None:
-                rows, workspace = self._passes.whole
-                own = rows, self._kernel_levels, workspace
-                self.setup = Struct(Setup(*own, terms, memo, self._lines.record))
+        self._floors = self._count_floors(demands)
+        self.values = self.compile()
+        self.rows: Rows | None = self._passes.whole if self._compiled else None
+        self._descent = Descent(self.values, levels, self.rows)
 
     @property
     def n_classes(self) -> int:
@@ -156,47 +135,48 @@ class Landscape:
     def evaluate(self, point: WeightIndices | Floats) -> Proposal:
         """Return a point and its value; held classes keep their index."""
         here = self._with_held(point)
-        confusion = self._passes.count(here)
-        return Proposal(here, self._value(confusion, confusion.sum(axis=0)))
+        return Proposal(here, self._value(self._passes.count(here)))
 
     def descend(self, point: WeightIndices | Floats, order: Integers) -> Proposal:
         """Search the classes in turn, in the given order, until a whole round moves none.
 
         A class that is at one of its best indices stays there.
         """
-        here = self._with_held(point)
-        descent = begin(here, order)
-        state = Struct(descent)
-        if self.setup is not None:
-            while True:
-                n_searches = descend(self.setup, state, self.most_lines)
-                self._count_searches(n_searches)
-                if n_searches < self.most_lines or is_over(self.deadline):
-                    return Proposal(here, float(descent.value[0]))
-        while (c := next_class(state, self._lines)) >= 0:
-            if not descent.counted[0]:
-                set_counts(descent, self._passes.count(here))
-            now = int(here[c])
-            flips = self._passes.find_flips(here, c)
-            reached = self._search_line(flips, here, descent.confusion, descent.predicted, c)
-            pass_class(state, self._lines, now, reached)
+        descent = self._descent
+        descent.begin(self._with_held(point), order)
+        while self.rows is not None:
+            n_searches = descent.run(self.most_lines)
+            self._count_searches(n_searches)
+            if n_searches < self.most_lines or is_over(self.deadline):
+                return Proposal(descent.point.copy(), descent.value)
+        while (c := descent.next_class()) >= 0:
+            if not descent.counted:
+                descent.set_counts(self._passes.count(descent.point))
+            flips = self._passes.find_flips(descent.point, c)
+            if self._compiled:
+                self._count_searches(1)
+                descent.search(flips)
+            else:
+                self.line_searches += 1
+                counts = descent.confusion, descent.predicted
+                descent.settle(*self._search_line(flips, int(descent.point[c]), *counts, c))
             if is_over(self.deadline):
                 break
-        return Proposal(here, float(descent.value[0]))
+        return Proposal(descent.point.copy(), descent.value)
 
     def explore(self, optimum: Proposal, kicks: Kicks, enough: int) -> Proposal:
         """Kick and descend again and again; a point that is no worse is kicked next.
 
         After `enough` line searches, no further kick is tried.
         """
-        if self.setup is not None and self._passes.is_quick:
-            here = optimum.point.copy()
-            reached, n_searches = explore(self.setup, here, optimum.value, *kicks, enough)
+        if self.rows is not None and self._passes.is_quick:
+            found = self._descent.explore(optimum.point, optimum.value, *kicks, enough)
+            here, reached, n_searches = found
             self._count_searches(n_searches)
             return Proposal(here, reached)
         before = self.line_searches
         for factors, top, order in zip(*kicks, strict=True):
-            kicked = kick(optimum.point, factors, top, order, self._kernel_levels)
+            kicked = self._descent.kicked(optimum.point, factors, top, order)
             there = self.descend(kicked, order)
             if there.value <= optimum.value:
                 optimum = there
@@ -210,23 +190,35 @@ class Landscape:
 
     def keeps_floors(self, point: WeightIndices | Floats) -> bool:
         """Whether enough rows are right at a point, held classes included."""
-        if not len(self.floors.correct):
-            return True
-        return not self._shortfall(self._passes.count(point.astype(np.float64)))
+        return not self.values.shortfall(self._passes.count(point.astype(np.float64)))
 
-    def _count_floors(self, demands: Demands | None) -> Floors:
+    def compile(self, *, only_floors: bool = False) -> Values:
+        """Return the objective for compiled code, in the unit of the counts, or its floors alone.
+
+        It keeps what it computes, so each thread takes one of its own.
+        """
+        true, goal = self.problem.class_counts, self.objective
+        if only_floors or not isinstance(goal, Objective):
+            return Values(true, **self._floors)
+        gap = float(goal.beta) if "cobias" in goal.terms else 0.0
+        return Values(
+            true,
+            error=1.0 if "error" in goal.terms and goal.costs is None else 0.0,
+            cobias=gap if goal.gap == "pairwise" else 0.0,
+            single=gap if goal.gap == "single" else 0.0,
+            tau=float(goal.tau) if "pmi" in goal.terms else 0.0,
+            smoothing=goal.smoothing_over(self.problem.n_examples) / self.problem.unit,
+            costs=goal.cost_matrix,
+            **self._floors,
+        )
+
+    def _count_floors(self, demands: Demands | None) -> dict[str, Any]:
         if demands is None or not demands.has_floors:
-            return no_floors()
+            return {}
         true = self.problem.class_counts
         raw = np.diag(self._passes.count(self.equal_weights()))
         total = demands.total_count(int(raw.sum()), int(true.sum()))
-        return Floors(demands.correct_counts(true, raw), total)
-
-    def _shortfall(self, confusion: Confusion) -> float:
-        if not len(self.floors.correct):
-            return 0.0
-        correct = np.ascontiguousarray(np.diag(confusion))
-        return shortfall(correct, self.floors, self.problem.class_counts)
+        return {"floors": demands.correct_counts(true, raw), "floor": total}
 
     def _with_held(self, point: WeightIndices | Floats) -> Floats:
         here = np.array(point, np.float64)
@@ -239,36 +231,30 @@ class Landscape:
         self.evaluations += n_searches * self.scale
 
     def _search_line(
-        self, flips: Flips, indices: Floats, confusion: Confusion, predicted: Integers, c: int
-    ) -> float:
-        """Move class `c` and the counts to its best index; return the objective there."""
-        counts = confusion, predicted
-        if self._compiled:
-            self._count_searches(1)
-            return settle(flips, self._terms, self._memo, indices, *counts, c, self.scale)
-        self.line_searches += 1
-        now = stands = int(indices[c])
+        self, flips: Flips, now: int, confusion: Confusion, predicted: Integers, c: int
+    ) -> tuple[int, float]:
+        """Move the counts to the best index of class `c`; return it and the objective there."""
+        stands = now
         values = np.full(self.scale + 1, np.inf)
         for k in range(1, self.scale + 1):
-            if k == 1 or flips.start[k] < flips.start[k + 1]:
+            if k == 1 or flips.starts[k] < flips.starts[k + 1]:
                 if is_over(self.deadline):
-                    walk(flips, c, stands, now, *counts, self.n_classes)
-                    return self._value(*counts)
-                walk(flips, c, stands, k, *counts, self.n_classes)
+                    flips.move(c, stands, now, confusion, predicted)
+                    return now, self._value(confusion)
+                flips.move(c, stands, k, confusion, predicted)
                 stands = k
-                values[k] = self._value(*counts)
+                values[k] = self._value(confusion)
             else:
                 values[k] = values[k - 1]
         best = now if values[now] <= values.min() else int(values.argmin())
-        walk(flips, c, stands, best, *counts, self.n_classes)
-        indices[c] = best
-        return float(values[best])
+        flips.move(c, stands, best, confusion, predicted)
+        return best, float(values[best])
 
-    def _value(self, confusion: Confusion, predicted: Integers) -> float:
+    def _value(self, confusion: Confusion) -> float:
         self.evaluations += 1
         if self._compiled:
-            return value(confusion, predicted, self._terms, self._memo)
-        if missing := self._shortfall(confusion):
+            return float(self.values(confusion))
+        if missing := self.values.shortfall(confusion):
             return MISSED * (1 + missing)
         counts = self.problem.in_examples(confusion)
         z = self.objective(counts)
@@ -278,7 +264,7 @@ class Landscape:
                 f"{counts.tolist()}",
                 hint="Return a number for every confusion matrix, such as inf where undefined",
             )
-        return min(z, MISSED / 2) if len(self.floors.correct) else z
+        return min(z, MISSED / 2) if self.values.has_floors else z
 
 
 def is_over(deadline: float | None) -> bool:
@@ -290,20 +276,4 @@ def is_over(deadline: float | None) -> bool:
 def levels_of(scale: int | str | WeightScale) -> Levels:
     """Return the weights of a scale in the form for compiled code."""
     scale = WeightScale.of(scale)
-    if scale.spacing is Spacing.LINEAR:
-        return linear_levels(scale.size)
-    return listed_levels(scale.levels)
-
-
-def compile_terms(objective: Objective, problem: Problem, floors: Floors | None = None) -> Terms:
-    """Return the numbers of an objective for compiled code, in the unit of the counts."""
-    gap = float(objective.beta) if "cobias" in objective.terms else 0.0
-    return Terms(
-        error=1.0 if "error" in objective.terms and objective.costs is None else 0.0,
-        cobias=gap if objective.gap == "pairwise" else 0.0,
-        single=gap if objective.gap == "single" else 0.0,
-        tau=float(objective.tau) if "pmi" in objective.terms else 0.0,
-        smoothing=objective.smoothing_over(problem.n_examples) / problem.unit,
-        costs=objective.cost_matrix,
-        floors=no_floors() if floors is None else floors,
-    )
+    return Levels(scale.levels, linear=scale.spacing is Spacing.LINEAR)

@@ -133,9 +133,8 @@ def test_ctrl_c_ends_it(monkeypatch):
     p, labels = noise(30)
     found = front(p, labels, scale=6)
 
-    def interrupt(_explorer):
-        yield
+    def interrupt(*_given, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.fitting.pareto.solve._every_line", interrupt)
+    monkeypatch.setattr("dnip.fitting.pareto.solve.run", interrupt)
     assert cross_fit(p, labels, found) is None

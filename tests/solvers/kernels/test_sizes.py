@@ -9,7 +9,6 @@ from hypothesis import given, settings, strategies as st
 
 import oracles
 from dnip import solve
-from dnip.fitting.pareto.solve import front
 from layouts import each_layout, take_layout, weights_of
 from strategies import KINDS, random_probabilities
 
@@ -44,14 +43,3 @@ def test_solutions_count_what_their_weights_predict(
     weights = weights_of(scale, found.weight_indices)
     recount = oracles.confusion_at(p, labels, weights, mass)
     np.testing.assert_array_equal(found.confusion, recount)
-
-
-@each_size
-@few
-@each_table
-def test_fronts_count_what_their_weights_predict(n_rows, n_classes, scale, kind, seed):
-    p, labels, mass = random_table(n_rows, n_classes, kind, seed)
-    for point in front(p, labels, scale=scale, sample_weight=mass, time_limit=0.01).points:
-        weights = weights_of(scale, point.weight_indices)
-        recount = oracles.confusion_at(p, labels, weights, mass)
-        np.testing.assert_array_equal(point.confusion, recount)

@@ -32,14 +32,7 @@ def pareto(
     classes: options.Classes = None,
     scale: Annotated[str, options.scale_option()] = options.DEFAULT_SCALE,
     smoothing: options.Smoothing = None,
-    effort: Annotated[
-        float,
-        Option(
-            "Multiplies the work. If it suffices to try all weights, the front is proven: always "
-            "for 2 classes; with --scale 30 also for 3, and from 7 on for 4.",
-            options.SEARCH,
-        ),
-    ] = 1.0,
+    effort: Annotated[float, Option("Multiplies the number of fits, 46.", options.SEARCH)] = 1.0,
     cross_fit: Annotated[
         Switch,
         Option(

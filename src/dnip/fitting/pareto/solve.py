@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,21 +11,30 @@ from numpy.typing import ArrayLike
 
 from dnip.base.typing import Counts, Floats, WeightIndices
 from dnip.base.validation import check_integer, check_number
-from dnip.fitting.pareto.search import Explorer, fill, sweep
+from dnip.method.constraints import Demands
 from dnip.method.objective import Objective, term_values
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.method.solution import Status
 from dnip.metrics import class_accuracies
-from dnip.solvers import Settings, find_optimum
+from dnip.solvers import Coordinate, Landscape, Settings, find_optimum
+from dnip.solvers.driver import run
+from dnip.solvers.landscape import is_over
 
-#: Called with lines visited, lines in all, and points on the front.
+#: Called with fits done, fits in all, and points on the front.
 FrontProgress = Callable[[int, int, int], None]
 
-# Lines that a search visits: so many, and so many more for each class.
-_LINES, _LINES_PER_CLASS = 2_000, 500
+# Fits under weights of COBias from low to high, and fits of the lowest COBias above accuracies.
+_BETAS, _ACCURACIES = 16, 30
+_BETAS_BETWEEN = 2.0**-6, 2.0**6
+# β that asks for the lowest COBias; accuracy only decides between equals.
+_COBIAS_ALONE = 1e4
+# Effort of a fit, and for each class: where these are few, the points help one another out.
+_EFFORT, _EFFORT_PER_CLASS = 0.1, 0.003
 # Part of the time limit that the default optimum may take.
 _FOR_THE_OPTIMUM = 0.25
+# COBias is a sum of rounded numbers: lower means lower by more than this.
+_SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +76,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """The points that no other beats in accuracy and COBias, of all that a search visited.
+    """The points that no other beats in accuracy and COBias, of all that were fitted.
 
     Attributes
     ----------
@@ -80,9 +88,7 @@ class Front:
         The optimum of the objective at its default settings.
     scale : WeightScale
     status : Status
-        ``OPTIMAL`` where all weight indices were tried, so that the front is proven.
-    n_lines : int
-        Lines visited, each of K points.
+    evaluations : int
     seconds : float
     seed : int
     unfitted : tuple of int
@@ -94,7 +100,7 @@ class Front:
     optimum: Point
     scale: WeightScale
     status: Status
-    n_lines: int
+    evaluations: int
     seconds: float
     seed: int
     unfitted: tuple[int, ...] = ()
@@ -111,8 +117,7 @@ class Front:
 
 
 _SENTENCES = {
-    Status.OPTIMAL: "Proven: all weight indices on this scale were tried.",
-    Status.FINISHED: "The search ran to its end. That is no proof: more effort may find better.",
+    Status.FINISHED: "The search ran to its end; it proves nothing, more effort may find better.",
     Status.TIME_LIMIT: "Stopped at the time limit with the front found so far.",
     Status.INTERRUPTED: "Interrupted; this is the front found so far.",
 }
@@ -133,9 +138,9 @@ def front(
 ) -> Front:
     """Find the weight indices that no others beat in both accuracy and COBias on an opt set.
 
-    Descents under weights of the terms from error alone to COBias alone, each from where its
-    neighbour ended; then lines through all points found, and kicks into the gaps between them.
-    Every point of every line that is visited counts.
+    The ordinary search finds the points one by one: under weights β of COBias from error alone to
+    COBias alone, then of the lowest COBias above accuracies between these ends, which also finds
+    points that are the best of no weighted sum.
 
     Parameters
     ----------
@@ -146,10 +151,9 @@ def front(
     scale : int, str or WeightScale, default="log:1000"
         K or ``"log:K"``.
     smoothing : float, optional
-        μ of the PMI term, which the sweep uses and the default optimum.
+        μ of the PMI term, for the points' terms.
     effort : float, default=1.0
-        Multiplies the lines visited, 2,000 + 500·N. All weight indices are tried, and the front is
-        proven, where that takes no more lines: K^(N-1).
+        Multiplies the number of fits, 46.
     seed : int, default=0
         Of the random choices; the same seed gives the same front.
     sample_weight : array-like of shape (M,), optional
@@ -159,12 +163,11 @@ def front(
     classes : sequence of str, optional
         Class names, for messages.
     progress : callable, optional
-        Receives lines visited, lines in all and points on the front.
+        Receives fits done, fits in all and points on the front.
 
     Returns
     -------
     Front
-        Accuracies differ by more than a ten-thousandth where M is above 10,000.
 
     Raises
     ------
@@ -183,7 +186,7 @@ def front(
     >>> [(round(point.accuracy, 2), round(point.cobias, 2)) for point in found.points]
     [(0.8, 0.33), (0.6, 0.17)]
     >>> found.status.value
-    'optimal'
+    'finished'
     """
     began = time.perf_counter()
     weights = WeightScale.of(scale)
@@ -191,73 +194,68 @@ def front(
     check_integer("seed", seed, at_least=0)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
     objective = Objective(smoothing=smoothing)
+    deadline = None if time_limit is None else began + time_limit
     share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM
     settings = Settings(objective, scale=weights, seed=seed, time_limit=share)
     solution = find_optimum(problem, settings, began)
-    budget = max(1, int(effort * (_LINES + _LINES_PER_CLASS * problem.n_classes)))
-    held = {c: int(solution.weight_indices[c]) for c in solution.unfitted}
-    explorer = Explorer(problem, weights, smoothing, held, budget)
-    if time_limit is not None:
-        explorer.deadline = began + time_limit
-    explorer.offer(explorer.equal_weights())
-    explorer.offer(solution.weight_indices.astype(np.float64))
-
-    n_every = weights.size ** (len(explorer.free) - 1)
-    if solution.status is Status.INTERRUPTED:
-        status = Status.INTERRUPTED
-    elif n_every <= budget:
-        status = _walk(_every_line(explorer), explorer, n_every, progress)
-        status = Status.OPTIMAL if status is Status.FINISHED else status
-    else:
-        rng = np.random.default_rng(seed)
-        search = itertools.chain(sweep(explorer, rng), fill(explorer, rng))
-        status = _walk(search, explorer, budget, progress)
-
-    # multiplied by exactly 1, so that no product is rounded
-    raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
+    held = {c: float(solution.weight_indices[c]) for c in solution.unfitted}
+    plain = Landscape(problem, objective, weights, held)
 
     def point(indices: WeightIndices) -> Point:
-        confusion = problem.in_examples(explorer.confusion(indices))
+        confusion = plain.confusion(indices)
         return Point(indices, confusion, term_values(confusion, smoothing))
 
+    # multiplied by exactly 1, so that no product is rounded
+    raw = point(
+        np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
+    )
+    optimum = point(solution.weight_indices)
+    points, evaluations, status = [raw, optimum], solution.evaluations, solution.status
+    n_betas, n_accuracies = max(3, round(effort * _BETAS)), round(effort * _ACCURACIES)
+    betas = [0.0, *np.geomspace(*_BETAS_BETWEEN, n_betas - 2).tolist(), _COBIAS_ALONE]
+    solver = Coordinate(min(_EFFORT + _EFFORT_PER_CLASS * problem.n_classes, 1.0))
+    try:
+        for fit in range(n_betas + n_accuracies):
+            if status is Status.INTERRUPTED or is_over(deadline):
+                break
+            beta, demands = betas[min(fit, n_betas - 1)], None
+            if fit >= n_betas:  # the lowest COBias above an accuracy between the ends
+                place = (fit - n_betas + 1) / (n_accuracies + 1)
+                least = (1 - place) * points[0].accuracy + place * points[-1].accuracy
+                every = np.zeros(problem.n_classes)
+                demands = Demands(
+                    problem.classes, raw.accuracy - least, every, (), no_silence=False
+                )
+            landscape = Landscape(problem, Objective(beta=beta), weights, held, demands)
+            rng = np.random.default_rng(seed)
+            best, status, _ = run(solver, landscape, rng=rng, deadline=deadline)
+            evaluations += landscape.evaluations
+            if landscape.keeps_floors(best.point):
+                points = _unbeaten([*points, point(best.point.astype(np.int64))])
+            if progress is not None:
+                progress(fit + 1, n_betas + n_accuracies, len(points))
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    if status is not Status.INTERRUPTED:
+        status = Status.TIME_LIMIT if is_over(deadline) else Status.FINISHED
+
     return Front(
-        points=tuple(point(explorer.indices(cell)) for cell in explorer.front()[::-1].tolist()),
-        raw=point(raw),
-        optimum=point(solution.weight_indices),
+        points=tuple(_unbeaten(points)),
+        raw=raw,
+        optimum=optimum,
         scale=weights,
         status=status,
-        n_lines=explorer.n_lines,
+        evaluations=evaluations,
         seconds=time.perf_counter() - began,
         seed=seed,
         unfitted=solution.unfitted,
     )
 
 
-def _every_line(explorer: Explorer) -> Iterator[None]:
-    """Visit the lines of the last class from all places of the others: all weight indices."""
-    *leading, last = explorer.free.tolist()
-    here = explorer.equal_weights()
-    for choice in itertools.product(range(1, explorer.scale.size + 1), repeat=len(leading)):
-        here[leading] = choice
-        explorer.visit(here, np.array([last], np.int64))
-        yield
-
-
-def _walk(
-    search: Iterator[None], explorer: Explorer, budget: int, progress: FrontProgress | None
-) -> Status:
-    """Take steps of a search until it ends, lines or time are used up, or the user interrupts."""
-    reported = 0.0
-    try:
-        for _ in search:
-            now = time.perf_counter()
-            if progress is not None and now - reported > 0.1:
-                progress(explorer.n_lines, budget, len(explorer.front()))
-                reported = now
-            if explorer.deadline is not None and now >= explorer.deadline:
-                return Status.TIME_LIMIT
-            if explorer.n_lines >= budget:
-                break
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
-    return Status.FINISHED
+def _unbeaten(points: list[Point]) -> list[Point]:
+    """Return the points that no other beats, from the most accurate to the lowest COBias."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda point: (-point.accuracy, point.cobias)):
+        if not kept or point.cobias < kept[-1].cobias - _SAME:
+            kept.append(point)
+    return kept

@@ -1,22 +1,15 @@
 """A class first wins exactly where the products say so, on linear and geometric scales."""
 
-from types import NoneType
-
 import numpy as np
 import pytest
+from dnip.solvers.kernels.rows import Levels
 from hypothesis import given, strategies as st
 
 import oracles
-from dnip.base.typing import Floats, SmallIntegers
 from dnip.method.scales import WeightScale
-from dnip.solvers.kernels.door import kernel
-from dnip.solvers.kernels.levels import Levels, listed_levels
 from dnip.solvers.landscape import levels_of
 from strategies import TINY, probability, scales, seeded
 
-slots = Floats, Floats, SmallIntegers, int, Levels, SmallIntegers, int
-first_winning_indices = kernel("first_winning_indices", NoneType, *slots)
-nearest = kernel("nearest", float, float, Levels)
 positive = probability.filter(lambda p: p > 0)
 SIZES = [1, 2, 5, 7, 30, 1000, 10_000]
 each_name = pytest.mark.parametrize("name", ["{}", "log:{}"])
@@ -24,10 +17,8 @@ each_name = pytest.mark.parametrize("name", ["{}", "log:{}"])
 
 def first_winning_index(p, rival_score, ties_win, levels):
     """The kernel, on one row; class 0 wins ties against class 1, not against itself."""
-    slot = np.zeros(1, np.uint32)
     rival = np.array([int(ties_win)], np.uint32)
-    first_winning_indices(np.array([p]), np.array([rival_score]), rival, 0, levels, slot, 1)
-    return slot[0]
+    return levels.find_winning_positions(np.array([p]), np.array([rival_score]), rival, 0)[0]
 
 
 @st.composite
@@ -56,14 +47,14 @@ def test_first_winning_index_of_close_races(name, data, ties_win):
 @pytest.mark.parametrize("scale", [1, 30, 10_000, "log:1", "log:30", "log:10000"])
 def test_a_tiny_probability_never_wins_and_overflows_nothing(scale):
     levels = levels_of(scale)
-    largest = levels.weight[levels.size]
+    largest = levels.weights[levels.size]
     found = {first_winning_index(p, largest, True, levels) for p in (0.0, *TINY)}
     assert found == {levels.size + 1}
 
 
 def test_any_ascending_weights_will_do():
     weights = np.array([0.1, 0.11, 0.2, 1 / 3, 1.0, 7.0, 1000.0])
-    levels = listed_levels(weights)
+    levels = Levels(weights, linear=False)
     for p in (0.3, 1e-5, 1.0):
         for score in np.concatenate((weights * p, [1e-9, 0.5, 1e9])):
             expected = oracles.first_winning_index(p, score, True, weights)
@@ -75,7 +66,7 @@ def test_any_ascending_weights_will_do():
 def test_the_nearest_weight_is_found(scale, weight):
     levels = levels_of(scale)
     weights = WeightScale.of(scale).levels
-    k = int(nearest(weight, levels))
+    k = levels.nearest_position(weight)
     if weights[-1] > 1:  # a linear scale
         assert abs(weights[k - 1] - weight) == np.abs(weights - weight).min()
     else:

@@ -1,1 +1,0 @@
-"""The same kernels, compiled with wide instructions."""

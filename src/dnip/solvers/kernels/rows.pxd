@@ -1,0 +1,77 @@
+from libc.stdint cimport int64_t, uint16_t, uint32_t
+
+
+cdef class Levels:
+    cdef readonly int64_t size  # K
+    cdef readonly double span  # largest ratio of two weights, with room for rounding
+    cdef readonly object weights  # the same as `weight`, for Python
+    cdef const double[::1] weight  # (K + 2,) at positions 1..K; 0 before, infinite after
+    cdef const uint16_t[::1] lowest  # (B,) least position that may win, by bucket; (0,) if linear
+    cdef int64_t shift  # bits of a float64 that do not tell its bucket
+    cdef int64_t first  # the leading bits of the first bucket
+    cdef double least, most  # quotients below or above share the first or the last bucket
+
+    cdef void find_winning(
+        self,
+        const double *p,
+        const double *rival_score,
+        const uint32_t *rival,
+        int64_t c,
+        int64_t n,
+        uint32_t *position,
+    ) noexcept nogil
+    cdef double nearest(self, double weight) noexcept nogil
+
+
+cdef class Flips:
+    cdef int64_t size, n_classes
+    cdef readonly object starts  # the same as `start`, for Python
+    cdef int64_t[::1] start  # (K + 2,) flips at index k are those from start[k] to start[k + 1]
+    cdef uint32_t[::1] true  # (F,) label of the flipping rows
+    cdef uint32_t[::1] rival  # (F,) class that they leave
+    cdef int64_t[::1] counts  # (F,) how many examples they count as
+
+    cdef void begin(self, const uint32_t *position, int64_t n) noexcept nogil
+    cdef void add(self, int64_t k, uint32_t true, uint32_t rival, int64_t size) noexcept nogil
+    cdef void end(self) noexcept nogil
+    cdef void walk(
+        self, int64_t c, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
+    ) noexcept nogil
+
+
+cdef class Rows:
+    cdef readonly Levels levels
+    cdef readonly Flips flips
+    cdef readonly int64_t n_rows, n_classes, n_cells
+    cdef const uint32_t[::1] label  # (R,) true class
+    cdef const int64_t[::1] counts  # (R,) how many examples the row counts as
+    cdef int64_t[:, ::1] settled  # (N, N) counts of the settled rows
+    # dense: the probabilities of each class; (0, 0) where the rows are sparse
+    cdef const double[:, ::1] columns  # (N, R)
+    # sparse: T entries of a row and a class that can win it, by row and by class
+    cdef int64_t[::1] row_start  # (R + 1,) where each row's entries start
+    cdef uint32_t[::1] row_class  # (T,) ascending within a row
+    cdef double[::1] row_p  # (T,)
+    cdef int64_t[::1] class_start  # (N + 1,)
+    cdef uint32_t[::1] class_row  # (T,) ascending within a class
+    cdef double[::1] class_p  # (T,)
+    # room, for a block of rows or for all that a class can win
+    cdef double[::1] weight  # (N,)
+    cdef uint32_t[::1] rival, position
+    cdef double[::1] score
+    cdef int64_t[::1] tally  # (K + 2, N, N) flat, by position, true class and rival; (0,): listed
+
+    cdef _lay_out_dense(self, p, is_open)
+    cdef _lay_out_sparse(self, p, is_open, class_size)
+    cdef _make_room(self, int64_t n_flips, int64_t n_found)
+    cdef void weigh(self, const double *indices) noexcept nogil
+    cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil
+    cdef void flip(self, const double *indices, int64_t c) noexcept nogil
+    cdef void lead(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil
+    cdef void find_positions(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil
+    cdef void flip_dense(self, int64_t c) noexcept nogil
+    cdef void flip_tallied(self, int64_t c) noexcept nogil
+    cdef void flip_sparse(self, int64_t c) noexcept nogil
+
+
+cdef int check_indices(const double[::1] indices, int64_t n_classes, Levels levels) except -1

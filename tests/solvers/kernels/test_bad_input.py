@@ -1,0 +1,131 @@
+"""Arrays of a wrong type, order or size at each compiled entry raise, and end no process."""
+
+import numpy as np
+import pytest
+from dnip.solvers.kernels.annealing import Chain
+from dnip.solvers.kernels.coordinate import Descent
+from dnip.solvers.kernels.exact import BoxRows, DepthFirst
+from dnip.solvers.kernels.rows import Flips, Levels, Rows
+from dnip.solvers.kernels.values import Values
+
+from cases import cases
+
+P = np.random.default_rng(0).dirichlet(np.ones(3), 9)
+LABELS, ONES, TRUE = np.arange(9) % 3, np.ones(9, np.int64), np.full(3, 3)
+LEVELS = Levels(np.arange(1.0, 7), linear=True)
+HERE, ORDER, COUNTS = np.full(3, 6.0), np.arange(3), np.diag(TRUE)
+
+
+def rows():
+    return Rows(P, LABELS, ONES, LEVELS)
+
+
+def descent():
+    return Descent(Values(TRUE, error=1.0), LEVELS, rows())
+
+
+def search():
+    box_rows = BoxRows(P, LABELS, ONES, np.full(3, 1.0), np.full(3, 6.0))
+    values = Values(TRUE, error=1.0)
+    return DepthFirst(box_rows, np.arange(1.0, 7), values, values, least_top=0, margin=0.0)
+
+
+def searched(place, number):
+    found = search()
+    found.nodes[place][0] = number
+    return found.search(1.0, n_boxes=9, n_steps=6)
+
+
+KICKS = np.ones((2, 3)), np.zeros(2), np.tile(ORDER, (2, 1))
+MOVES = np.zeros(2, int), np.ones(2, int), np.zeros(2)
+MISREAD = {
+    "floats": lambda a: a.astype(np.float64),
+    "too small": lambda a: a.astype(np.int32),
+    "unsigned": lambda a: a.astype(np.uint64),
+    "other end first": lambda a: a.astype(a.dtype.newbyteorder()),
+    "by column": lambda a: np.asfortranarray(np.arange(9).reshape(3, 3)),
+    "strided": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "a list": lambda a: a.tolist(),
+    "none": lambda a: None,
+    "one dimension": lambda a: a[0],
+    "too large": lambda a: np.zeros((4, 4), np.int64),
+    "empty": lambda a: np.zeros((0, 0), np.int64),
+}
+
+
+@pytest.mark.parametrize("form", MISREAD)
+def test_what_would_be_misread_is_refused(form):
+    for takes in (Values(TRUE, error=1.0), Values(TRUE).shortfall, descent().set_counts):
+        with pytest.raises((TypeError, ValueError)):
+            takes(MISREAD[form](COUNTS))
+    with pytest.raises((TypeError, ValueError)):
+        Flips(6, 3, 9).move(0, 1, 2, MISREAD[form](COUNTS), TRUE.copy())
+
+
+def test_what_is_only_read_may_be_read_only():
+    fixed = COUNTS.copy()
+    fixed.flags.writeable = False
+    assert Values(TRUE, error=1.0)(fixed) == 0.0
+
+
+@cases(
+    lambda: Values(TRUE, costs=np.zeros((2, 2))),
+    lambda: Values(TRUE, floors=np.zeros(2, int)),
+    lambda: Values(TRUE.astype(float)),
+    lambda: Levels(np.array([2.0, 1.0]), linear=False),
+    lambda: Levels(np.empty(0), linear=True),
+    lambda: Levels(np.array([1.0, 3.0]), linear=True),
+    lambda: Levels(np.array([0.0, 1.0]), linear=False),
+    lambda: LEVELS.find_winning_positions(np.ones(2), np.ones(3), np.zeros(2, np.uint32), 0),
+    lambda: Rows(P, LABELS + 1, ONES, LEVELS),
+    lambda: Rows(P, LABELS - 1, ONES, LEVELS),
+    lambda: Rows(P, LABELS[:5], ONES, LEVELS),
+    lambda: Rows(P, LABELS, ONES[:5], LEVELS),
+    lambda: Rows(P.astype(np.float16), LABELS, ONES, LEVELS),
+    lambda: Rows(P[:, 0], LABELS, ONES, LEVELS),
+    lambda: Rows(P, LABELS, ONES, np.arange(6.0)),
+    lambda: rows().count(np.full(2, 1.0)),
+    lambda: rows().count(np.full(3, 7.0)),
+    lambda: rows().count(np.full(3, 0.0)),
+    lambda: rows().count(np.full(3, np.nan)),
+    lambda: rows().count(np.full(3, 1)),
+    lambda: rows().find_flips(HERE, 3),
+    lambda: rows().find_flips(HERE, -1),
+    lambda: Flips(6, 3, 9).move(3, 1, 2, COUNTS.copy(), TRUE.copy()),
+    lambda: Flips(6, 3, 9).move(0, 0, 2, COUNTS.copy(), TRUE.copy()),
+    lambda: Flips(6, 3, 9).move(0, 1, 7, COUNTS.copy(), TRUE.copy()),
+    lambda: Flips(6, 3, 0).join([rows().find_flips(HERE, 0)]),
+    lambda: Flips(5, 3, 9).join([rows().find_flips(HERE, 0)]),
+    lambda: Flips(6, 3, 9).join([None]),
+    lambda: Descent(Values(TRUE[:2]), LEVELS, rows()),
+    lambda: Descent(Values(TRUE), Levels(np.arange(1.0, 7), linear=True), rows()),
+    lambda: Descent(None, LEVELS),
+    lambda: descent().begin(np.full(3, 9.0), ORDER),
+    lambda: descent().begin(HERE, ORDER + 1),
+    lambda: descent().begin(HERE[:2], ORDER),
+    lambda: Descent(Values(TRUE), LEVELS).run(9),
+    lambda: Descent(Values(TRUE), LEVELS).explore(HERE, 0.0, *KICKS, 9),
+    lambda: descent().explore(HERE, 0.0, KICKS[0][:, :2].copy(), *KICKS[1:], 9),
+    lambda: descent().explore(HERE, 0.0, KICKS[0], KICKS[1] + 9, KICKS[2], 9),
+    lambda: descent().explore(HERE, 0.0, *KICKS[:2], KICKS[2] + 1, 9),
+    lambda: descent().explore(HERE, 0.0, *KICKS[:2], KICKS[2][:1], 9),
+    lambda: descent().search(rows().find_flips(HERE, 0)),
+    lambda: descent().search(Flips(7, 3, 9)),
+    lambda: descent().settle(1, 0.0),
+    lambda: Chain(HERE, 0.0).accept(HERE[:2], 0.0),
+    lambda: Chain(HERE + 1, 0.0).walk(rows(), Values(TRUE), *MOVES, 9.0, 1.0, 9),
+    lambda: Chain(HERE, 0.0).walk(rows(), Values(TRUE[:2]), *MOVES, 9.0, 1.0, 9),
+    lambda: Chain(HERE, 0.0).walk(rows(), Values(TRUE), MOVES[0] + 3, *MOVES[1:], 9.0, 1.0, 9),
+    lambda: Chain(HERE, 0.0).walk(
+        rows(), Values(TRUE), MOVES[0], MOVES[1] + 5, MOVES[2], 9.0, 1.0, 9
+    ),
+    lambda: Chain(HERE, 0.0).walk(None, Values(TRUE), *MOVES, 9.0, 1.0, 9),
+    lambda: BoxRows(P, LABELS + 1, ONES, np.full(3, 1.0), np.full(3, 6.0)),
+    lambda: BoxRows(P * np.nan, LABELS, ONES, np.full(3, 1.0), np.full(3, 6.0)),
+    lambda: searched(0, 6),
+    lambda: searched(1, 6),
+    lambda: searched(0, -1),
+)
+def test_wrong_sizes_and_numbers_are_refused(call):
+    with pytest.raises((TypeError, ValueError)):
+        call()
