@@ -255,7 +255,7 @@ class Landscape:
         if self._compiled:
             return float(self.values(confusion))
         if missing := self.values.shortfall(confusion):
-            return MISSED * (1 + missing)
+            return float(MISSED * (1 + missing))
         counts = self.problem.in_examples(confusion)
         z = self.objective(counts)
         if math.isnan(z):
