@@ -105,6 +105,10 @@ if __name__ == "__main__":
                 f"dnip.solvers.kernels.{source.stem}",
                 [source.as_posix()],
                 include_dirs=[KERNELS.as_posix()],
+                depends=[
+                    path.as_posix()
+                    for path in sorted([*KERNELS.glob("*.pxd"), *KERNELS.glob("*.h")])
+                ],
                 define_macros=macros,
                 py_limited_api=STABLE,
             )
