@@ -43,16 +43,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise ValueError("% is no operator of texts here")
         if operator == "**" and _bits(left) * abs(right) > _MOST:
             raise ValueError("a power is too large")
-        if (
-            operator == "*"
-            and max(_size(left) * _times(right), _size(right) * _times(left)) > _MOST
-        ):
+        repeated = max(_size(left) * _times(right), _size(right) * _times(left))
+        if operator == "*" and repeated > _MOST:
             raise ValueError("a text or list is repeated too often")
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Context, function: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401
         """Call a function or method of a template."""
         return _bounded(super().call)(context, function, *given, **named)
+
+    def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
+        """Leave `format` to what follows, which refuses it."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
         """Say whether a template may use an attribute."""
