@@ -35,7 +35,8 @@ class Reweighted(BaseDecisionModel):  # type: ignore[misc]
     It is called as the model itself is: with ``invoke``, ``ainvoke``, ``batch`` and ``abatch``. A
     trace has one run, under the name and the provider of the model. Probabilities are reweighted
     and the choice is made by them; ``raw`` of the response holds the answers as they were.
-    Questions without coefficients stay as they are.
+    Questions without coefficients stay as they are. Models prefer options at some places: ask in
+    the order of the fit; another one is warned of, where it is known.
 
     Parameters
     ----------

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from dnip.base.errors import CorrectedError, InvalidInputError, listed
+from dnip.base.errors import CorrectedError, DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.deploying.decisions.answers import YES_NO, Decision, answers_of, number, read_answer
 from dnip.deploying.decisions.marks import mark_of, marked
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.tables.columns import DEFERRED
+from dnip.tables.provenance import question_of
 
 #: Coefficients, or their file.
 Given: TypeAlias = Coefficients | str | os.PathLike[str]
@@ -63,6 +65,9 @@ def correct(
     to somebody better. A mark says which coefficients corrected which question. Everything else
     stays: other questions, refusals and the label mass.
 
+    Models prefer options at some places, so ask in the order of the fit. Another order in the
+    answer is warned of, where the coefficients know theirs.
+
     Parameters
     ----------
     body : mapping
@@ -105,6 +110,8 @@ def correct(
             try:
                 new, correction = _corrected(question, answer, body, coefficients[question])
                 corrections += [correction] if correction else []
+                if missed is None and correction is not None:
+                    _check_order(correction.before, coefficients[question])
             except InvalidInputError as error:
                 if missed is None:
                     raise
@@ -134,6 +141,18 @@ def _corrected(
     if deferred is not None:
         new[DEFERRED] = deferred
     return {**answer, **new}, Correction(before, after, explained, deferred)
+
+
+def _check_order(decision: Decision, coefficients: Coefficients) -> None:
+    """Warn of options in another order than at the fit, where both are known."""
+    asked = question_of(coefficients.fit)
+    if asked is not None and decision.kind == "choice" and decision.options != asked.options:
+        warnings.warn(
+            f"question {decision.question!r}: the options stand in another order than at the fit: "
+            f"{listed(decision.options)}, not {listed(asked.options)}; models prefer some places",
+            DNIPWarning,
+            stacklevel=3,
+        )
 
 
 def load_coefficients(given: Mapping[_Key, Given]) -> dict[_Key, Coefficients]:
