@@ -18,9 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        for library, extra in (("joblib", "reproduction"), ("pandas", "reproduction")):
-            load_optional(library, purpose="run the experiments", extra=extra)
-        load_optional("pyarrow", purpose="read probabilities", extra="reproduction")
+        for library in ("joblib", "pandas", "pyarrow", "matplotlib"):
+            load_optional(library, purpose="run the experiments", extra="reproduction")
         if given[:1] == ["prompt"]:
             from reproduction.prompting import prompt, prompt_parser  # noqa: PLC0415
 
@@ -47,52 +46,36 @@ def _parser() -> argparse.ArgumentParser:
         description="The paper's tables and figures, from saved class probabilities. "
         "`python -m reproduction prompt --help` says how to make such a file.",
     )
-    names = [*EXPERIMENTS, "all"]
-    parser.add_argument(
-        "experiments",
-        nargs="*",
-        metavar="EXPERIMENT",
-        help=f"which ones: {', '.join(names)}; all by default",
-    )
-    parser.add_argument(
-        "--probabilities",
-        type=Path,
-        default=COMMITTED,
-        metavar="FILE",
-        help="the saved probabilities; by default those of the checkout",
-    )
+    told = f"which ones: {', '.join(EXPERIMENTS)}; all by default"
+    parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=told)
+    told = "saved probabilities; by default those of the checkout"
+    parser.add_argument("--probabilities", type=Path, default=COMMITTED, metavar="FILE", help=told)
     parser.add_argument("--out", type=Path, required=True, help="the folder for all results")
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="average over these tasks alone")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--jobs", type=int, default=2, choices=range(1, 257), metavar="N", help="2")
     return parser
 
 
 def experiments(
-    experiments: list[str], probabilities: Path, out: Path, tasks: list[str] | None, jobs: int
+    names: list[str], probabilities: Path, out: Path, tasks: list[str] | None, jobs: int
 ) -> None:
     """Run experiments and write their results, and a report of all that were asked for."""
     from reproduction.experiments import EXPERIMENTS, Run  # noqa: PLC0415
     from reproduction.probabilities import read  # noqa: PLC0415
     from reproduction.report import present, report  # noqa: PLC0415
 
-    unknown = [name for name in experiments if name not in (*EXPERIMENTS, "all")]
-    if unknown:
-        raise InvalidInputError(
-            f"there is no experiment {unknown[0]!r}", hint=f"Choose among {', '.join(EXPERIMENTS)}"
-        )
-    if jobs < 1:
-        raise InvalidInputError(f"--jobs must be 1 or more; got {jobs}")
+    for name in names:
+        if name not in (*EXPERIMENTS, "all"):
+            hint = f"Choose among {', '.join(EXPERIMENTS)}"
+            raise InvalidInputError(f"there is no experiment {name!r}", hint=hint)
     run = Run(read(probabilities, tasks), jobs)
-    if not run.data.about:
-        print(f"note: no {probabilities.stem}.json says of which model it is", file=sys.stderr)
     make_folder(out)
-    wanted = EXPERIMENTS if not experiments or "all" in experiments else experiments
     done = []
-    for name in (one for one in EXPERIMENTS if one in wanted):
-        began = time.perf_counter()
-        claims = present(EXPERIMENTS[name], run, out)
-        done.append((EXPERIMENTS[name], claims))
-        print(f"{name}: {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
+    for name, experiment in EXPERIMENTS.items():
+        if not names or "all" in names or name in names:
+            began = time.perf_counter()
+            done.append((experiment, present(experiment, run, out)))
+            print(f"{name}: {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
     with atomic_path(out / "claims.json") as path:
         listed = [claim._asdict() for _, claims in done for claim in claims]
         path.write_text(json.dumps(listed, indent=1, ensure_ascii=False), encoding="utf-8")

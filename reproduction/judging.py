@@ -22,8 +22,7 @@ from reproduction.probabilities import ONE
 DRAWS, LEVEL = 1000, 0.95
 #: A claim needs so many test rows of every task.
 LEAST_ROWS = 200
-METRICS = ("accuracy", "cobias", "worst_class_accuracy", "cobias_single")
-#: One of `METRICS`, or a function of a row of results and weights (rounds, M).
+#: A key of `scores_of`, or a function of a row of results and weights (rounds, M).
 Metric = str | Callable[[Any, Floats], Floats]
 HOLDS, FAILS, OPEN, UNJUDGED = "holds", "does not hold", "open", "not judged"
 
@@ -55,9 +54,7 @@ def scores_of(counts: Floats) -> dict[str, Floats]:
     cobias_single 0.2
     """
     right, true = np.diagonal(counts, axis1=-2, axis2=-1), counts.sum(axis=-1)
-    with np.errstate(invalid="ignore"):
-        rates = right / true
-    n = counts.shape[-1]
+    rates, n = rates_of(counts), counts.shape[-1]
     first, second = np.triu_indices(n, 1)
     wrong = np.where(np.eye(n, dtype=bool), -1.0, counts)
     odd = wrong.argmax(axis=-1)
@@ -69,6 +66,12 @@ def scores_of(counts: Floats) -> dict[str, Floats]:
         "worst_class_accuracy": np.nanmin(rates, axis=-1),
         "cobias_single": np.nanmean(single, axis=-1),
     }
+
+
+def rates_of(counts: Floats) -> Floats:
+    """Return class accuracies of confusion matrices (…, N, N), nan for a class without rows."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.diagonal(counts, axis1=-2, axis2=-1) / counts.sum(axis=-1))
 
 
 def count_pairs(labels: np.ndarray, predicted: np.ndarray, n: int, weights: Floats) -> Floats:
@@ -120,7 +123,7 @@ class Scores:
     def of_task(self, task: str, method: str, metric: Metric, shots: str = ONE) -> Floats:
         """Return the mean over seeds of one task, shape (1 + DRAWS,).
 
-        A metric is one of `METRICS`, or takes a row of the results and weights (1 + DRAWS, M).
+        A metric is a key of `scores_of`, or takes a row of the results and weights (1 + DRAWS, M).
         """
         rows = self._records.get((task, shots, method))
         if rows is None:
@@ -136,6 +139,17 @@ class Scores:
         return np.asarray(
             np.mean([self.of_task(t, method, metric, shots) for t in self.tasks], axis=0)
         )
+
+    def less(self, metric: Metric, method: str, other: str, shots: str = ONE) -> Floats:
+        """Return by how much the mean of a method is below that of another, (1 + DRAWS,)."""
+        return self.mean(other, metric, shots) - self.mean(method, metric, shots)
+
+    def better(self, method: str, other: str, shots: str = ONE) -> dict[str, Floats]:
+        """Return by how much a method has less COBias and more accuracy than another."""
+        return {
+            "COBias lower by": self.less("cobias", method, other, shots),
+            "accuracy higher by": self.less("accuracy", other, method, shots),
+        }
 
     def _replicates(self, row: Any, metric: Metric) -> Floats:
         weights = row_weights(row.task, len(row.labels))
@@ -153,7 +167,7 @@ class Scores:
 
 
 def judge(
-    experiment: str, says: str, paper: str, contrasts: Callable[[], Mapping[str, Floats]]
+    experiment: str, said: Sequence[str], contrasts: Callable[[], Mapping[str, Floats]]
 ) -> Claim:
     """Judge a claim by contrasts that must all be above 0.
 
@@ -161,21 +175,21 @@ def judge(
 
     Parameters
     ----------
+    said : sequence of str
+        What the paper says, and its numbers.
     contrasts : callable
         Gives each contrast in rates, shape (1 + DRAWS,), by its name in words; or raises
         `Unjudged`.
     """
+    says, paper = said
     try:
         found = {name: interval(values) for name, values in contrasts().items()}
-    except Unjudged as why:
+    except Unjudged as why:  # too little was measured
         return Claim(experiment, says, paper, str(why), UNJUDGED)
     words = "; ".join(f"{name} {percent(*one)}" for name, one in found.items())
     ends = [(low, high) for _, low, high in found.values()]
-    verdict = OPEN
-    if all(low > 0 for low, _ in ends):
-        verdict = HOLDS
-    elif any(high < 0 for _, high in ends):
-        verdict = FAILS
+    fails = FAILS if any(high < 0 for _, high in ends) else OPEN
+    verdict = HOLDS if all(low > 0 for low, _ in ends) else fails
     return Claim(experiment, says, paper, words, verdict)
 
 
@@ -195,3 +209,12 @@ def percent(value: float, low: float, high: float) -> str:
 def named(shots: str) -> str:
     """Return the paper's name of a way of prompting."""
     return {"balanced": "N-shot"}.get(shots, f"{shots}-shot" if shots.isdecimal() else shots)
+
+
+def unjudged(why: str) -> Callable[[], Mapping[str, Floats]]:
+    """Return contrasts that are none, as `judge` takes them."""
+
+    def contrasts() -> Mapping[str, Floats]:
+        raise Unjudged(why)
+
+    return contrasts

@@ -32,16 +32,18 @@ def adapt(rows: Rows, objective: Objective, seed: int) -> Callable[[Floats], Flo
     watched[rng.permutation(len(rows.y))[::WATCHED]] = True
     if set(rows.y[watched]) != set(rows.y) or set(rows.y[~watched]) != set(rows.y):
         watched[:] = True  # some class has too few rows to be in both
-    trained = ~watched if not watched.all() else watched
+    trained = ~watched | watched.all()
     own, own_y = rows.p[trained], rows.y[trained]
-    spread = n**-0.5
-    layers = [rng.uniform(-spread, spread, (n, WIDTH)), np.zeros(WIDTH), np.zeros((WIDTH, n))]
-    layers.append(np.zeros(n))
-    means = [np.zeros_like(one) for one in layers]
-    squares = [np.zeros_like(one) for one in layers]
-    lowest, waited, kept = np.inf, 0, joined(layers)
+    shapes = [(n, WIDTH), (WIDTH,), (WIDTH, n), (n,)]
+    ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
+    weights = np.zeros(ends[-1] + n)
+    weights[: ends[0]] = rng.uniform(-(n**-0.5), n**-0.5, ends[0])
+    mean, square = np.zeros((2, len(weights)))
+    lowest, waited, kept = np.inf, 0, (np.zeros((n, n)), np.zeros(n))
     for step in range(1, STEPS + 1):
-        matrix, bias = joined(layers)
+        parts = zip(np.split(weights, ends), shapes, strict=True)
+        first, first_bias, second, second_bias = (part.reshape(shape) for part, shape in parts)
+        matrix, bias = first @ second, first_bias @ second + second_bias
         value, _ = smooth(rows.p[watched], rows.y[watched], matrix, bias, objective)
         if value < lowest - LEAST_GAIN:
             lowest, waited, kept = value, 0, (matrix, bias)
@@ -50,33 +52,14 @@ def adapt(rows: Rows, objective: Objective, seed: int) -> Callable[[Floats], Flo
             break
         _, slope = smooth(own, own_y, matrix, bias, objective)
         to_matrix, to_bias = own.T @ slope, slope.sum(axis=0)
-        first, first_bias, second, _ = layers
-        slopes = [
-            to_matrix @ second.T,
-            second @ to_bias,
-            first.T @ to_matrix + np.outer(first_bias, to_bias),
-            to_bias,
-        ]
-        first_decay, second_decay = DECAYS
-        means = [
-            first_decay * m + (1 - first_decay) * g for m, g in zip(means, slopes, strict=True)
-        ]
-        squares = [
-            second_decay * v + (1 - second_decay) * g**2
-            for v, g in zip(squares, slopes, strict=True)
-        ]
-        rate = RATE * np.sqrt(1 - second_decay**step) / (1 - first_decay**step)
-        layers = [
-            layer - rate * m / (np.sqrt(v) + 1e-8)
-            for layer, m, v in zip(layers, means, squares, strict=True)
-        ]
+        to_second = first.T @ to_matrix + np.outer(first_bias, to_bias)
+        to_all = to_matrix @ second.T, second @ to_bias, to_second, to_bias
+        g = np.concatenate([one.ravel() for one in to_all])
+        mean = DECAYS[0] * mean + (1 - DECAYS[0]) * g
+        square = DECAYS[1] * square + (1 - DECAYS[1]) * g**2
+        rate = RATE * np.sqrt(1 - DECAYS[1] ** step) / (1 - DECAYS[0] ** step)
+        weights = weights - rate * mean / (np.sqrt(square) + 1e-8)
     return lambda p: np.asarray(_log(p) + p @ kept[0] + kept[1])
-
-
-def joined(layers: list[Floats]) -> tuple[Floats, Floats]:
-    """Return matrix and bias of both layers together."""
-    first, first_bias, second, second_bias = layers
-    return first @ second, first_bias @ second + second_bias
 
 
 def smooth(

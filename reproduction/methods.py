@@ -130,4 +130,4 @@ def debias(cell: Cell) -> list[Found]:
         of_true = weighted[np.arange(len(test.y)), test.y] / weighted.sum(axis=1)
         notes = {"settings": told, "weights": (w / np.max(w)).tolist(), "of_true": of_true}
         found.append(Found(name, decide(test.p, w), notes))
-    return [*found, Found(ADAPTER, decide(adapted(test.p)), {"settings": "width 64"})]
+    return [*found, Found(ADAPTER, decide(adapted(test.p)), {})]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reproduction.judging import named
 from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, PUBLISHED, RAW
-from reproduction.probabilities import ONE
 
 TITLES = {
     "accuracy": "Accuracy",
@@ -23,13 +21,7 @@ SHORT = {"agnews": "AGN", "dbpedia": "DBP", "sst5": "SST", "pubmedqa": "PMQA"}
 # Colours that the colour-blind can tell apart (Okabe and Ito).
 COLOURS = ("#8c8c8c", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442")
 # The same method has the same colour in every picture.
-OF_METHOD = dict(
-    zip(
-        (RAW, DNIP, FIT, PUBLISHED, BATCH, ADAPTER),
-        (*COLOURS[:3], COLOURS[6], COLOURS[3], COLOURS[4]),
-        strict=True,
-    )
-)
+OF_METHOD = {RAW: 0, DNIP: 1, FIT: 2, BATCH: 3, ADAPTER: 4, PUBLISHED: 6}
 CONSTANT, CHANCE = "ᶜ", "°"
 MARKS = (
     f"{CONSTANT}: under some seed every answer is of one class. {CHANCE}: no more accurate than "
@@ -52,12 +44,8 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int 
     | --- | ---: |
     | x\|y | 1 |
     """
-    lines: list[Sequence[object]] = [
-        header,
-        ["---"] * left + ["---:"] * (len(header) - left),
-        *rows,
-    ]
-    texts = [[str(cell) for cell in line] for line in lines]
+    rule = ["---"] * left + ["---:"] * (len(header) - left)
+    texts = [[str(cell) for cell in line] for line in (header, rule, *rows)]
     safe = [[re.sub(r"(?<!\\)\|", r"\|", cell) for cell in line] for line in texts]
     return "\n".join(f"| {' | '.join(line)} |" for line in safe)
 
@@ -105,7 +93,7 @@ def _spread(found: Any, metric: str) -> str:
 
 def colour_of(method: str, number: int) -> str:
     """Return the colour of a method, or that of a number."""
-    return OF_METHOD.get(method, COLOURS[number % len(COLOURS)])
+    return COLOURS[OF_METHOD.get(method, number) % len(COLOURS)]
 
 
 def bars(
@@ -137,8 +125,11 @@ def bars(
     panels[0].legend(ncols=4, fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
 
 
-def heat(axes: Any, shades: Any, texts: Any, x: Sequence[str], y: Sequence[str]) -> None:
+def heat(
+    axes: Any, title: str, shades: Any, texts: Any, x: Sequence[str], y: Sequence[str]
+) -> None:
     """Draw a matrix: shades from 0 to 1, and a text in each cell."""
+    axes.set_title(title, fontsize=9, loc="left")
     axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (i, j), text in np.ndenumerate(texts):
         ink = "white" if shades[i, j] > 0.55 else "#222222"
@@ -147,18 +138,26 @@ def heat(axes: Any, shades: Any, texts: Any, x: Sequence[str], y: Sequence[str])
     axes.set_yticks(range(len(y)), y, fontsize=8)
 
 
-def plain(axes: Any) -> None:
-    """Take the box away and rule the heights."""
+def plain(axes: Any, title: str = "") -> None:
+    """Take the box away, rule the heights, and write a title."""
+    axes.set_title(title, fontsize=9, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#eeeeee")
     axes.set_axisbelow(True)
 
 
-def shots_of(results: Any, shots: str = ONE) -> Any:
-    """Return the results of one way of prompting."""
-    return results[results.shots == shots]
+def lines(figure: Any, series: Mapping[str, Any], ticks: Sequence[str], x: str) -> None:
+    """Draw a panel for each of three metrics: a line for each series, over places in order.
 
-
-def save(figure: Any, path: Path) -> None:
-    """Write a picture."""
-    figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
+    A series has a row for each place and a column for each of `TITLES`.
+    """
+    figure.set_size_inches(10, 3.4)
+    for axes, metric in zip(figure.subplots(1, 3), list(TITLES)[:3], strict=True):
+        for number, (name, frame) in enumerate(series.items()):
+            look = {"color": colour_of(name, number), "label": name}
+            values = 100 * np.asarray(frame)[:, list(TITLES).index(metric)]
+            axes.plot(range(len(ticks)), values, "o-", **look)
+        axes.set_xticks(range(len(ticks)), ticks)
+        axes.set_xlabel(x)
+        plain(axes, f"{TITLES[metric]} (%)")
+    figure.axes[0].legend(fontsize=7, frameon=False)

@@ -125,9 +125,8 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
         raise InvalidInputError(f"{path} is not a readable Parquet file", hint=make) from error
     absent = [name for name in COLUMNS if name not in frame and name != "answered"]
     if absent:
-        raise InvalidInputError(
-            f"{path}: the column {absent[0]} is missing; there are {listed(list(frame))}", hint=make
-        )
+        there = listed(list(frame))
+        raise InvalidInputError(f"{path}: no column {absent[0]}; there are {there}", hint=make)
     about = _about(path, frame.attrs.get("model"))
     _check(frame, path)
     first = frame[frame.shots == ONE]
@@ -137,31 +136,26 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
     lacking = [task for task in planned if task not in found]
     if lacking:
         named = f" --tasks {' '.join(t for t in planned if t in found)}" if found else ""
-        raise InvalidInputError(
-            f"{path} has no 1-shot rows, opt and test, of {listed(lacking)}; averages are over all "
-            "planned tasks",
-            hint=f"Prompt for them, or name the tasks that you have:{named}" if named else make,
-        )
+        hint = f"Prompt for them, or name the tasks that you have:{named}" if named else make
+        told = f"{path} has no 1-shot rows, opt and test, of {listed(lacking)}"
+        raise InvalidInputError(f"{told}; averages are over all planned tasks", hint=hint)
     return Probabilities(frame, planned, about)
 
 
 def _about(path: Path, model: str | None) -> dict[str, Any]:
     """Return what stands beside a file, if it is of the same model."""
-    beside = path.with_suffix(".json")
+    beside, hint = path.with_suffix(".json"), "Put the JSON file there that was made with it"
     if not beside.is_file():
         return {}
     try:
         about: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
         theirs = about["model"]["sha256"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInputError(
-            f"{beside} does not say of which model {path.name} is", hint="Copy the one made with it"
-        ) from error
+        told = f"{beside} does not say of which model {path.name} is"
+        raise InvalidInputError(told, hint=hint) from error
     if model is not None and model != theirs:
-        raise InvalidInputError(
-            f"{path.name} is of the model {model[:12]}…, {beside.name} of the model {theirs[:12]}…",
-            hint="Put the JSON file beside it that was made with it",
-        )
+        told = f"{path.name} is of the model {model[:12]}…, {beside.name} of {theirs[:12]}…"
+        raise InvalidInputError(told, hint=hint)
     return about
 
 
@@ -186,9 +180,8 @@ def _check(frame: Any, path: Path) -> None:
     for what, where in odd.items():
         if where.any():
             at = int(np.flatnonzero(where)[0])
-            raise InvalidInputError(
-                f"{path}: row {at}: {what}", hint="Make the file anew, or take the row out"
-            )
+            hint = "Make the file anew, or take the row out"
+            raise InvalidInputError(f"{path}: row {at}: {what}", hint=hint)
 
 
 def _rows(part: Any) -> Rows:

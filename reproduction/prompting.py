@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -75,17 +75,13 @@ def prompt_parser() -> argparse.ArgumentParser:
         "same command again after a stop: it goes on.",
     )
     parser.add_argument("--model", required=True, help="as for dnip prompt")
-    parser.add_argument(
-        "--data", type=Path, required=True, help="a folder for each task, with train and test"
-    )
+    told = "a folder for each task, with train and test"
+    parser.add_argument("--data", type=Path, required=True, help=told)
     parser.add_argument("--out", type=Path, required=True, help="the Parquet file to make")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--rows", type=int, help="so many rows of each split at most")
-    parser.add_argument(
-        "--so-far",
-        action="store_true",
-        help="prompt for nothing: make the file of the cells that are finished",
-    )
+    told = "prompt for nothing: make the file of the cells that are finished"
+    parser.add_argument("--so-far", action="store_true", help=told)
     return parser
 
 
@@ -140,23 +136,23 @@ def prompt(
         raise InvalidInputError(f"{out}: the file must end in .parquet")
     check_writable(out)
     known = {name: Task(name, data / name) for name in TASKS if name in tasks}
-    lacking = [str(task.folder) for task in known.values() if not task.folder.is_dir()]
-    if lacking:
-        raise InvalidInputError(
-            f"there is no folder {lacking[0]}", hint="Give --data a folder with one for each task"
-        )
+    for task in known.values():
+        if not task.folder.is_dir():
+            hint = "Give --data a folder with one for each task"
+            raise InvalidInputError(f"there is no folder {task.folder}", hint=hint)
     parts = make_folder(out.with_suffix(".parts"))
     asked = {"model": _model(model), "tasks": {n: task.settings() for n, task in known.items()}}
     settings = _same_settings(parts / SETTINGS, asked)
     if not so_far:
         _ask(model, known, rows, parts)
     frame = _finished(known, rows, parts)
+    there = [name for name in TASKS if name in set(frame.task)]
     about = {
         "model": settings["model"],
-        "tasks": [name for name in TASKS if name in set(frame.task)],
-        "prompts": {name: settings["tasks"][name] for name in TASKS if name in set(frame.task)},
+        "tasks": there,
+        "prompts": {name: settings["tasks"][name] for name in there},
         "stages": [asdict(stage) for stage in STAGES],
-        "versions": _versions(),
+        "versions": {name: version(name) for name in LIBRARIES if find_spec(name)},
     }
     frame.attrs["model"] = settings["model"]["sha256"]
     with atomic_path(out) as path:
@@ -223,26 +219,19 @@ def _chunk(engine: Any, task: Task, shots: str, seed: int, split: str, rows: lis
 
 def _finished(tasks: dict[str, Task], most: int | None, parts: Path) -> Any:
     """Return the rows of all cells that are whole, at the largest of their stages."""
-    sizes: dict[tuple[str, str, int, str], list[int]] = {}
-    for *key, rows in cells(list(tasks), most):
-        sizes.setdefault(tuple(key), []).append(rows)  # type: ignore[arg-type]
-    found = []
-    for (name, shots, seed, split), possible in sizes.items():
+    found: dict[tuple[str, str, int, str], Any] = {}
+    for name, shots, seed, split, rows in cells(list(tasks), most):
         files = _parts(parts, name, shots, seed, split)
-        if not files:
-            continue
-        frame = pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
-        frame = frame.drop_duplicates("row")
-        order, there = tasks[name].order(shots, seed, split), set(frame.row)
-        whole = [n for n in possible if set(order[:n].tolist()) <= there]
-        if whole and (n := max(whole)):
-            found.append(frame[frame.row.isin(order[:n])])
+        asked = tasks[name].order(shots, seed, split)[:rows] if files else ()
+        if len(asked):
+            frame = pd.concat(map(pd.read_parquet, files)).drop_duplicates("row")
+            frame = frame[frame.row.isin(asked)]
+            found |= {(name, shots, seed, split): frame} if len(frame) == len(asked) else {}
     if not found:
         raise InvalidInputError(f"no cell is finished in {parts}", hint="Leave out --so-far")
-    frame = pd.concat(found, ignore_index=True)
+    frame = pd.concat(found.values(), ignore_index=True)
     answered = [json.loads(text).get(FALLBACK, 0) == 0 for text in frame.details]
-    frame["answered"] = pd.array(answered, "boolean")
-    frame.loc[frame.shots != REASONING, "answered"] = pd.NA
+    frame["answered"] = pd.Series(answered, dtype="boolean").where(frame.shots == REASONING)
     kinds = {"seed": "int8", "row": "int32", "label": "int16", "mass": "float32"}
     return frame[list(COLUMNS)].astype(kinds)
 
@@ -254,21 +243,15 @@ def _parts(parts: Path, task: str, shots: str, seed: int, split: str) -> list[Pa
 def _same_settings(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of all tasks so far; refuse those that differ from an earlier run's."""
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else asked
-    own = "Give another --out, or what that run was given"
-    if known["model"]["sha256"] != asked["model"]["sha256"]:
-        raise InvalidInputError(
-            f"{path.parent} holds rows of the model {known['model']['name']}, not of "
-            f"{asked['model']['name']}",
-            hint=own,
-        )
+    before, now = known["model"], asked["model"]
+    wrong = f"the model {before['name']}, not of {now['name']}" if before != now else ""
     for name, task in asked["tasks"].items():
-        before = known["tasks"].get(name, task)
-        changed = [key for key in task if before.get(key) != task[key]]
-        if changed:
-            raise InvalidInputError(
-                f"{path.parent} holds rows of {name} with another {changed[0]}", hint=own
-            )
-    merged = {"model": asked["model"], "tasks": {**known["tasks"], **asked["tasks"]}}
+        changed = [key for key in task if known["tasks"].get(name, task).get(key) != task[key]]
+        wrong = wrong or (f"{name} with another {changed[0]}" if changed else "")
+    if wrong:
+        hint = "Give another --out, or what that run was given"
+        raise InvalidInputError(f"{path.parent} holds rows of {wrong}", hint=hint)
+    merged = {"model": now, "tasks": {**known["tasks"], **asked["tasks"]}}
     with atomic_path(path) as partial:
         partial.write_text(json.dumps(merged, indent=1, ensure_ascii=False), encoding="utf-8")
     return merged
@@ -284,21 +267,9 @@ def _model(model: str) -> dict[str, str]:
 
 
 def _sha256(files: Sequence[Path]) -> str:
-    """Return the SHA-256 of a file; of several, that of their names and hashes."""
-    found = []
+    """Return the SHA-256 of files, one after the other."""
+    found = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
-            found.append((path.name, hashlib.file_digest(file, "sha256").hexdigest()))
-    together = "".join(f"{name} {digest}\n" for name, digest in found)
-    return found[0][1] if len(found) == 1 else hashlib.sha256(together.encode()).hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of what answers depend on."""
-    found = {"python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+            hashlib.file_digest(file, lambda: found)
+    return found.hexdigest()

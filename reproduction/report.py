@@ -8,34 +8,36 @@ from typing import Any
 
 from dnip.base.escaping import markdown as escaped, printable
 from dnip.base.files import atomic_path
-from dnip.base.optional import load_optional
 from dnip.base.version import __version__
 from reproduction.experiments import Experiment, Run
 from reproduction.experiments.base import ARRAYS, FIRST
-from reproduction.judging import Claim
-from reproduction.presenting import markdown, save
-from reproduction.published import published
+from reproduction.judging import Claim, judge
+from reproduction.presenting import markdown
+from reproduction.probabilities import TASKS
+from reproduction.published import paper_rows, published
 
 
 def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     """Run an experiment, write its CSV, Markdown and picture, and return what it judges."""
-    results = experiment.run(run)
-    name = experiment.name
+    results, name = experiment.run(run), experiment.name
     columns = [*FIRST, *(one for one in results if one not in (*FIRST, *ARRAYS))]
     with atomic_path(out / f"{name}.csv") as path:
         shown = results[columns]
         if "weights" in shown:
             shown = shown.assign(weights=shown.weights.map(_text))
         shown.to_csv(path, index=False, float_format="%.6g")
-    parts = [f"# {experiment.title} ({experiment.place})"]
-    missing = run.missing(experiment.shots, experiment.tasks)
+    parts = [f"# {experiment.title} ({published(name)['place']})"]
     if len(results):
-        parts.append(experiment.table(run, results))
+        parts += [experiment.table(run, results), published(name).get("note", "")]
+    if experiment.draw and len(results):
         _draw(experiment, run, results, out / f"{name}.png")
-    parts += [one for one in (missing, *_remarks(name)) if one]
+    parts += [run.missing(experiment.shots, experiment.tasks), *_paper(name)]
     with atomic_path(out / f"{name}.md") as path:
-        path.write_text(printable("\n\n".join(parts)) + "\n", encoding="utf-8")
-    return list(experiment.judge(run, results))
+        text = "\n\n".join(part for part in parts if part)
+        path.write_text(printable(text) + "\n", encoding="utf-8")
+    said = published(name)["claims"]
+    claims = experiment.judge(run, results, run.scores(results))
+    return [judge(name, said[claim], contrasts) for claim, contrasts in claims]
 
 
 def _text(weights: Any) -> str:
@@ -44,43 +46,39 @@ def _text(weights: Any) -> str:
 
 
 def _draw(experiment: Experiment, run: Run, results: Any, path: Path) -> None:
-    load_optional("matplotlib", purpose="draw pictures", extra="reproduction")
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
     figure = Figure(layout="tight")
-    experiment.draw(figure, run, results)
+    if experiment.draw:
+        experiment.draw(figure, run, results)
     with atomic_path(path) as partial:
-        save(figure, partial)
+        figure.savefig(partial, dpi=110, bbox_inches="tight", metadata={"Software": None})
 
 
-def _remarks(name: str) -> list[str]:
-    """Return what does not fit together in the paper's own numbers."""
-    try:
-        remarks = published(name)["remarks"]
-    except FileNotFoundError:
-        return []
-    return ["Remarks on the paper's numbers:\n\n" + "\n".join(f"- {one}" for one in remarks)]
+def _paper(name: str) -> list[str]:
+    """Return the paper's own table, and what does not fit together in it."""
+    header, rows = paper_rows(name)
+    table = f"The paper's numbers:\n\n{markdown(header, rows)}" if rows and name != "main" else ""
+    remarks = [f"- {remark}" for remark in published(name)["remarks"]]
+    return [table, "\n".join(["Remarks on the paper's numbers:\n", *remarks])]
 
 
 def report(run: Run, out: Path, done: Sequence[tuple[Experiment, Sequence[Claim]]]) -> str:
     """Return one page: the model, what holds, and every table and picture."""
-    about = run.data.about
-    versions = ", ".join(f"{k} {v}" for k, v in about.get("versions", {}).items())
+    about, tasks = run.data.about, run.data.tasks
     told = f"Model: {escaped(run.data.model)}"
     if about:
+        versions = ", ".join(f"{k} {v}" for k, v in about.get("versions", {}).items())
         told += f", SHA-256 {about['model']['sha256'][:16]}…; prompted with {versions}"
-    parts = ["# The paper's experiments", f"{told}. Judged by dnip {__version__}."]
-    parts.append(claims_table([claim for _, claims in done for claim in claims]))
+    told += f". Judged by dnip {__version__}, on {len(tasks)} tasks: {', '.join(tasks)}."
+    lacking = [task for task in TASKS if task not in tasks]
+    if lacking:
+        told += f" Of the paper's tasks, {', '.join(lacking)} are not among them."
+    header = ["Experiment", "The paper says", "Its numbers", "Ours (%, points), 95 % interval"]
+    claims = [list(claim) for _, found in done for claim in found]
+    parts = ["# The paper's experiments", told, markdown([*header, "Verdict"], claims, left=5)]
     for experiment, _ in done:
-        text = (out / f"{experiment.name}.md").read_text(encoding="utf-8").strip()
-        parts.append(f"#{text}")
+        parts.append(f"#{(out / f'{experiment.name}.md').read_text(encoding='utf-8').strip()}")
         if (out / f"{experiment.name}.png").is_file():
             parts.append(f"![{experiment.title}]({experiment.name}.png)")
     return "\n\n".join(parts) + "\n"
-
-
-def claims_table(claims: Sequence[Claim]) -> str:
-    """Return what the paper says, its numbers and ours, and whether it holds."""
-    header = ["Experiment", "The paper says", "Its numbers", "Ours (%, points), 95 % interval"]
-    rows = [(c.experiment, c.says, c.paper, c.ours, c.verdict) for c in claims]
-    return markdown([*header, "Verdict"], rows, left=5)

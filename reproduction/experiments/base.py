@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,12 +10,15 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from reproduction.judging import Claim, Scores, named, scores_of
-from reproduction.methods import Found
+from dnip.base.typing import Floats
+from reproduction.judging import Scores, count_pairs, named, rates_of, scores_of
+from reproduction.methods import Found, debias
 from reproduction.probabilities import ONE, Cell, Probabilities
 
+#: What the paper says, by its name among the published numbers, and contrasts to judge it by.
+Claims = Iterator[tuple[str, Callable[..., Mapping[str, Floats]]]]
 # Columns that hold arrays.
-ARRAYS = ("labels", "predicted", "of_true")
+ARRAYS = ("labels", "predicted", "of_true", "counts", "rates")
 FIRST = ["task", "shots", "seed", "method", "accuracy", "cobias", "worst_class_accuracy"]
 
 
@@ -34,26 +37,13 @@ class Run:
     jobs: int = 1
     _made: dict[Any, list[Found]] = field(default_factory=dict)
 
-    def over(
-        self, work: Callable[[Cell], list[Found]], cells: Iterable[Cell], jobs: int | None = None
-    ) -> Any:
+    def over(self, work: Callable[[Cell], list[Found]], cells: Iterable[Cell]) -> Any:
         """Return results of some work on cells: a row for each cell and method, with scores."""
-        asked = list(cells)
-        key = {id(cell): (work, cell.task, cell.shots, cell.seed) for cell in asked}
-        new = [cell for cell in asked if key[id(cell)] not in self._made]
-        done = joblib.Parallel(jobs or self.jobs)(joblib.delayed(work)(cell) for cell in new)
-        self._made |= {key[id(cell)]: found for cell, found in zip(new, done, strict=True)}
-        rows = [
-            {
-                **{"task": cell.task, "shots": cell.shots, "seed": cell.seed},
-                **{"method": found.method, "n_opt": len(cell.opt.y), "n_test": len(cell.test.y)},
-                **{"demonstrations": " ".join(map(str, cell.demonstrations))},
-                **{"n_classes": cell.test.p.shape[1], "labels": cell.test.y},
-                **{"predicted": found.predicted, **scored(cell, found), **found.notes},
-            }
-            for cell in asked
-            for found in self._made[key[id(cell)]]
-        ]
+        asked = [((work, cell.task, cell.shots, cell.seed), cell) for cell in cells]
+        new = [(key, cell) for key, cell in asked if key not in self._made]
+        done = joblib.Parallel(self.jobs)(joblib.delayed(work)(cell) for _, cell in new)
+        self._made |= {key: found for (key, _), found in zip(new, done, strict=True)}
+        rows = [scored(cell, found) for key, cell in asked for found in self._made[key]]
         return pd.DataFrame(rows, columns=None if rows else [*FIRST, *ARRAYS])
 
     def scores(self, results: Any) -> Scores:
@@ -66,22 +56,31 @@ class Run:
         told = []
         for way in shots:
             there = {(cell.task, cell.seed) for cell in self.data.cells(way)}
-            for task in self.data.tasks if tasks is None else tasks:
+            for task in tasks or self.data.tasks:
                 lost = [str(seed) for seed in seeds if (task, seed) not in there]
                 if lost:
                     told.append(f"{task} {named(way)} (seeds {', '.join(lost)})")
         return f"Not in the file, and so not in the averages: {'; '.join(told)}." if told else ""
 
 
+def one_shot(run: Run) -> Any:
+    """Return results of every method in the 1-shot cells."""
+    return run.over(debias, run.data.cells(ONE))
+
+
 def scored(cell: Cell, found: Found) -> dict[str, Any]:
-    """Return the scores of predictions, and the marks that stand beside them."""
-    n = cell.test.p.shape[1]
-    counts = np.zeros((n, n))
-    np.add.at(counts, (cell.test.y, found.predicted), 1)
+    """Return a row of results: scores, and the marks that stand beside them."""
+    y, n = cell.test.y, cell.test.p.shape[1]
+    counts = count_pairs(y, found.predicted, n, np.ones((1, len(y))))[0]
     return {
+        **{"task": cell.task, "shots": cell.shots, "seed": cell.seed, "method": found.method},
         **{name: float(value) for name, value in scores_of(counts).items()},
+        **{"n_opt": len(cell.opt.y), "n_test": len(y), "n_classes": n},
+        "demonstrations": " ".join(map(str, cell.demonstrations)),
         "majority": float(counts.sum(axis=1).max() / counts.sum()),
         "constant": len(np.unique(found.predicted)) == 1,
+        **{"labels": y, "predicted": found.predicted, "counts": counts, "rates": rates_of(counts)},
+        **found.notes,
     }
 
 
@@ -90,16 +89,16 @@ class Experiment(NamedTuple):
 
     Attributes
     ----------
-    name, title, place : str
-        How it is asked for, what it is, and where in the paper it stands.
+    name, title : str
+        How it is asked for, and what it is.
     run : callable
         Gives its results.
     table : callable
         Gives its tables, in Markdown.
-    draw : callable
-        Draws its picture.
     judge : callable
-        Gives what the paper says of it, judged.
+        Gives contrasts by which what the paper says of it is judged.
+    draw : callable, optional
+        Draws its picture; None where the paper has a table.
     shots : tuple of str
         The ways of prompting that it reads.
     tasks : tuple of str, optional
@@ -108,10 +107,9 @@ class Experiment(NamedTuple):
 
     name: str
     title: str
-    place: str
     run: Callable[[Run], Any]
     table: Callable[[Run, Any], str]
-    draw: Callable[[Any, Run, Any], None]
-    judge: Callable[[Run, Any], Iterator[Claim]]
+    judge: Callable[[Run, Any, Scores], Claims]
+    draw: Callable[[Any, Run, Any], None] | None = None
     shots: tuple[str, ...] = (ONE,)
     tasks: tuple[str, ...] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +9,14 @@ import numpy as np
 
 from dnip import Objective
 from dnip.base.typing import Floats
-from reproduction.experiments.base import Experiment, Run
-from reproduction.judging import Claim, judge
+from reproduction.experiments.base import Claims, Experiment, Run
+from reproduction.judging import Scores
 from reproduction.methods import PAPER, RAW, SIMILAR, Found, anneal, decide, naming
 from reproduction.presenting import bars, by_task
-from reproduction.probabilities import Cell
+from reproduction.probabilities import ONE, Cell
 
 FULL, SINGLE, PAIRWISE = "z1+βz2−τz3", "minimising COBias_single", "minimising COBias"
-#: The seven subsets of the terms (section 5.5).
+#: The seven subsets of the terms (section 5.5), those of accuracy alone, and those near the full.
 TERMS = {
     "z1": ("error",),
     "z2": ("cobias",),
@@ -27,12 +26,13 @@ TERMS = {
     "βz2−τz3": ("cobias", "pmi"),
     FULL: ("error", "cobias", "pmi"),
 }
+ACCURACY_ONLY, NEAR = ("z1", "z3", "z1−τz3"), ("z1+βz2", "βz2−τz3")
 
 
 def by_objective(cell: Cell, objectives: dict[str, Objective]) -> list[Found]:
     """Predict the test rows raw, and after minimising each objective on the opt rows."""
+    found = [Found(RAW, decide(cell.test.p), {})]
     with naming(cell):
-        found = [Found(RAW, decide(cell.test.p), {})]
         for name, objective in objectives.items():
             indices = anneal(cell.opt, cell.seed, objective).weight_indices
             found.append(Found(name, decide(cell.test.p, indices), {}))
@@ -42,11 +42,8 @@ def by_objective(cell: Cell, objectives: dict[str, Objective]) -> list[Found]:
 def ablate(cell: Cell) -> list[Found]:
     """Minimise every subset of the terms; a single one stands without its weight."""
     alone = replace(PAPER, beta=1.0, tau=1.0)
-    objectives = {
-        name: replace(PAPER if len(terms) > 1 else alone, terms=terms)
-        for name, terms in TERMS.items()
-    }
-    return by_objective(cell, objectives)
+    bases = {name: PAPER if len(terms) > 1 else alone for name, terms in TERMS.items()}
+    return by_objective(cell, {n: replace(base, terms=TERMS[n]) for n, base in bases.items()})
 
 
 def compare_gaps(cell: Cell) -> list[Found]:
@@ -55,80 +52,48 @@ def compare_gaps(cell: Cell) -> list[Found]:
     return by_objective(cell, {name: replace(PAPER, gap=gap) for name, gap in gaps.items()})
 
 
-def judge_ablation(run: Run, results: Any) -> Iterator[Claim]:
+def judge_ablation(_run: Run, _results: Any, scores: Scores) -> Claims:
     """Judge the claims of section 5.5."""
-    scores = run.scores(results)
+    less = scores.less
 
-    def mean(name: str, metric: str) -> Floats:
-        return scores.mean(name, metric)
+    def balance() -> dict[str, Floats]:
+        above = np.max([less("cobias", name, FULL) for name in TERMS], axis=0)
+        found = {f"accuracy above {name} by": less("accuracy", name, FULL) for name in NEAR}
+        return {"COBias within two points of the lowest, to spare": SIMILAR - above, **found}
 
-    def said(says: str, paper: str, contrasts: Any) -> Claim:
-        return judge("ablation", says, paper, contrasts)
-
-    picture, accuracy_only = "figure 4, no numbers", ("z1", "z3", "z1−τz3")
-    yield said(
-        "z1+βz2−τz3 strikes the balance: z1+βz2 and βz2−τz3 do well, too, but are less accurate",
-        picture,
+    yield "balance", balance
+    yield (
+        "accuracy",
         lambda: {
-            "COBias within two points of the lowest, to spare": SIMILAR
-            - mean(FULL, "cobias")
-            + np.min([mean(name, "cobias") for name in TERMS], axis=0),
-            **{
-                f"accuracy above {name} by": mean(FULL, "accuracy") - mean(name, "accuracy")
-                for name in ("z1+βz2", "βz2−τz3")
-            },
+            **{f"{n}: accuracy rises by": less("accuracy", RAW, n) for n in ACCURACY_ONLY},
+            **{f"{n}: COBias above the full's by": less("cobias", FULL, n) for n in ACCURACY_ONLY},
         },
     )
-    yield said(
-        "z1, z3 and z1−τz3 raise accuracy alone",
-        picture,
+    yield (
+        "cobias",
         lambda: {
-            f"{name}: {what}": value
-            for name in accuracy_only
-            for what, value in {
-                "accuracy rises by": mean(name, "accuracy") - mean(RAW, "accuracy"),
-                "COBias above the full objective's by": mean(name, "cobias") - mean(FULL, "cobias"),
-            }.items()
-        },
-    )
-    yield said(
-        "z2 alone lowers COBias, but does not help accuracy",
-        picture,
-        lambda: {
-            "COBias falls by": mean(RAW, "cobias") - mean("z2", "cobias"),
-            "accuracy below the full objective's by": mean(FULL, "accuracy")
-            - mean("z2", "accuracy"),
-        },
-    )
-    yield said(
-        "With terms of accuracy alone, accuracy gains more than 16 %",
-        "over 16 %, read as relative",
-        lambda: {
-            f"{name}: gain above 16 % by": mean(name, "accuracy") / mean(RAW, "accuracy") - 1.16
-            for name in accuracy_only
+            "COBias falls by": less("cobias", "z2", RAW),
+            "accuracy below the full objective's by": less("accuracy", "z2", FULL),
         },
     )
 
+    def gain() -> dict[str, Floats]:
+        raw = scores.mean(RAW, "accuracy")
+        gains = {n: scores.mean(n, "accuracy") / raw - 1.16 for n in ACCURACY_ONLY}
+        return {f"{name}: gain above 16 % by": value for name, value in gains.items()}
 
-def judge_single(run: Run, results: Any) -> Iterator[Claim]:
+    yield "gain", gain
+
+
+def judge_single(_run: Run, _results: Any, scores: Scores) -> Claims:
     """Judge the statements of appendix A.3."""
-    scores = run.scores(results)
-    yield judge(
-        "single",
-        "With COBias_single as objective, classes differ far less from their odd classes",
-        "figure 5, no numbers",
+    single, less = "cobias_single", scores.less
+    yield "falls", lambda: {"COBias_single falls by": less(single, SINGLE, RAW)}
+    yield (
+        "better",
         lambda: {
-            "COBias_single falls by": scores.mean(RAW, "cobias_single")
-            - scores.mean(SINGLE, "cobias_single")
-        },
-    )
-    yield judge(
-        "single",
-        "COBias as objective does better still, as every pair of classes counts in it",
-        "figure 5, no numbers",
-        lambda: {
-            f"{title} lower by": scores.mean(SINGLE, metric) - scores.mean(PAIRWISE, metric)
-            for metric, title in {"cobias": "COBias", "cobias_single": "COBias_single"}.items()
+            "COBias lower by": less("cobias", PAIRWISE, SINGLE),
+            "COBias_single lower by": less(single, PAIRWISE, SINGLE),
         },
     )
 
@@ -136,23 +101,17 @@ def judge_single(run: Run, results: Any) -> Iterator[Claim]:
 ABLATION = Experiment(
     "ablation",
     "Seven objectives, with β = 2.7 and τ = 0.2 where terms are summed",
-    "figure 4",
-    lambda run: run.over(ablate, run.data.cells("1")),
+    lambda run: run.over(ablate, run.data.cells(ONE)),
     lambda run, results: by_task(results, run.data.tasks),
-    lambda figure, run, results: bars(figure, results, run.data.tasks, (RAW, *TERMS)),
     judge_ablation,
+    lambda f, run, r: bars(f, r, run.data.tasks, (RAW, *TERMS)),
 )
-SINGLE_METRICS = ("accuracy", "cobias", "cobias_single")
+METRICS = ("accuracy", "cobias", "cobias_single", "worst_class_accuracy")
 SINGLE_GAP = Experiment(
     "single",
     "COBias_single as the objective",
-    "figure 5",
-    lambda run: run.over(compare_gaps, run.data.cells("1")),
-    lambda run, results: by_task(
-        results, run.data.tasks, (*SINGLE_METRICS, "worst_class_accuracy")
-    ),
-    lambda figure, run, results: bars(
-        figure, results, run.data.tasks, (RAW, SINGLE, PAIRWISE), SINGLE_METRICS
-    ),
+    lambda run: run.over(compare_gaps, run.data.cells(ONE)),
+    lambda run, results: by_task(results, run.data.tasks, METRICS),
     judge_single,
+    lambda f, run, r: bars(f, r, run.data.tasks, (RAW, SINGLE, PAIRWISE), METRICS[:3]),
 )

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import dnip
 from dnip import ProbabilityTable
-from reproduction.experiments.base import Experiment, Run
-from reproduction.judging import Claim, Scores, Unjudged, judge
+from dnip.base.typing import Floats
+from reproduction.experiments.base import Claims, Experiment, Run
+from reproduction.judging import Scores, Unjudged
 from reproduction.methods import FIT, PUBLISHED, RAW, Found, anneal, decide, naming, take
-from reproduction.presenting import COLOURS, TITLES, by_task, colour_of, markdown, plain
-from reproduction.probabilities import Cell
-from reproduction.published import paper_rows
+from reproduction.presenting import TITLES, by_task, lines
+from reproduction.probabilities import ONE, Cell
 
-SIZES = (10, 100, 500, 1000)
 FULL = "full"
+SIZES = ("10", "100", "500", "1000", FULL)
 #: ``dnip fit`` with other rows of the pool beside the draw, without their labels.
 BESIDE, UNLABELLED = "dnip fit, unlabelled rows beside", 1000
 # Ten rows of DBpedia would not cover its classes.
@@ -27,30 +26,25 @@ SEVERAL_THOUSAND = 2000
 
 def by_size(cell: Cell) -> list[Found]:
     """Fit on draws of the opt rows: up to 100 balanced over classes, more uniformly."""
-    opt, seed = cell.opt, cell.seed
-    pool = ProbabilityTable(opt.p, opt.y, ids=np.arange(len(opt.y)).astype(str))
-    found = [Found(RAW, decide(cell.test.p), {"opt_size": "0"})]
+    opt, seed, test = cell.opt, cell.seed, cell.test.p
+    everything = np.arange(len(opt.y))
+    pool = ProbabilityTable(opt.p, opt.y, ids=everything.astype(str))
+    found = [Found(RAW, decide(test), {"opt_size": "0"})]
     with naming(cell):
-        for size in (*SIZES, FULL):
-            drawn, others = opt, None
-            if size != FULL:
-                rows = SMALLEST_OF_MANY if size < opt.p.shape[1] else int(size)
-                if rows >= len(opt.y):
-                    continue
-                numbers = np.asarray(pool.draw(rows, seed).ids).astype(int)
-                rest = np.setdiff1d(np.arange(len(opt.y)), numbers)
-                rest = np.random.default_rng(seed).permutation(rest)[:UNLABELLED]
-                drawn, others = take(opt, numbers), opt.p[rest]
-            weights: dict[str, Any] = {
-                PUBLISHED: anneal(drawn, seed).weight_indices,
-                FIT: dnip.fit(drawn.p, drawn.y, seed=seed, evidence=False).coefficients.weights,
-            }
-            if others is not None:
-                weights[BESIDE] = dnip.fit(
-                    drawn.p, drawn.y, unlabelled=others, seed=seed, evidence=False
-                ).coefficients.weights
-            notes = {"opt_size": str(size), "n_drawn": len(drawn.y)}
-            found += [Found(name, decide(cell.test.p, w), notes) for name, w in weights.items()]
+        for size in SIZES:
+            n = len(opt.y) if size == FULL else int(size)
+            n = SMALLEST_OF_MANY if n < opt.p.shape[1] else n
+            if size != FULL and n >= len(opt.y):
+                continue
+            rows = everything if size == FULL else np.asarray(pool.draw(n, seed).ids).astype(int)
+            rest = np.random.default_rng(seed).permutation(np.setdiff1d(everything, rows))
+            drawn, beside = take(opt, rows), opt.p[rest[:UNLABELLED]]
+            weights: dict[str, Any] = {PUBLISHED: anneal(drawn, seed).weight_indices}
+            for name, others in {FIT: None, BESIDE: beside if len(beside) else None}.items():
+                fitted = dnip.fit(drawn.p, drawn.y, unlabelled=others, seed=seed, evidence=False)
+                weights[name] = fitted.coefficients.weights
+            notes = {"opt_size": size, "n_drawn": n}
+            found += [Found(name, decide(test, w), notes) for name, w in weights.items()]
     return found
 
 
@@ -60,94 +54,56 @@ def labelled(results: Any) -> Any:
     return results.assign(method=results.method + sizes)
 
 
-def table(run: Run, results: Any) -> str:
-    """Return scores by method and size, then the paper's table."""
-    told = (
-        "Published settings, no choice on dev. `10` is 15 where there are more than 10 classes; a "
-        "size that a pool does not have is left out."
-    )
-    parts = [by_task(labelled(results), run.data.tasks), told, "The paper's numbers:"]
-    header, rows = paper_rows("opt-size")
-    return "\n\n".join([*parts, markdown(header, rows)])
-
-
-def at_size(scores: Scores, method: str, size: object, metric: str) -> Any:
+def at_size(scores: Scores, size: str, metric: str) -> Floats:
     """Return the mean over tasks; a task with a smaller pool counts with its full set."""
     values = []
     for task in scores.tasks:
         try:
-            values.append(scores.of_task(task, f"{method}, {size}", metric))
+            values.append(scores.of_task(task, f"{PUBLISHED}, {size}", metric))
         except Unjudged:
-            values.append(scores.of_task(task, f"{method}, {FULL}", metric))
-    return np.mean(values, axis=0)
+            values.append(scores.of_task(task, f"{PUBLISHED}, {FULL}", metric))
+    return np.asarray(np.mean(values, axis=0))
 
 
-def draw(figure: Any, run: Run, results: Any) -> None:
-    """Draw accuracy and COBias over the number of labels, mean over tasks."""
-    figure.set_size_inches(10, 3.4)
-    places = np.arange(len(SIZES) + 1)
-    ticks = [*(f"{size:,}" for size in SIZES), FULL]
-    for axes, metric in zip(figure.subplots(1, 3), list(TITLES)[:3], strict=True):
-        raw = results[results.method == RAW].groupby("task")[metric].mean().mean()
-        axes.axhline(100 * raw, color=COLOURS[0], label=RAW)
-        for number, method in enumerate((PUBLISHED, FIT, BESIDE), start=1):
-            own = results[results.method == method]
-            means = own.pivot_table(metric, "task", "opt_size")
-            full = results[(results.method == (FIT if method == BESIDE else method))]
-            means[FULL] = full[full.opt_size == FULL].groupby("task")[metric].mean()
-            means = means.reindex(columns=[*map(str, SIZES), FULL])
-            means = means.apply(lambda row: row.fillna(row[FULL]), axis=1)
-            axes.plot(
-                places, 100 * means.mean(), "o-", color=colour_of(method, number), label=method
-            )
-        axes.set_title(f"{TITLES[metric]} (%)", fontsize=10, loc="left")
-        axes.set_xticks(places, ticks)
-        axes.set_xlabel("labels")
-        plain(axes)
-    figure.axes[0].legend(fontsize=7, frameon=False)
+def draw(figure: Any, _run: Run, results: Any) -> None:
+    """Draw scores over the number of labels, mean over tasks."""
+    series = {}
+    for method in (RAW, PUBLISHED, FIT, BESIDE):
+        own = results[results.method == method].groupby(["task", "opt_size"])[list(TITLES)].mean()
+        last = own.groupby("task").last() if method == RAW else own.xs(FULL, level="opt_size")
+        found = [own.xs(s, level="opt_size") if s in own.index.levels[1] else last for s in SIZES]
+        series[method] = np.stack([one.reindex(last.index).fillna(last).mean() for one in found])
+    lines(figure, series, [f"{int(s):,}" if s != FULL else s for s in SIZES], "labels")
 
 
-def judge_sizes(run: Run, results: Any) -> Iterator[Claim]:
+def judge(run: Run, results: Any, _scores: Scores) -> Claims:
     """Judge what appendix D says."""
     scores = run.scores(labelled(results))
-    yield judge(
-        "opt-size",
-        "10 labelled examples are enough for fair gains in COBias and accuracy alike",
-        "10 examples: better in both on average for all three models",
+    yield (
+        "few",
         lambda: {
-            "COBias falls by": scores.mean(RAW, "cobias")
-            - at_size(scores, PUBLISHED, SIZES[0], "cobias"),
-            "accuracy rises by": at_size(scores, PUBLISHED, SIZES[0], "accuracy")
-            - scores.mean(RAW, "accuracy"),
+            "COBias falls by": scores.mean(RAW, "cobias") - at_size(scores, "10", "cobias"),
+            "accuracy rises by": at_size(scores, "10", "accuracy") - scores.mean(RAW, "accuracy"),
         },
     )
-    full = results[results.opt_size == FULL].groupby("task").n_opt.min()
-    large = [task for task in run.data.tasks if full.get(task, 0) >= SEVERAL_THOUSAND]
+    sizes = results.groupby("task").n_opt.min()
+    large = [task for task in run.data.tasks if sizes.get(task, 0) >= SEVERAL_THOUSAND]
 
-    def further() -> Any:
+    def further() -> dict[str, Floats]:
         if not large:
             raise Unjudged(f"no opt set has {SEVERAL_THOUSAND:,} rows under every seed")
-        changes = [
-            scores.of_task(task, f"{PUBLISHED}, {SIZES[-1]}", "cobias")
-            - scores.of_task(task, f"{PUBLISHED}, {FULL}", "cobias")
-            for task in large
-        ]
-        return {f"from 1,000 to all, {', '.join(large)}, by": np.mean(changes, axis=0)}
+        of = Scores(scores.results, large)
+        change = of.less("cobias", f"{PUBLISHED}, {FULL}", f"{PUBLISHED}, 1000")
+        return {f"from 1,000 to all rows ({', '.join(large)}) by": change}
 
-    yield judge(
-        "opt-size",
-        "COBias falls once more where opt sets have some thousands of examples",
-        "the lowest average COBias with the full set of 950 to 9,500 examples",
-        further,
-    )
+    yield "many", further
 
 
 OPT_SIZE = Experiment(
     "opt-size",
     "Smaller opt sets",
-    "appendix D",
-    lambda run: run.over(by_size, run.data.cells("1")),
-    table,
+    lambda run: run.over(by_size, run.data.cells(ONE)),
+    lambda run, results: by_task(labelled(results), run.data.tasks),
+    judge,
     draw,
-    judge_sizes,
 )

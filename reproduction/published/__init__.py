@@ -1,13 +1,15 @@
 """The paper's own numbers, as data: every number of its tables, and those its text states.
 
 One JSON file per experiment. ``place`` says where in the paper the numbers stand, ``rows`` are
-those of its table, and ``remarks`` say what does not fit together there, or that a figure is a
-picture without numbers.
+those of its table, ``claims`` what its text says of them, and ``remarks`` what does not fit
+together there, or that a figure is a picture without numbers. ``note`` is ours: what to know of the
+table that we put beside it.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -50,17 +52,20 @@ def paper_rows(experiment: str) -> tuple[list[str], list[list[str]]]:
     return header, [[row.get(title, "") for title in header] for row in rows]
 
 
-def table_2(method: str, metric: str) -> float:
-    """Return the mean over the seven rows of table 2, in rates.
+def table_2(method: str, metric: str, tasks: Sequence[str]) -> float:
+    """Return the mean over the seven rows of table 2 and over some tasks, in rates.
 
     Examples
     --------
-    >>> [round(table_2("dnip", metric), 3) for metric in ("accuracy", "cobias")]
+    >>> tasks = published("main")["tasks"]
+    >>> [round(table_2("dnip", metric, tasks), 3) for metric in ("accuracy", "cobias")]
     [0.676, 0.147]
     """
-    rows = published("main")["rows"]
-    found = [r["all"][0] for r in rows if (r["method"], r["metric"]) == (method, metric)]
-    return float(sum(found) / len(found) / 100)
+    numbers = published("main")
+    at = [numbers["tasks"].index(task) for task in tasks]
+    rows = [r for r in numbers["rows"] if (r["method"], r["metric"]) == (method, metric)]
+    values = [row["tasks"][place][0] / 100 for row in rows for place in at]
+    return float(sum(values) / len(values))
 
 
 def _text(value: Any) -> str:

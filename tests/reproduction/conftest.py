@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from outcomes import Outcome
-from reproduction import methods
+from reproduction import linear_adapter, methods
 from reproduction.__main__ import main
 from reproduction.experiments import solving
 
@@ -38,7 +38,9 @@ def quick(monkeypatch):
     monkeypatch.setattr(methods, "BETAS", (2.7,))
     monkeypatch.setattr(methods, "SCALES", (30,))
     monkeypatch.setattr(solving, "RUNS", 1)
-    monkeypatch.setattr(solving, "readings", lambda n: {"as chosen": "coordinate"})
+    ways = ("as chosen", "authors' schedule", "coordinate")
+    monkeypatch.setattr(solving, "readings", lambda n: dict.fromkeys(ways, "coordinate"))
+    monkeypatch.setattr(linear_adapter, "STEPS", 50)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ def test_all_experiments_of_a_file(quick, saved, frame, reproduce, tmp_path):
         table = pd.read_csv(out / f"{name}.csv", dtype={"shots": str})
         assert {"task", "shots", "seed", "method", "accuracy", "cobias"} <= set(table)
         assert len(table)
-        assert (out / f"{name}.png").stat().st_size > 3000
-        assert f"![{EXPERIMENTS[name].title}]({name}.png)" in (out / "report.md").read_text()
+        picture = f"![{EXPERIMENTS[name].title}]({name}.png)" in (out / "report.md").read_text()
+        assert picture == (out / f"{name}.png").is_file() == (EXPERIMENTS[name].draw is not None)
 
     main = pd.read_csv(out / "main.csv", dtype={"shots": str}).set_index(["task", "shots", "seed"])
     cell = frame[(frame.task == "trec") & (frame.seed == 1) & (frame.split == "test")]
@@ -64,7 +64,6 @@ def test_names_of_classes_do_no_harm(quick, saved, reproduce, tmp_path):
 
 @cases(
     (["nothing"], "there is no experiment 'nothing'"),
-    (["main", "--jobs", "0"], "--jobs must be 1 or more"),
     (["main", "--tasks", "ddi"], "no 1-shot rows, opt and test, of ddi"),
 )
 def test_what_cannot_be_run_is_refused(saved, reproduce, tmp_path, words, told):

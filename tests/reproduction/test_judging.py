@@ -50,7 +50,7 @@ def verdict(of, tasks=("a", "b"), sign=1):
     def contrast():
         return {"rises by": sign * (s.mean("new", "accuracy") - s.mean("raw", "accuracy"))}
 
-    return judge("main", "says", "paper", contrast)
+    return judge("main", ("says", "paper"), contrast)
 
 
 def test_means_are_over_seeds_then_tasks_and_intervals_hold_them():

@@ -33,7 +33,7 @@ def _set(column, value):
 
 
 @cases(
-    (lambda f: f.drop(columns="logp"), "the column logp is missing"),
+    (lambda f: f.drop(columns="logp"), "no column logp; there are"),
     (lambda f: f[f.task != "trec"], "no 1-shot rows, opt and test, of trec.*--tasks agnews sst5"),
     (lambda f: f[(f.task != "trec") | (f.split == "opt")], "of trec"),
     (_set("label", 4), "row 7: label is no class index"),
@@ -51,7 +51,7 @@ def test_files_that_make_no_sense_are_refused(saved, frame, change, told):
 
 
 def test_a_file_of_another_model_and_no_file_at_all_are_refused(saved, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"is of the model bbbb.*of the model aaaa"):
+    with pytest.raises(InvalidInputError, match=r"is of the model bbbb.*of aaaa"):
         read(saved(model="b" * 64))
     saved().with_suffix(".json").write_text("{}")
     with pytest.raises(InvalidInputError, match="does not say of which model"):
