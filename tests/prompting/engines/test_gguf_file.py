@@ -24,7 +24,6 @@ from plain_language_model import PlainLanguageModel
 from tiny_models import random_prompts, save_gguf
 
 ROOT = Path(__file__).resolve().parents[3]
-REAL = ROOT / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 DATA = ROOT.parent / "shared" / "datasets" / "trec"
 TASK = load_task("agnews")
 
@@ -118,16 +117,16 @@ def test_a_header_that_lies_about_the_model_is_refused(tiny_model, tmp_path, cha
         TransformersEngine(path)
 
 
-def test_the_real_model_equals_a_plain_forward_pass_on_100_rows():
-    if not REAL.exists() or not DATA.exists():
-        pytest.skip("the language model is not at models/: make model; or the datasets are not at")
+def test_the_real_model_equals_a_plain_forward_pass_on_100_rows(smollm2):
+    if not DATA.exists():
+        pytest.skip(f"the datasets are not at {DATA}")
     rows = [json.loads(line) for line in (DATA / "test.jsonl").read_text().splitlines()[:100]]
     task = load_task("trec")
     builder = PromptBuilder(task, [(rows[0], rows[0]["label"])])
     prompts = [builder.prompt(row) for row in rows]
-    engine = TransformersEngine(REAL)
+    engine = TransformersEngine(smollm2)
     own = captured(engine, prompts, task)
-    plain = PlainLanguageModel(REAL).score(prompts, task, Scoring.FIRST)
+    plain = PlainLanguageModel(smollm2).score(prompts, task, Scoring.FIRST)
     np.testing.assert_allclose(own, plain, rtol=2e-4, atol=1e-6)
     assert re.fullmatch("[0-9a-f]{64}", engine.describe()["sha256"])
     assert engine.describe()["quantisation"] == "Q4_1"
