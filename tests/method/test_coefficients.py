@@ -171,8 +171,7 @@ def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, 
     fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns, frames)
     told = (
         f"the columns of probabilities are {', '.join(columns)}, but the classes in order are "
-        f"{', '.join(classes)}. Put the columns into this order; frame.to_numpy() is taken by "
-        "position"
+        f"{', '.join(classes)}. Put the columns into this order"
     )
     for use in (fitted.predict, fitted.apply, fitted.estimate_prior):
         with pytest.raises(InvalidInputError) as caught:

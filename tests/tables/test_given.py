@@ -60,6 +60,20 @@ def test_classes_name_the_columns_in_order(classes):
     assert found.raw.tolist() == EXPECTED
 
 
+def test_the_order_that_is_taken_is_told_or_refused():
+    p, y = RNG.dirichlet(np.full(3, 0.1), 300), np.array(["cow", "ant", "bee"])
+    labels = y[[RNG.choice(3, p=row) for row in p]]
+    told = "taken for the sorted labels, ant, bee, cow, as in scikit-learn"
+    with pytest.warns(dnip.DNIPWarning, match=f"{told}; classes") as seen:
+        dnip.evaluate(p[:, [1, 2, 0]], labels)
+    assert seen[0].filename == __file__
+    for call in (dnip.evaluate, dnip.fit, dnip.report, dnip.DNIPClassifier().fit):
+        with pytest.raises(InvalidInputError, match=f"{told}, but .* the order cow, ant, bee"):
+            call(p, labels)
+    assert dnip.evaluate(p, labels, classes=y).classes == tuple(y)
+    assert dnip.DNIPClassifier(classes=y).fit(p, labels).classes_.tolist() == y.tolist()
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), "", pd.NA])
 def test_a_row_without_a_label_is_not_counted(missing):
     found = dnip.evaluate(P, [missing, *Y[1:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -110,6 +111,14 @@ class BackendError(DNIPError):
 
 class DNIPWarning(UserWarning):
     """Something to know that stops nothing, such as a class without labels."""
+
+
+def warn(message: str) -> None:
+    """Warn, at the line outside of this package from which it was called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == "dnip":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DNIPWarning, stacklevel=level)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def check_column_names(
     classes: Sequence[str],
     *,
     name: str = "probabilities",
-    hint: str = "Put the columns into this order; frame.to_numpy() is taken by position",
+    hint: str = "Put the columns into this order",
 ) -> None:
     """Refuse a data frame whose columns are named after classes, but not these in this order.
 
@@ -80,7 +80,7 @@ def check_column_names(
     Traceback (most recent call last):
     ...
     dnip.InvalidInputError: the columns of probabilities are dog, cat, but the classes in \
-order are cat, dog. Put the columns into this order; frame.to_numpy() is taken by position
+order are cat, dog. Put the columns into this order
     """
     if not is_frame(table):
         return

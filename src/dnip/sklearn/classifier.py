@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
-from dnip.base.frames import check_column_names
+from dnip.base.frames import check_column_names, class_columns
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.defer import thresholds_of
@@ -25,6 +25,7 @@ from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Settings, Solver
+from dnip.tables.guards import check_order
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -366,8 +367,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 f"classes ({listed(names)})",
                 hint="Pass classes=, the class of each column in order, also those that y lacks",
             )
-        hint = "Pass classes=list(X.columns), or X.to_numpy() to take columns by position"
-        check_column_names(X, names, name="X", hint=hint)
+        check_column_names(X, names, name="X", hint="Pass classes=list(X.columns)")
+        if self.classes is None and class_columns(X) is None and isinstance(y[0], str):
+            check_order(p, np.searchsorted(self.classes_, y), names)
         return p
 
     def _take_estimator(self, estimator: Any) -> None:

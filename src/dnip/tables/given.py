@@ -15,6 +15,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
 from dnip.tables.cells import UNLABELLED, LabelRule, check_scalars, is_missing
 from dnip.tables.columns import LABEL, CellLocation, default_classes
+from dnip.tables.guards import check_order
 from dnip.tables.table import ProbabilityTable
 
 if TYPE_CHECKING:
@@ -43,7 +44,13 @@ def as_table(
     Raises
     ------
     InvalidInputError
-        For arrays of other lengths, labels that are no classes, and columns that could be any.
+        For arrays of other lengths, labels that are no classes, columns that could be any, and
+        columns for whose order the labels do not speak at all.
+
+    Warns
+    -----
+    DNIPWarning
+        Where columns without names are taken for labels that are names.
 
     Examples
     --------
@@ -69,11 +76,14 @@ def as_table(
     labels, location = [_plain(label) for label in array.tolist()], _Labels("y", ())
     check_scalars(labels, LABEL, location)
     names = data.classes
-    if classes is None and names == default_classes(data.n_classes):
+    if unnamed := classes is None and names == default_classes(data.n_classes):
         names = _sorted_labels(labels, data.n_classes)
     if str(UNLABELLED) not in names:
         labels = [None if label == UNLABELLED else label for label in labels]
     read = LabelRule(names).read(labels, location)
+    if unnamed and any(isinstance(label, str) for label in labels):
+        known = read != UNLABELLED
+        check_order(data.probabilities[known], read[known], names)
     return ProbabilityTable(data.probabilities, read, data.ids, names, data.source, data.mass)
 
 

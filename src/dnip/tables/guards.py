@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,11 @@ from dnip.base.errors import (
     DNIPWarning,
     InvalidInputError,
     listed,
+    warn,
 )
+from dnip.base.typing import Labels, Probabilities
 from dnip.base.validation import check_several_classes
+from dnip.metrics.order import better_order
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.columns import CONTENT_FREE
 
@@ -128,6 +132,34 @@ of other rows: scores on rows that were fitted on say nothing
             )
     if np.array_equal(opt.probabilities, other.probabilities):
         raise InvalidInputError(f"{opt.source} and {other.source} hold the same rows", hint=hint)
+
+
+def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[str]) -> None:
+    """Say that columns without names are taken for the sorted labels, or refuse that.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+    classes : sequence of str
+        The sorted labels.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the labels speak overwhelmingly for another order, as `better_order` says.
+    """
+    told = f"the columns of probabilities are taken for the sorted labels, {listed(classes, 20)}"
+    found = better_order(probabilities, labels)
+    if found is None:
+        warn(f"{told}, as in scikit-learn; classes=[...] gives another order")
+        return
+    order = [classes[c] for c in found]
+    raise InvalidInputError(
+        f"{told}, as in scikit-learn, but the labels speak for the order {listed(order, 20)}",
+        hint="Give classes=[...], the class of each column in order",
+    )
 
 
 def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> None:

@@ -1,0 +1,90 @@
+"""Whether the columns of probabilities stand in another order than the classes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dnip.base.typing import Integers, Labels, Probabilities
+
+#: The probability that chance alone speaks for another order, at most.
+_CHANCE = 1e-6
+# What of all that can be gained beyond chance another order must reach; twice as much with two or
+# three classes, for a model that mistakes one for another in most rows looks like another order.
+_LEAST = 0.3
+# What this order may reach of that.
+_LEFT = 0.25
+# So many classes and rows are looked at.
+_MOST_CLASSES, _MOST_ROWS = 300, 50_000
+_TINY = 1e-9
+
+
+def better_order(probabilities: Probabilities, labels: Labels) -> Integers | None:
+    """Return the class that each column speaks for, where that is overwhelmingly another.
+
+    Columns are first made equally probable on average, as weights would make them, and each row is
+    decided. The mean class accuracy of the best order, and that of this one, are compared with
+    chance, 1/N. The best must be far above it, by Hoeffding's inequality over all N! orders, and
+    by so much that no model is as wrong; this one must be no better than chance.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+
+    Returns
+    -------
+    ndarray of shape (N,) or None
+        None where the labels do not speak for another order.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([0.5, 0.5, 0.5], 200)
+    >>> y = np.array([rng.choice(3, p=row) for row in p])
+    >>> better_order(p, y) is None, better_order(p[:, [2, 0, 1]], y)
+    (True, array([2, 0, 1]))
+    """
+    step = max(1, -(-len(labels) // _MOST_ROWS))
+    probabilities, labels = probabilities[::step], labels[::step]
+    n_classes = probabilities.shape[1]
+    sizes = np.bincount(labels, minlength=n_classes)
+    if n_classes > _MOST_CLASSES or not sizes.all():
+        return None
+    scores = np.log(np.maximum(probabilities, _TINY))
+    decided = (scores - scores.mean(axis=0)).argmax(axis=1)
+    counts = np.bincount(labels * n_classes + decided, minlength=n_classes**2)
+    rates = counts.reshape(n_classes, n_classes) / sizes[:, None]
+    class_of = best_assignment(rates)
+    gained, own = (
+        (rates[order, np.arange(n_classes)].mean() * n_classes - 1) / (n_classes - 1)
+        for order in (class_of, np.arange(n_classes))
+    )
+    spread = math.sqrt((1 / sizes).sum() / 2) / n_classes
+    unlikely = spread * math.sqrt(math.lgamma(n_classes + 1) - math.log(_CHANCE))
+    least = max(_LEAST * (1 + (n_classes < 4)), unlikely * n_classes / (n_classes - 1))
+    return class_of if gained >= least and own <= _LEFT * gained else None
+
+
+def best_assignment(rates: Probabilities) -> Integers:
+    """Return the class for each column, so that the sum of their rates is as large as swaps find.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (N, N)
+        Of each class, by column.
+    """
+    n_classes = len(rates)
+    class_of = np.arange(n_classes)
+    for _ in range(n_classes**2):
+        moved = rates[class_of].T  # by column, and by the column whose class it would take
+        own = np.diag(moved)
+        gains = moved + moved.T - own[:, None] - own
+        best = int(gains.argmax())
+        if gains.flat[best] <= _TINY:
+            break
+        a, b = divmod(best, n_classes)
+        class_of[[a, b]] = class_of[[b, a]]
+    return class_of
