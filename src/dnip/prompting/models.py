@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -193,11 +192,7 @@ def _engines() -> tuple[type[TransformersEngine | ServerEngine], ...]:
 
 
 def open_model(
-    options: ModelOptions,
-    *,
-    stop: str | None = None,
-    mark: str | None = None,
-    load: Callable[..., TransformersEngine] | None = None,
+    options: ModelOptions, *, stop: str | None = None
 ) -> TransformersEngine | ServerEngine:
     """Return the engine that a model's path, name or URL asks for.
 
@@ -206,53 +201,40 @@ def open_model(
     options : ModelOptions
     stop : str, optional
         Text that ends an answer, where the model reasons and goes on with the very prompt.
-    mark : str, optional
-        Text that marks such an answer as one that runs on.
-    load : callable, optional
-        Stands for :func:`load_model`, such as one that keeps what it has loaded.
     """
     from dnip.prompting.engines.hub import HubTokenizer
     from dnip.prompting.engines.server import Server, ServerEngine
 
     kind = options.engine
-    settings: dict[str, Any] = {}
+    settings = options.given("max_new_tokens")
     if options.chain_of_thought and options.votes is None:
         chat = options.chat or options.endpoint == Endpoint.CHAT
-        settings = options.given("max_new_tokens") | ({} if chat else {"stop": stop, "mark": mark})
-    if issubclass(kind, ServerEngine):
-        talking = options.given("key_variable", "concurrency", "timeout", "retries")
-        settings |= options.given("endpoint", "top_logprobs", "max_new_tokens")
-        settings |= options.given(endpoint="api", samples="votes")
-        if options.tokenizer is not None:
-            settings["tokenizer"] = HubTokenizer(options.tokenizer)
-        return kind(
-            options.served_model or "",
-            server=Server(options.model, **talking),
-            extra_body=_parse_extra(options.extra_body),
-            **settings,
-        )
-    settings |= options.given("dtype", "device", "revision", "batch_tokens", "chat", "scoring")
-    return (load or load_model)(options.model, reasoning=options.chain_of_thought, **settings)
+        settings["stop"] = None if chat else stop
+    if not issubclass(kind, ServerEngine):
+        settings |= options.given("dtype", "device", "revision", "batch_tokens", "chat", "scoring")
+        _quieten()
+        return kind(options.model, **settings)
+    settings |= options.given("endpoint", "top_logprobs", samples="votes")
+    settings |= options.given(endpoint="api")
+    if options.tokenizer is not None:
+        settings["tokenizer"] = HubTokenizer(options.tokenizer)
+    talking = options.given("key_variable", "concurrency", "timeout", "retries")
+    return kind(
+        options.served_model or "",
+        server=Server(options.model, **talking),
+        extra_body=_parse_extra(options.extra_body),
+        **settings,
+    )
 
 
-def load_model(
-    model: str,
-    *,
-    reasoning: bool = False,
-    **settings: Any,  # noqa: ANN401
-) -> TransformersEngine:
-    """Load a model; without the bars that its library draws where no one watches."""
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
-    from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
-
+def _quieten() -> None:
+    """Leave out the bars that transformers draws, where no one watches."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # for the bars of GGUF files
-        library = load_optional(
+        library: Any = load_optional(
             "transformers.utils.logging", purpose="run a language model", extra="transformers"
         )
         library.disable_progress_bar()
-    kind = TransformersReasoningEngine if reasoning else TransformersEngine
-    return kind(model, **settings)
 
 
 def _parse_extra(text: str | None) -> dict[str, Any] | None:

@@ -161,15 +161,6 @@ def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
     assert whole.details["new_tokens"] == 1
 
 
-@pytest.mark.parametrize(("tail", "expected"), [([place("\n"), place("\nSo")], 1), ([], 0)])
-def test_an_answer_that_runs_on_past_the_mark_is_told_and_not_ended(tail, expected):
-    last = place(" bad", TORN)
-    row, request = asked(completion(place(" good", SURE), *tail, last), mark="\n\n")
-    assert row.details["run_on"] == expected
-    assert row.details["new_tokens"] == 2 + len(tail)
-    assert "stop" not in request
-
-
 @cases(
     ([" go", "od", " then"], 0),  # a label of two tokens
     ([" good", " go", " on"], 0),  # the beginning of a label is none

@@ -15,8 +15,6 @@ from dnip.prompting.task import Task
 SAMPLES = "samples"
 #: The detail of a row that is 1 where the model's answer holds no label, else 0.
 FALLBACK = "fallback"
-#: The detail of a row that is 1 where its answer holds the text that marks one that runs on.
-RUN_ON = "run_on"
 
 
 @dataclass(frozen=True, eq=False)

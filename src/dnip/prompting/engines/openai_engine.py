@@ -11,7 +11,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.logprobs.label_matching import LabelMatcher, Match
 from dnip.logprobs.tokens import read_answer, read_reported
-from dnip.prompting.engines.base import FALLBACK, RUN_ON
+from dnip.prompting.engines.base import FALLBACK
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.labels import check_first_tokens
@@ -159,8 +159,6 @@ class OpenAIReasoningEngine(OpenAIEngine):
         Most tokens of an answer.
     stop : str, optional
         Text that ends an answer, beside what the model itself ends it with.
-    mark : str, optional
-        Text that marks an answer as one that runs on; it ends none.
     """
 
     OPTIONS = (*OpenAIEngine.OPTIONS, "chain_of_thought", "max_new_tokens")
@@ -168,7 +166,6 @@ class OpenAIReasoningEngine(OpenAIEngine):
 
     max_new_tokens: int = 256
     stop: str | None = None
-    mark: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -190,9 +187,6 @@ class OpenAIReasoningEngine(OpenAIEngine):
             "cut": int(read.cut),
             "new_tokens": len(read.positions),
         }
-        if self.mark is not None:
-            written = (reported.chosen.text for reported in read.positions)
-            details[RUN_ON] = int(self.mark in "".join(written))
         if not read.positions:
             return matcher.nothing(), details
         return matcher.match(read.positions[-1 if place is None else place]), details

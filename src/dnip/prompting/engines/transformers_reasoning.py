@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import FALLBACK, RUN_ON, ScoredRow
+from dnip.prompting.engines.base import FALLBACK, ScoredRow
 from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.causal_lm import fork
 from dnip.prompting.engines.transformers_engine import TransformersEngine, mean_per_label
@@ -58,8 +58,6 @@ class TransformersReasoningEngine(TransformersEngine):
         Most tokens of an answer.
     stop : str, optional
         Text that ends an answer, beside the model's own end-of-sequence tokens.
-    mark : str, optional
-        Text that marks an answer as one that runs on; it ends none.
     batch_tokens : int, optional
         Most tokens of a batch, those of the answers included and of the shared prefix apart; by
         default 8,192 on a CPU and 65,536 on a GPU.
@@ -82,11 +80,10 @@ class TransformersReasoningEngine(TransformersEngine):
         *,
         max_new_tokens: int = 256,
         stop: str | None = None,
-        mark: str | None = None,
         **options: Any,
     ) -> None:
         self._most = check_integer("max_new_tokens", max_new_tokens, at_least=1)
-        self._stop, self._mark = stop, mark
+        self._stop = stop
         super().__init__(model, **options)
         self._closing = self._model.closing | self.tokenizer.closing
 
@@ -182,8 +179,6 @@ class TransformersReasoningEngine(TransformersEngine):
                     "cut": int(not answer.ended),
                     "new_tokens": len(answer.tokens),
                 }
-                if self._mark is not None:
-                    details[RUN_ON] = int(self._mark in self.tokenizer.decode(answer.tokens))
                 yield ScoredRow(number, captured[place], details=details)
 
     def _generate(
