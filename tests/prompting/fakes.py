@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.labels import Scoring
 from dnip.prompting.task import Task
 
@@ -29,6 +29,9 @@ class FakeEngine:
 
     def describe(self):
         return {"engine": self.name}
+
+    def question(self, prompts, task):
+        return prompted(self.name, prompts, task, chat=False)
 
     def score(self, prompts, task, *, done=frozenset()):
         n_given = 0

@@ -36,11 +36,23 @@ class Prompt:
     lead : str
         What leads from the end of the prompt to the label, where the model is to reason first; the
         labels' tokens are those that follow it.
+    turns : tuple of (role, text)
+        The prompt as a chat, up to and with the last message of the user.
+    state : str
+        What a decision server is given of the row, where the task has a question for one.
     """
 
     prefix: str
     example: str
     lead: str = ""
+    turns: tuple[tuple[str, str], ...] = ()
+    state: str = ""
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The prompt as a chat; one message of the user where it has no turns."""
+        turns = self.turns or (("user", self.text),)
+        return [{"role": role, "content": text} for role, text in turns]
 
     @property
     def text(self) -> str:
@@ -86,14 +98,41 @@ class PromptBuilder:
         InvalidInputError
             If the template fails, such as for a row without a field that it uses.
         """
-        return Prompt(self.prefix, self._example(row), self._lead)
+        example = self._example(row)
+        state = "" if self.task.question is None else self._fill("state", self._fields(row))
+        return Prompt(self.prefix, example, self._lead, self._turns(example), state)
 
     @cached_property
     def prefix(self) -> str:
         """Instruction and demonstrations, up to where the example begins."""
-        shown = [self.task.instruction] if self.task.instruction else []
-        shown += [self._demonstration(row, label) for row, label in self.demonstrations]
-        return "".join(part + self.task.separator for part in shown)
+        return self._instruction + "".join(whole + self.task.separator for _, whole in self._shown)
+
+    @property
+    def _instruction(self) -> str:
+        return self.task.instruction and self.task.instruction + self.task.separator
+
+    @cached_property
+    def _shown(self) -> list[tuple[str, str]]:
+        """The demonstrations: of each, its prompt, and the whole of it."""
+        return [
+            (self._example(row), self._demonstration(row, label))
+            for row, label in self.demonstrations
+        ]
+
+    def _turns(self, example: str) -> tuple[tuple[str, str], ...]:
+        """Return the prompt as a chat."""
+        wording = self.task.chat
+        turns = [] if wording.system is None else [("system", wording.system)]
+        before = "" if turns else self._instruction
+        for prompt, whole in self._shown:
+            if not wording.turns:
+                before += whole + self.task.separator
+            elif whole.startswith(prompt):
+                turns += [("user", before + prompt), ("assistant", whole[len(prompt) :].strip())]
+                before = ""
+            else:
+                return (("user", self.prefix + example),)  # nobody's turn
+        return (*turns, ("user", before + example))
 
     @property
     def stop(self) -> str | None:
@@ -130,8 +169,10 @@ class PromptBuilder:
         return before.removeprefix(_PROMPT)
 
     def _example(self, row: Mapping[str, Any]) -> str:
-        fields = {name: row[name] for name in self.task.fields if row.get(name) is not None}
-        return self._fill("example", fields)
+        return self._fill("example", self._fields(row))
+
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: row[name] for name in self.task.fields if row.get(name) is not None}
 
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]
@@ -155,6 +196,9 @@ class PromptBuilder:
             example = example + INVITATION if wording.template is None else wording.template
             demonstration = wording.demonstration
         sources = {"example": example, "demonstration": demonstration}
+        if self.task.question is not None:
+            state = self.task.question.state
+            sources["state"] = self.task.template if state is None else state
         try:
             return {name: environment.from_string(source) for name, source in sources.items()}
         except Exception as error:  # the template of another may hold anything

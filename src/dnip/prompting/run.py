@@ -23,6 +23,7 @@ from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
+from dnip.tables.question import QUESTION
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ def run_plan(
         in_order = [rows[i] for i in range(n)]
         summary = _write(target, plan, engine.scoring, in_order, fill, n_resumed)
     with atomic_path(metadata_path(target)) as temporary:
-        content = {"settings": settings, "summary": summary.to_dict()}
+        question = engine.question(prompts, plan.task).to_dict()
+        content = {"settings": settings, "summary": summary.to_dict(), QUESTION: question}
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     journal_path.unlink()
     return summary

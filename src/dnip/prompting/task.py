@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
 
 #: Stands at the end of an example where the task has no wording of its own.
@@ -53,6 +53,44 @@ class ChainOfThought:
 
 
 @dataclass(frozen=True)
+class ChatWording:
+    """The wording of a task as a chat.
+
+    Parameters
+    ----------
+    system : str or None
+        The system message, which stands in place of the instruction; by default there is none, and
+        the instruction begins the first message of the user.
+    turns : bool
+        Whether demonstrations are turns of user and assistant; else they stand in one message.
+    """
+
+    system: str | None = None
+    turns: bool = True
+
+
+@dataclass(frozen=True)
+class DecisionWording:
+    """What an application asks a decision server, to be asked in the very same words.
+
+    Parameters
+    ----------
+    instructions : str
+    criteria : mapping of str to (str or None)
+        The options in order, each with its description or None: the classes.
+    name : str or None
+        Of the question; by default that of the task.
+    state : str or None
+        Jinja2 template of the state that a row is in; by default the task's template.
+    """
+
+    instructions: str
+    criteria: Mapping[str, str | None]
+    name: str | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True)
 class Task:
     r"""What is asked of the model, and how.
 
@@ -81,6 +119,9 @@ class Task:
         Stands between an example and its label word.
     chain_of_thought : ChainOfThought
         The wording where the model is to reason before it answers.
+    chat : ChatWording
+    question : DecisionWording or None
+        What a decision server is asked in place of the prompt.
 
     Examples
     --------
@@ -106,6 +147,8 @@ class Task:
     separator: str = "\n\n"
     answer_prefix: str = " "
     chain_of_thought: ChainOfThought = field(default_factory=ChainOfThought)
+    chat: ChatWording = field(default_factory=ChatWording)
+    question: DecisionWording | None = None
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -119,6 +162,13 @@ class Task:
             raise InvalidInputError(
                 f"task {self.name}: two classes have the same label word: {self.label_words!r}",
                 hint="Give every class a word of its own",
+            )
+        if self.question is not None and sorted(self.question.criteria) != sorted(self.classes):
+            raise InvalidInputError(
+                f"task {self.name}: the criteria of the question are "
+                f"{listed(tuple(self.question.criteria))}, but the classes are "
+                f"{listed(self.classes)}",
+                hint="Name every class once, in the order of the application",
             )
 
     @property

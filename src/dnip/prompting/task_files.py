@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from dnip.base.errors import InvalidInputError
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
-from dnip.prompting.task import ChainOfThought, Task
+from dnip.prompting.task import ChainOfThought, ChatWording, DecisionWording, Task
 
 #: What the data sets of built-in tasks are called on the hub.
 _HUB_NAMES = {
@@ -72,6 +74,21 @@ class _WordingTable(TomlModel):
     demonstration: str = ChainOfThought.demonstration
 
 
+class _ChatTable(TomlModel):
+    """The wording of a chat in a task file."""
+
+    system: str | None = None
+    turns: bool = ChatWording.turns
+
+
+class _QuestionTable(TomlModel):
+    """The question of a decision in a task file."""
+
+    instructions: str
+    criteria: dict[str, str] | None = None
+    name: str | None = None
+
+
 class _TaskTable(TomlModel):
     """A task file."""
 
@@ -84,6 +101,9 @@ class _TaskTable(TomlModel):
     separator: str = Task.separator
     answer_prefix: str = Task.answer_prefix
     chain_of_thought: _WordingTable = _WordingTable()
+    chat: _ChatTable = _ChatTable()
+    state: str | None = None
+    question: _QuestionTable | None = None
 
     def task(self) -> Task:
         wording = ChainOfThought(
@@ -91,5 +111,15 @@ class _TaskTable(TomlModel):
         )
         words = (one.name if one.label_word is None else one.label_word for one in self.classes)
         names = tuple(one.name for one in self.classes)
-        changed = {"classes": names, "label_words": tuple(words), "chain_of_thought": wording}
-        return Task(**{**vars(self), **changed})
+        own = vars(self) | {"classes": names, "label_words": tuple(words)}
+        own |= {"chain_of_thought": wording, "chat": ChatWording(**vars(self.chat))}
+        state, asked = own.pop("state"), self.question
+        if asked is not None:
+            criteria: Mapping[str, str | None] = asked.criteria or dict.fromkeys(names)
+            own["question"] = DecisionWording(asked.instructions, criteria, asked.name, state)
+        elif state is not None:
+            raise InvalidInputError(
+                f"task {self.name}: there is a state, but no [question] that is asked of it",
+                hint="Give the instructions of the question under [question]",
+            )
+        return Task(**own)

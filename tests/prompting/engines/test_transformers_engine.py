@@ -268,7 +268,7 @@ ODD = TURNS.replace("'<s>assistant\\n'", "'<s>assistant\\n<think>'")
 def test_an_answer_begins_as_the_template_writes_a_reply(copy, template, opening, answer):
     add_chat_template(copy, template)
     tokenizer = HubTokenizer(copy)
-    assert tokenizer.chat("Mood?") == opening
+    assert tokenizer.chat(Prompt("", "Mood?").messages) == opening
     assert tokenizer.in_chat(TASK).answer(1) == answer
     assert tokenizer.encode_chat(opening)[0] == 0  # the template's own special token, once
     assert tokenizer.encode_chat(opening)[1] != 0
@@ -280,7 +280,7 @@ def test_equals_one_chat_at_a_time(copy, template):
     engine = TransformersEngine(copy, batch_tokens=200, chat=True)
     prompts = random_prompts(TASK, 1, 6)
     in_chat = engine.tokenizer.in_chat(TASK)
-    chats = [Prompt("", engine.tokenizer.chat(prompt.text)) for prompt in prompts]
+    chats = [Prompt("", engine.tokenizer.chat(prompt.messages)) for prompt in prompts]
     for scoring in Scoring:
         expected = PlainLanguageModel(copy).score(chats, in_chat, scoring)
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
@@ -298,5 +298,5 @@ def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, monkeypatch, tem
     before = sorted(copy.iterdir())
     monkeypatch.chdir(copy)  # where there is a file to read
     with pytest.raises(InvalidInputError, match=r"chat template of .* fails"):
-        HubTokenizer(copy).chat("Mood?")
+        HubTokenizer(copy).chat(Prompt("", "Mood?").messages)
     assert sorted(copy.iterdir()) == before

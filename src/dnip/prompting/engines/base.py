@@ -10,6 +10,7 @@ from dnip.base.typing import Floats
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
+from dnip.tables.question import Question, fixed_messages
 
 #: The detail of a row that holds how many answers its vote shares are of.
 SAMPLES = "samples"
@@ -40,6 +41,14 @@ class ScoredRow:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+def prompted(model: str, prompts: Sequence[Prompt], task: Task, *, chat: bool) -> Question:
+    """Return the question that prompts ask, as they are or as a chat."""
+    if chat:
+        return Question.of(model, "chat", task.classes, fixed_messages(prompts[0].messages))
+    fixed = [prompts[0].prefix, task.template, task.answer_prefix, *task.label_words]
+    return Question.of(model, "plain", task.classes, fixed)
+
+
 class Engine(Protocol):
     """A language model that scores labels."""
 
@@ -49,6 +58,9 @@ class Engine(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """Return what is the same for every row: model, form, options and fixed text."""
 
     def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """Return the row numbers of prompts that leave the model no room for an answer.

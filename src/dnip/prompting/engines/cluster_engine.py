@@ -14,6 +14,7 @@ from dnip.prompting.engines.batches import blocks
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
+from dnip.tables.question import Question
 
 
 class ClusterEngine:
@@ -41,6 +42,11 @@ class ClusterEngine:
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
         return dict(self._ask("describe"))
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """As the engine on one machine."""
+        found: Question = self._ask("question", prompts[:1], task)
+        return found
 
     def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """As the engine on one machine."""

@@ -12,15 +12,17 @@ from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.decisions import read_decisions
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.prompt import Prompt
-from dnip.prompting.task import Task
+from dnip.prompting.task import DecisionWording, Task
+from dnip.tables.question import Question
 
 
 @dataclass(frozen=True)
 class DecisionEngine(ServerEngine):
     """Scores classes by the probabilities that a decision server gives to the options.
 
-    One request per prompt: a choice among the classes, named after the task. Label words that
-    differ from their classes describe them. The server, not the engine, decides how the question
+    One request per prompt: the task's own question, as an application asks it; or else a choice
+    among the classes, named after the task, where label words that differ from their classes
+    describe them. The server, not the engine, decides how the question
     is put to the model. The captured mass of a row is the label mass of the server, 1 where the
     server reports none; a refusal has mass 0 and ``details["refused"]``.
 
@@ -49,33 +51,46 @@ class DecisionEngine(ServerEngine):
     def _prepare(
         self, prompts: Sequence[Prompt], task: Task
     ) -> tuple[Callable[[Prompt], dict[str, Any]], Callable[[Any], Read]]:
-        words = zip(task.classes, task.label_words, strict=True)
-        described = {name: None if name == word else word for name, word in words}
-        question: dict[str, Any] = {
-            "type": "choice",
-            "instructions": task.instruction or "Choose what comes next.",
-        }
+        name, content = self._content(task)
 
         def write(prompt: Prompt) -> dict[str, Any]:
+            state = prompt.text if task.question is None else prompt.state
             if self.endpoint == "systemone":
-                asked = {task.name: {**question, "criteria": described}}
-                return {"state": prompt.text, "questions": asked}
-            choices = [
-                {"value": name} if word is None else {"value": name, "description": word}
-                for name, word in described.items()
-            ]
-            named = {"name": task.name, **question, "choices": choices}
-            return {"input": prompt.text, "questions": [named]}
+                return {"state": state, "questions": {name: content}}
+            return {"input": state, "questions": [{"name": name, **content}]}
 
-        return write, lambda answer: _read(answer, task)
+        return write, lambda answer: _read(answer, name, task)
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """Return what is the same for every row: the question, as a sidecar sees it."""
+        asked = asked_question(self.model, self._content(task)[1])
+        assert asked is not None  # it has options
+        return asked
+
+    def _content(self, task: Task) -> tuple[str, dict[str, Any]]:
+        """Return the name of the question, and what is asked."""
+        words = zip(task.classes, task.label_words, strict=True)
+        wording = task.question or DecisionWording(
+            task.instruction or "Choose what comes next.",
+            {name: None if name == word else word for name, word in words},
+        )
+        content = {"type": "choice", "instructions": wording.instructions}
+        name = wording.name or task.name
+        if self.endpoint == "systemone":
+            return name, {**content, "criteria": dict(wording.criteria)}
+        choices = [
+            {"value": option} if text is None else {"value": option, "description": text}
+            for option, text in wording.criteria.items()
+        ]
+        return name, {**content, "choices": choices}
 
 
-def _read(answer: Mapping[str, Any], task: Task) -> Read:
+def _read(answer: Mapping[str, Any], name: str, task: Task) -> Read:
     """Return the probability of each class; zeros for a refusal."""
     try:
-        decisions = read_decisions(answer, {task.name})
+        decisions = read_decisions(answer, {name})
         if len(decisions) != 1:
-            raise InvalidInputError(f"it has {len(decisions)} answers to {task.name!r}")
+            raise InvalidInputError(f"it has {len(decisions)} answers to {name!r}")
         [decision] = decisions
         if decision.refused:
             return np.zeros(task.n_classes), None, {"refused": True}

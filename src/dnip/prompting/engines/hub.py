@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
@@ -32,7 +32,7 @@ _OTHERS = ("*/*", "consolidated*")
 # The setting of the library that runs a model's code, which its messages name.
 _CODE = "trust_remote_code"
 #: Stands for a reply, to see how a chat template writes one.
-_REPLY = "reply"
+_ASKED, _REPLY = {"role": "user", "content": "prompt"}, "reply"
 
 
 def library() -> Any:
@@ -286,8 +286,8 @@ class HubTokenizer:
         template = getattr(self.backend, "chat_template", None)
         return hashlib.sha256(str(template).encode()).hexdigest() if template else None
 
-    def chat(self, prompt: str) -> str:
-        """Return a prompt as the user's turn of a chat, up to where the answer begins.
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """Return a chat as one text, up to where the answer begins.
 
         What the template writes before a reply that has no thoughts, such as an empty block of
         thoughts, is part of it.
@@ -295,9 +295,9 @@ class HubTokenizer:
         Raises
         ------
         InvalidInputError
-            If there is no template, it does not take a single turn of the user, or is broken.
+            If there is no template, it does not take these turns, or is broken.
         """
-        return self._render(prompt) + self._before_reply[0]
+        return self._render(messages) + self._before_reply[0]
 
     def in_chat(self, task: Task) -> Task:
         """Return a task whose answers begin as replies do in the chat template.
@@ -335,7 +335,7 @@ class HubTokenizer:
 
     def texts(self, prompts: Sequence[Prompt], *, chat: bool = False) -> list[str]:
         """Return what the model is given, up to where the answer begins."""
-        return [self.chat(prompt.text) if chat else prompt.text for prompt in prompts]
+        return [self.chat(prompt.messages) if chat else prompt.text for prompt in prompts]
 
     def encode_chat(self, text: str) -> list[int]:
         """Return the token ids of a chat, whose special tokens stand in the text already."""
@@ -344,9 +344,9 @@ class HubTokenizer:
     @cached_property
     def _before_reply(self) -> tuple[str, str]:
         """What stands between a turn's opening and its words: of the prompt, and of the answer."""
-        opening = self._render("prompt")
+        opening = self._render([_ASKED])
         try:
-            whole = self._render("prompt", _REPLY)
+            whole = self._render([_ASKED, {"role": "assistant", "content": _REPLY}])
         except InvalidInputError:  # some take no conversation that ends in a reply
             return "", ""
         before, found, _ = whole.removeprefix(opening).partition(_REPLY)
@@ -355,23 +355,23 @@ class HubTokenizer:
         of_prompt = before.rstrip(" ")
         return of_prompt, before[len(of_prompt) :]
 
-    def _render(self, prompt: str, reply: str | None = None) -> str:
+    def _render(self, messages: Sequence[Mapping[str, str]]) -> str:
         if not self.has_chat:
             raise InvalidInputError(
                 f"the tokenizer of {self.name!r} has no chat template",
                 hint="Score the prompts as they are, or take a model that is made for chats",
             )
-        turns = [{"role": "user", "content": prompt}]
-        if reply is not None:
-            turns.append({"role": "assistant", "content": reply})
         try:
             # in jinja2's sandbox: a template can read no file and run no code
             text = self.backend.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=reply is None
+                list(map(dict, messages)),
+                tokenize=False,
+                add_generation_prompt=messages[-1]["role"] == "user",
             )
             return check_size(str(text))
         except Exception as error:
             raise InvalidInputError(
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
-                hint="Score the prompts without it",
+                hint="Score the prompts without it; or, if it takes no system message or no turns "
+                "of an assistant, leave out system or set turns = false under [chat]",
             ) from error

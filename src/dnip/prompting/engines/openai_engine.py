@@ -42,7 +42,7 @@ PATHS: Mapping[str, str] = {Endpoint.COMPLETIONS: "completions", Endpoint.CHAT: 
 def asked(prompt: Prompt, *, chat: bool) -> dict[str, Any]:
     """Return the field of a request that holds the prompt."""
     if chat:
-        return {"messages": [{"role": "user", "content": prompt.text}]}
+        return {"messages": prompt.messages}
     return {"prompt": prompt.text}
 
 

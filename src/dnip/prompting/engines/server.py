@@ -17,11 +17,12 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
 from dnip.deploying.decisions.marks import mark_of
-from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
+from dnip.tables.question import Question
 
 T = TypeVar("T")
 
@@ -280,6 +281,10 @@ class ServerEngine:
             "extra_body": dict(self.extra_body or {}),
             "versions": versions,
         }
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """Return what is the same for every row."""
+        return prompted(self.model, prompts, task, chat=self.chat)
 
     def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """Return no row: how much the server's model takes is not known here."""

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.engines.batches import blocks, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import LabelTokens, Scoring, check_first_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
+from dnip.tables.question import Question
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ class TransformersEngine:
         self.chat = chat
         self.scoring = Scoring(scoring)
         if chat:
-            self.tokenizer.chat("prompt")  # refused before the model is loaded
+            self.tokenizer.chat(Prompt("", "prompt").messages)  # refused before the model is loaded
         # The commit of the tokenizer, even if the branch moves in between.
         same = self.tokenizer.commit or revision
         self._model = CausalLM(model, revision=same, dtype=dtype, device=device)
@@ -111,6 +112,10 @@ class TransformersEngine:
             "batch_tokens": self._batch_tokens,
             "chat_template": self.tokenizer.chat_template if self.chat else None,
         }
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """Return what is the same for every row."""
+        return prompted(self._name, prompts, task, chat=self.chat)
 
     def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """Return the row numbers of prompts that leave no room in the model's context.
