@@ -139,7 +139,7 @@ def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
 
 def vote(body):
     """Two samples in three are happy; those of the last prompt are neither."""
-    text = "no idea" if "test message 8" in body["messages"][0]["content"] else "So: happy"
+    text = "no idea" if "test message 8" in body["messages"][-1]["content"] else "So: happy"
     return {"choices": [{"message": {"content": "I am sad" if body["seed"] == 2 else text}}]}
 
 

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from cases import cases
+from dnip import InvalidInputError
+from dnip.presenting.prompting import describe_audit
 from dnip.prompting.audit import audit
-from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.data import Examples
+from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.engines.hub import HubTokenizer
+from dnip.prompting.forms import count_flips
 from dnip.prompting.labels import Scoring
-from dnip.prompting.prompt import Prompt
+from dnip.prompting.plan import Plan, make_plan
+from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task import Task
-
-PROMPTS = [Prompt("Say it.\n\n", f"Text: {text}\nMood:") for text in ("a", "b", "c")]
+from fakes import TASK as MOOD, write_data
 
 
 class Words(HubTokenizer):
@@ -41,8 +45,8 @@ class Words(HubTokenizer):
     def has_chat(self):
         return self.template is not None
 
-    def chat(self, prompt):
-        return self.template(prompt)
+    def chat(self, messages):
+        return self.template(messages[-1]["content"])
 
     encode_chat = encode
 
@@ -56,6 +60,9 @@ class Fixed:
     def __init__(self, scoring, captured, partial):
         self.scoring, self.captured, self.partial = scoring, np.array(captured), partial
 
+    def question(self, prompts, task):
+        return prompted("m", prompts, task, chat=False)
+
     def score(self, prompts, task, *, done=frozenset()):
         for row in range(len(prompts)):
             ceiling = self.captured + 0.1 if row < self.partial else None
@@ -64,7 +71,11 @@ class Fixed:
 
 def look(words, tokenizer, scoring=Scoring.FIRST, *, says=(0.6, 0.3), partial=0, chat=False):
     task = Task("moods", "Say it.", ("text",), "Text: {{ text }}\nMood:", words, words)
-    return audit(task, PROMPTS, Fixed(scoring, says, partial), tokenizer, chat=chat)
+    examples = Examples(tuple({"text": text} for text in "abc"), np.full(3, -1), tuple("abc"))
+    plan = Plan(task, examples, PromptBuilder(task), {})
+    engine = Fixed(scoring, says, partial)
+    engine.tokenizer, engine.chat = tokenizer, chat
+    return audit(plan, engine)
 
 
 MOODS = ("happy", "sad")
@@ -135,3 +146,37 @@ def test_what_the_mass_says(says, partial, problem, note):
     assert [text for text in found.problems if problem not in text] == []
     assert (len(found.problems), len(found.notes)) == (problem != "", note != "")
     assert note in "".join(found.notes)
+
+
+class Positional(Fixed):
+    """Says the label that its prompt names first, and most of all in turns of a chat."""
+
+    chat, tokenizer = True, None
+
+    def __init__(self, chat=True):
+        self.chat, self.scoring = chat, Scoring.FIRST
+
+    def in_form(self, *, chat):
+        return Positional(chat)
+
+    def question(self, prompts, task):
+        return prompted("m", prompts, task, chat=self.chat)
+
+    def score(self, prompts, task, *, done=frozenset()):
+        for row, prompt in enumerate(prompts):
+            text = "".join(one["content"] for one in prompt.messages)
+            places = np.array([text.index(word) for word in task.label_words])
+            mass = 0.1 * len(prompt.messages) if self.chat else 0.2
+            yield ScoredRow(row, np.where(places == places.min(), 0.9, 0.1) * mass)
+
+
+def test_orders_that_decide_and_the_form_with_the_most_mass(tmp_path):
+    plan = make_plan(MOOD, write_data(tmp_path), shots=1, limit=3)
+    found = audit(plan, Positional(), orders=5)
+    assert found.forms == pytest.approx({"plain": 0.2, "one message": 0.1, "turns": 0.3})
+    assert [(one.order, one.flips) for one in found.orders] == [(("sad", "happy"), 3)]
+    assert "3 of 3 answers flip with the labels in the order sad, happy" in describe_audit(found)
+    assert "turns       0.300  most" in describe_audit(found)
+    silent = plan.of(replace(MOOD, instruction="How is it?"))
+    with pytest.raises(InvalidInputError, match="names no two labels"):
+        count_flips(silent, Fixed(Scoring.FIRST, (0.6, 0.3), 0), 1, np.zeros(3))

@@ -9,6 +9,7 @@ pytest.importorskip("jinja2", reason="prompts need jinja2")
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.forms import in_order
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import built_in_tasks, load_task
 from fakes import TASK
@@ -64,6 +65,61 @@ def test_an_answer_ends_with_the_separator_where_demonstrations_show_it(task):
     assert PromptBuilder(task, (), chain_of_thought=True).stop is None
     assert PromptBuilder(task, [({"text": "a"}, 0)], chain_of_thought=True).stop == "\n\n"
     assert PromptBuilder(replace(task, separator=""), [({"text": "a"}, 0)]).stop is None
+
+
+SHOWN = [({"text": "hoho"}, 0), ({"text": "boo"}, 1)]
+
+
+def chat_of(task, *shown, **options):
+    made = PromptBuilder(task, shown, **options).prompt({"text": "ha"})
+    return [(one["role"], one["content"]) for one in made.messages]
+
+
+def test_in_a_chat_demonstrations_are_turns(tmp_path, task):
+    asked = "Is the message happy or sad?\n\n"
+    shown = [("assistant", "happy"), ("user", "Message: boo\nMood:"), ("assistant", "sad")]
+    last = ("user", "Message: ha\nMood:")
+    assert chat_of(task, *SHOWN) == [("user", f"{asked}Message: hoho\nMood:"), *shown, last]
+    assert chat_of(task) == [("user", f"{asked}Message: ha\nMood:")]
+    (tmp_path / "c.toml").write_text(TOML.replace("[[cl", '[chat]\nsystem = "Name it."\n[[cl', 1))
+    task = load_task(tmp_path / "c.toml")
+    system = ("system", "Name it.")
+    assert chat_of(task, *SHOWN) == [system, ("user", "Message: hoho\nMood:"), *shown, last]
+    flat = replace(task, chat=replace(task.chat, turns=False))
+    whole = "Message: hoho\nMood: happy\n\nMessage: boo\nMood: sad\n\nMessage: ha\nMood:"
+    assert chat_of(flat, *SHOWN) == [system, ("user", whole)]
+    reasoned = chat_of(task, SHOWN[0], chain_of_thought=True)
+    assert reasoned[2] == ("assistant", "The writer laughs. It is happy.")
+
+
+def test_labels_stand_in_another_order_wherever_the_wording_names_them(task):
+    words = {"template": "{{ sad }} Happy or sad, happy? {% if happy %}:", "fields": ("sad",)}
+    changed = in_order(replace(task, **words), [1, 0])
+    assert changed.instruction == "Is the message sad or happy?"
+    assert changed.template == "{{ sad }} Happy or happy, sad? {% if happy %}:"
+    assert list(changed.decision.criteria) == ["sad", "happy"]
+    assert (changed.classes, changed.label_words) == (task.classes, task.label_words)
+
+
+QUESTION = """[question]
+instructions = "Which?"
+criteria = { sad = "in tears", happy = "laughing" }
+[[classes]]"""
+
+
+def test_a_question_is_read_as_an_application_asks_it(tmp_path):
+    path = tmp_path / "q.toml"
+    text = 'state = "A note: {{ text }}"' + TOML.replace("[[classes]]", QUESTION, 1)
+    path.write_text(text)
+    task = load_task(path)
+    assert PromptBuilder(task).prompt({"text": "ha"}).state == "A note: ha"
+    assert list(task.decision.criteria.items()) == [("sad", "in tears"), ("happy", "laughing")]
+    path.write_text(text.replace("happy = ", "glad = "))
+    with pytest.raises(InvalidInputError, match="the criteria of the question are sad, glad"):
+        load_task(path)
+    path.write_text(text.partition("\n")[0] + TOML)
+    with pytest.raises(InvalidInputError, match="a state, but no"):
+        load_task(path)
 
 
 def test_a_class_without_a_rationale_cannot_be_shown(task):

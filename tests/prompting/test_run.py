@@ -1,5 +1,7 @@
 """Which rows are prompted with what; a run writes its table whole, and goes on after a kill."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.run import run_plan
 from dnip.tables.provenance import metadata_path
+from dnip.tables.question import Question
 from fakes import TASK, FakeEngine, scores, write_data
 
 
@@ -33,6 +36,8 @@ def test_the_table_holds_every_row_once_in_order(plan, tmp_path):
     assert summary.n == 9
     assert summary.n_resumed == summary.n_open == 0
     assert summary.mean_mass == pytest.approx(captured.sum(axis=1).mean())
+    asked = Question.read(json.loads(metadata_path(out).read_text())["question"])
+    assert (asked.model, asked.form, asked.options) == ("fake", "plain", TASK.classes)
     assert {path.name for path in tmp_path.glob("*table*")} == {out.name, f"{out.name}.meta.json"}
 
 

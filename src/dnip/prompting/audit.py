@@ -10,6 +10,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, counted
 from dnip.prompting.engines.base import FALLBACK, Engine, ScoredRow
 from dnip.prompting.engines.hub import HubTokenizer
+from dnip.prompting.forms import Reordered, count_flips, mass_of_forms
 from dnip.prompting.labels import (
     Collision,
     LabelTokens,
@@ -17,6 +18,7 @@ from dnip.prompting.labels import (
     describe_collision,
     prompt_label_tokens,
 )
+from dnip.prompting.plan import Plan
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 from dnip.tables.captured_mass import LOW_MASS
@@ -72,6 +74,10 @@ class Audit:
         Mean captured mass, the probability on all labels together; None without an engine.
     lowest_mass : float or None
         The lowest captured mass of a prompt.
+    forms : dict of str to float
+        The captured mass of each form of a chat model's prompts; see `dnip.prompting.forms`.
+    orders : list of Reordered
+        How many answers flip with the labels in another order.
     n_measured : int
         Number of prompts on which mass was measured.
     fallbacks : int or None
@@ -90,6 +96,8 @@ class Audit:
     drifted: tuple[int, ...] = ()
     mass: float | None = None
     lowest_mass: float | None = None
+    forms: dict[str, float] = field(default_factory=dict)
+    orders: list[Reordered] = field(default_factory=list)
     n_measured: int = 0
     fallbacks: int | None = None
     problems: list[str] = field(default_factory=list)
@@ -101,44 +109,40 @@ class Audit:
         return not self.problems
 
 
-def audit(
-    task: Task,
-    prompts: Sequence[Prompt],
-    engine: Engine,
-    tokenizer: HubTokenizer | None,
-    *,
-    chat: bool = False,
-) -> Audit:
+def audit(plan: Plan, engine: Engine, *, orders: int = 0) -> Audit:
     """Check the label tokens of a task, and measure captured mass.
 
     Parameters
     ----------
-    task : Task
-    prompts : sequence of Prompt
-        At least one; a few are enough.
+    plan : Plan
+        A few rows are enough.
     engine : Engine
-        Measures captured mass on the prompts, if the labels can be scored.
-    tokenizer : HubTokenizer or None
-        The model's tokenizer. Without it, only captured mass is measured.
-    chat : bool, default=False
-        Whether the prompts are scored in the chat template.
+        Measures captured mass on the prompts, if the labels can be scored. Tokens are looked at
+        where it knows the model's tokenizer.
+    orders : int, default=0
+        In how many other orders of the labels the prompts are asked again.
 
     Raises
     ------
     InvalidInputError
-        If there is no prompt, or the engine refuses one.
+        If the engine refuses a prompt, or the task names no labels whose order could change.
     BackendError
         If the engine fails.
     """
-    if not prompts:
-        raise InvalidInputError("an audit needs at least one prompt")
+    task, prompts = plan.task, plan.prompts
     names = zip(task.classes, task.label_words, strict=True)
+    chat, tokenizer = getattr(engine, "chat", False), getattr(engine, "tokenizer", None)
     found = Audit(engine.scoring, [ClassAudit(name, word) for name, word in names], chat=chat)
     if tokenizer is not None:
         _add_tokens(found, task, prompts, tokenizer)
         if not found.classes or (engine.scoring is Scoring.FIRST and found.collisions):
             return found
-    _add_mass(found, list(engine.score(prompts, task)))
+    scored = sorted(engine.score(prompts, task), key=lambda row: row.row)
+    _add_mass(found, scored)
+    if chat and (in_form := getattr(engine, "in_form", None)):
+        found.forms = mass_of_forms(plan, lambda chat: in_form(chat=chat))
+    decided = np.array([row.captured.argmax() for row in scored])
+    found.orders = count_flips(plan, engine, orders, decided)
     return found
 
 

@@ -13,6 +13,7 @@ from dnip.base.option import Option, option
 from dnip.base.optional import load_optional
 from dnip.prompting.engines.openai_engine import Endpoint
 from dnip.prompting.labels import Scoring
+from dnip.prompting.task import Task
 
 if TYPE_CHECKING:  # engines are heavy, and loaded when a model is opened
     from dnip.prompting.engines.server import ServerEngine
@@ -134,6 +135,10 @@ class ModelOptions:
         if self.votes is not None:
             return votes
         return server_reasoning if self.chain_of_thought else server
+
+    def asks_question(self, task: Task) -> bool:
+        """Say whether the task's own question is sent, in which no demonstration can stand."""
+        return self.api is not None and task.question is not None
 
     def check(self, **further: object) -> None:
         """Refuse options that the engine has no use for, before anything is loaded.

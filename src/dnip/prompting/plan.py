@@ -49,6 +49,10 @@ class Plan:
         """One prompt per row."""
         return [self.builder.prompt(row) for row in self.examples.rows]
 
+    def of(self, task: Task) -> Plan:
+        """Return the same rows and demonstrations in the wording of another task."""
+        return replace(self, task=task, builder=replace(self.builder, task=task))
+
     def shortened(self, too_long: Callable[[Sequence[Prompt]], list[int]]) -> Plan:
         """Cut words off the end of the longest field of each row whose prompt is too long.
 

@@ -99,7 +99,7 @@ class PromptBuilder:
             If the template fails, such as for a row without a field that it uses.
         """
         example = self._example(row)
-        state = "" if self.task.question is None else self._fill("state", self._fields(row))
+        state = self._fill("state", self._fields(row)) if "state" in self._templates else ""
         return Prompt(self.prefix, example, self._lead, self._turns(example), state)
 
     @cached_property
@@ -196,9 +196,8 @@ class PromptBuilder:
             example = example + INVITATION if wording.template is None else wording.template
             demonstration = wording.demonstration
         sources = {"example": example, "demonstration": demonstration}
-        if self.task.question is not None:
-            state = self.task.question.state
-            sources["state"] = self.task.template if state is None else state
+        if self.task.question is not None and self.task.question.state is not None:
+            sources["state"] = self.task.question.state
         try:
             return {name: environment.from_string(source) for name, source in sources.items()}
         except Exception as error:  # the template of another may hold anything

@@ -21,9 +21,9 @@ from dnip.prompting.journal import changed_settings, flat, open_journal
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
+from dnip.tables.columns import QUESTION
 from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
-from dnip.tables.question import QUESTION
 
 
 @dataclass(frozen=True)

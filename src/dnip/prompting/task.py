@@ -81,7 +81,7 @@ class DecisionWording:
     name : str or None
         Of the question; by default that of the task.
     state : str or None
-        Jinja2 template of the state that a row is in; by default the task's template.
+        Jinja2 template of the state that a row is in; None for the whole prompt.
     """
 
     instructions: str
@@ -175,6 +175,14 @@ class Task:
     def n_classes(self) -> int:
         """N."""
         return len(self.classes)
+
+    @property
+    def decision(self) -> DecisionWording:
+        """What a decision server is asked: the task's question, or one made of its wording."""
+        words = zip(self.classes, self.label_words, strict=True)
+        described = {name: None if name == word else word for name, word in words}
+        instructions = self.instruction or "Choose what comes next."
+        return self.question or DecisionWording(instructions, described)
 
     def answer(self, label: int) -> str:
         """Return the continuation that stands for a class."""

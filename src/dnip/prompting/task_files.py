@@ -116,6 +116,7 @@ class _TaskTable(TomlModel):
         state, asked = own.pop("state"), self.question
         if asked is not None:
             criteria: Mapping[str, str | None] = asked.criteria or dict.fromkeys(names)
+            state = self.template if state is None else state
             own["question"] = DecisionWording(asked.instructions, criteria, asked.name, state)
         elif state is not None:
             raise InvalidInputError(

@@ -1,15 +1,18 @@
 """What decision servers are asked, how votes are counted, and what is read from both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cases import cases
 from dnip.base.errors import BackendError
+from dnip.deploying.decisions.requests import asked_question
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.server import Server
 from dnip.prompting.engines.votes import Ballot, VotingEngine
-from dnip.prompting.prompt import Prompt
-from dnip.prompting.task import Task
+from dnip.prompting.prompt import Prompt, PromptBuilder
+from dnip.prompting.task import DecisionWording, Task
 from failing_server import FailingServer
 from fakes import TASK as HAPPY_OR_SAD
 
@@ -60,6 +63,24 @@ def test_openai_is_asked_for_a_choice_among_the_classes():
     question = QUESTION | {"name": "mood", "choices": choices}
     assert request == {"model": "small", "input": "Tell. It rains.", "questions": [question]}
     np.testing.assert_allclose(row.captured, [0.7, 0.2, 0.1])
+
+
+def test_the_question_of_an_application_is_sent_as_it_is():
+    criteria = {"neutral": "so so", "negative": None, "positive": None}
+    wording = DecisionWording("Which mood?", criteria, "tone", "{{ text }}!")
+    task = replace(TASK, question=wording)
+    answer = {"type": "choice", "choice": "positive", "probabilities": SHARES}
+    prompt = PromptBuilder(task, [({"text": "shown"}, 0)]).prompt({"text": "It rains."})
+    with FailingServer(lambda _: {"answers": {"tone": answer}}) as server:
+        engine = DecisionEngine("small", Server(server.url))
+        [row] = engine.score([prompt], task)
+    content = {"type": "choice", "instructions": "Which mood?", "criteria": criteria}
+    asked = {"model": "small", "state": "It rains.!", "questions": {"tone": content}}
+    assert server.requests == [asked]
+    np.testing.assert_allclose(row.captured, [0.7, 0.2, 0.1])
+    found = engine.question([prompt], task)
+    assert found == asked_question("small", content)
+    assert found.options == ("neutral", "negative", "positive")
 
 
 def test_a_refusal_captures_nothing():

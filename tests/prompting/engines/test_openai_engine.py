@@ -38,7 +38,7 @@ class FakeTokenizer(HubTokenizer):
 
 
 CODE = {"encode": encode, "encode_chat": encode, "decode": str}
-CHAT = {"chat": lambda prompt: prompt, "in_chat": lambda task: task}
+CHAT = {"chat": lambda messages: messages[-1]["content"], "in_chat": lambda task: task}
 TOKENIZER = FakeTokenizer(name="tok", **CHAT, **CODE)
 TEXT = "A message.\nMood:"
 TURN = {"role": "user", "content": TEXT}

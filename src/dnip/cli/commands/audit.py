@@ -16,14 +16,18 @@ def audit(
     model: ModelOptions,
     data: Annotated[str | None, Option("Data, as for dnip prompt.", metavar="DIR")] = None,
     prompts: Annotated[int, Option("Prompts to measure captured mass on.")] = 8,
+    orders: Annotated[
+        int, Option("Ask again with the labels in this many other orders, and count the flips.")
+    ] = 0,
     json: options.AsJson = False,
 ) -> None:
     """Check the label tokens of a task before spending compute.
 
     Shows which tokens of the model stand for each class, and refuses labels that cannot be told
     apart. With --data it also measures the captured mass, the probability of all labels together,
-    on a few prompts; without, on one prompt with "N/A" in every field. The tokens of a server's
-    model are shown with --tokenizer only; its mass is measured by asking the server.
+    on a few prompts; without, on three prompts that say nothing. The tokens of a server's
+    model are shown with --tokenizer only; its mass is measured by asking the server. With --chat it
+    compares the mass of plain prompts, of one message, and of demonstrations as turns.
 
     Examples
     --------
@@ -34,26 +38,23 @@ def audit(
     from dnip.presenting.prompting import describe_audit
     from dnip.prompting.audit import audit as audit_task
     from dnip.prompting.plan import make_plan, parse_shots
-    from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task_files import load_task
+    from dnip.tables.columns import CONTENT_FREE
 
     model.check_templates()
     task = load_task(prompting.task)
-    if data is None:
-        builder = PromptBuilder(task, chain_of_thought=model.chain_of_thought)
-        looked_at = [builder.prompt(dict.fromkeys(task.fields, "N/A"))]
-    else:
-        plan = make_plan(
-            task,
-            data,
-            shots=parse_shots(prompting.shots),
-            seed=prompting.seed,
-            limit=prompts,
-            chain_of_thought=model.chain_of_thought,
-        )
-        builder, looked_at = plan.builder, plan.prompts
-    engine = open_model(model, stop=builder.stop)
-    result = audit_task(task, looked_at, engine, engine.tokenizer, chat=engine.chat)
+    alone = data is None or model.asks_question(task)
+    plan = make_plan(
+        task,
+        data or "",
+        split=CONTENT_FREE if data is None else "test",
+        shots=0 if alone else parse_shots(prompting.shots),
+        seed=prompting.seed,
+        limit=prompts,
+        chain_of_thought=model.chain_of_thought,
+    )
+    engine = open_model(model, stop=plan.builder.stop)
+    result = audit_task(plan, engine, orders=orders)
     finish({**asdict(result), "passed": result.passed}, describe_audit(result), json=json)
     for note in result.notes:
         complain("note", note)

@@ -86,11 +86,13 @@ def prompt(
         "model": options.model_files(model.model, model.tokenizer),
     }
     check_files(reads, files_of_run(out))
+    task = load_task(prompting.task)
+    alone = model.asks_question(task)
     plan = make_plan(
-        load_task(prompting.task),
+        task,
         data,
         split=split,
-        shots=parse_shots(prompting.shots),
+        shots=0 if alone else parse_shots(prompting.shots),
         seed=prompting.seed,
         limit=limit,
         chain_of_thought=model.chain_of_thought,

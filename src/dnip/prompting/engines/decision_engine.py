@@ -10,9 +10,10 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.decisions import read_decisions
+from dnip.deploying.decisions.requests import asked_question
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.prompt import Prompt
-from dnip.prompting.task import DecisionWording, Task
+from dnip.prompting.task import Task
 from dnip.tables.question import Question
 
 
@@ -54,7 +55,7 @@ class DecisionEngine(ServerEngine):
         name, content = self._content(task)
 
         def write(prompt: Prompt) -> dict[str, Any]:
-            state = prompt.text if task.question is None else prompt.state
+            state = prompt.state or prompt.text
             if self.endpoint == "systemone":
                 return {"state": state, "questions": {name: content}}
             return {"input": state, "questions": [{"name": name, **content}]}
@@ -69,12 +70,8 @@ class DecisionEngine(ServerEngine):
 
     def _content(self, task: Task) -> tuple[str, dict[str, Any]]:
         """Return the name of the question, and what is asked."""
-        words = zip(task.classes, task.label_words, strict=True)
-        wording = task.question or DecisionWording(
-            task.instruction or "Choose what comes next.",
-            {name: None if name == word else word for name, word in words},
-        )
-        content = {"type": "choice", "instructions": wording.instructions}
+        wording = task.decision
+        content: dict[str, Any] = {"type": "choice", "instructions": wording.instructions}
         name = wording.name or task.name
         if self.endpoint == "systemone":
             return name, {**content, "criteria": dict(wording.criteria)}

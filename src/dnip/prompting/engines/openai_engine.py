@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
@@ -87,6 +87,10 @@ class OpenAIEngine(ServerEngine):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("top_logprobs", self.top_logprobs, at_least=1, at_most=MAX_TOP_LOGPROBS)
+
+    def in_form(self, *, chat: bool) -> Self:
+        """Return an engine of the same model that gives prompts as they are, or as a chat."""
+        return replace(self, endpoint=Endpoint.CHAT if chat else Endpoint.COMPLETIONS)
 
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +113,12 @@ class TransformersEngine:
             "batch_tokens": self._batch_tokens,
             "chat_template": self.tokenizer.chat_template if self.chat else None,
         }
+
+    def in_form(self, *, chat: bool) -> Self:
+        """Return an engine of the same model that gives prompts as they are, or as a chat."""
+        other = copy.copy(self)
+        other.chat = chat
+        return other
 
     def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
         """Return what is the same for every row."""
