@@ -58,9 +58,9 @@ def describe_audit(audit: Audit) -> str:
         )
         if audit.fallbacks is not None:
             lines.append(f"answers without a label: {audit.fallbacks} of {audit.n_measured}")
-    for form, mass in audit.forms.items():
-        best = "  most" if mass == max(audit.forms.values()) else ""
-        lines.append(f"captured mass as {form:<11} {mass:.3f}{best}")
+    for form, captured in audit.forms.items():
+        best = "  most" if captured == max(audit.forms.values()) else ""
+        lines.append(f"captured mass as {form:<11} {captured:.3f}{best}")
     lines += [
         f"{one.flips} of {audit.n_measured} answers flip with the labels in the order "
         f"{', '.join(one.order)}"
