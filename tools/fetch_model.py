@@ -55,7 +55,9 @@ def sha256(path: Path) -> str:
 def write_folder(place: Path) -> None:
     """Write the weights as transformers serves them; it saves no model that it read from GGUF."""
     from torch import float32  # noqa: PLC0415
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM, AutoTokenizer, logging  # noqa: PLC0415
+
+    logging.disable_progress_bar()
 
     read = AutoModelForCausalLM.from_pretrained(MODELS, gguf_file=FILE.name, dtype=float32)
     settings = read.config.to_dict()
