@@ -8,7 +8,6 @@ from hypothesis import settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dnip import Objective
-from dnip.presenting import artefacts
 
 #: Every run tries the same examples, so that a failure is a failure for everyone.
 seeded = settings(derandomize=True, deadline=None, max_examples=30)
@@ -103,30 +102,3 @@ OBJECTIVES = [
     Objective(tau=0.2, smoothing=1.0, terms=("pmi",)),
     Objective(tau=0.2, gap="single"),
 ]
-
-#: Any words, not empty.
-_LETTERS = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
-WILD = st.text(_LETTERS, min_size=1, max_size=12).filter(str.strip)
-#: Values of cells.
-VALUES = (
-    st.none()
-    | st.integers(-9999, 9999)
-    | st.floats(-9, 9)
-    | st.builds(artefacts.Spread, st.floats(-9, 9), st.none() | st.floats(0, 9))
-)
-
-
-@st.composite
-def result_tables(draw):
-    """Tables of results, as reports hold them."""
-    width = draw(st.integers(2, 5))
-    parts = WILD, st.integers(0, 3), st.booleans(), st.sampled_from("ab")
-    column = st.builds(artefacts.Column, *parts)
-    columns = [draw(column) for _ in range(width)]
-    line = st.tuples(WILD, *[VALUES] * (width - 1))
-    rows = draw(st.lists(line | WILD, min_size=1, max_size=5))
-    return artefacts.Table("t", draw(WILD), columns, rows)
-
-
-def unescaped(text, character):
-    return text.replace("\\\\", "").replace(f"\\{character}", "").count(character)

@@ -9,13 +9,9 @@ import pytest
 from cases import cases
 from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
 from dnip.base.escaping import html, markdown, printable
-from dnip.comparing import Comparison
-from dnip.comparing.presentation import present_comparison
-from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing.bars import class_accuracy_figure
 from dnip.presenting.drawing.flows import odd_class_figure
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.formats import to_markdown
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
@@ -78,24 +74,6 @@ def test_every_medium_shows_the_very_text(text):
     assert shape(markdown(text)) == ["paragraph_open", "paragraph_close"]
     assert shape(f"- {markdown(text)}") == shape("- x")
     assert Elements(f'<p title="{html(text)}">{html(text)}</p>').words == printable(text)
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_comparison_keeps_its_shape(text):
-    def told(name):
-        compared = Comparison(
-            name, "test.csv", ("a", "b"), methods=(), skipped={"raw": name}, seeds=1, n_opt=9,
-            n_test=9, n_unlabelled=0, n_content_free=0, confidence=0.9, objective={}, scale=30,
-            interrupted=False,
-        )  # fmt: skip
-        return present_comparison(compared).to_markdown()
-
-    assert shape(told(text)) == shape(told("x"))
-
-
-def test_tables_stay_tables():
-    table = Table("t", "x", [Column("a"), Column("s")], [(text, 1) for text in HOSTILE])
-    assert shape(to_markdown(table)).count("td_open") == 2 * len(HOSTILE)
 
 
 # --- names ---

@@ -33,7 +33,7 @@ WRITES = {
     "import": {"out": ".csv"},
     "evaluate": {"picture": ".png"},
     "pareto": {"out": "", "folder": ("pareto.json", "pareto.csv", "pareto.png")},
-    "compare": {"out": ("results.json", "runs.csv", "comparison.png", "results.md")},
+    "compare": {"out": ("results.json", "runs.csv", "comparison.png")},
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
     "audit": {},
     "serve": {},

@@ -9,11 +9,10 @@ from typing import Any
 from dnip.comparing.results import COMPARED, Comparison
 from dnip.metrics import METRICS, scores
 from dnip.presenting.artefacts import Column, Figure, Table
-from dnip.presenting.drawing.style import colours, tidy
-from dnip.presenting.formats import seconds
+from dnip.presenting.drawing.style import tidy
 from dnip.presenting.results import ResultFiles, Results
 
-FILES = ResultFiles("results.json", "runs.csv", "comparison.png", "results.md")
+FILES = ResultFiles("results.json", "runs.csv", "comparison.png")
 
 _TRANSDUCTIVE = " *"
 
@@ -32,23 +31,15 @@ def _table(comparison: Comparison) -> Table:
     columns = [
         Column("method"),
         Column(METRICS["accuracy"].title, 3),
-        Column("against raw", 3, signed=True, wide=True),
         Column(METRICS["cobias"].title, 3),
-        Column("against raw", 3, signed=True, wide=True),
         Column(METRICS["worst_class_accuracy"].title, 3),
-        Column(METRICS["macro_f1"].title, 3, wide=True),
-        Column("fit", right=True, wide=True),
     ]
     rows = [
         (
             method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""),
             method.estimates["accuracy"],
-            method.differences.get("accuracy"),
             method.estimates["cobias"],
-            method.differences.get("cobias"),
             method.estimates["worst_class_accuracy"].value,
-            method.estimates["macro_f1"].value,
-            seconds(method.seconds),
         )
         for method in comparison.methods
     ]
@@ -84,14 +75,14 @@ def _fits(comparison: Comparison) -> Iterator[list[Any]]:
 def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
     """Draw accuracy against COBias, with intervals over test rows; up and left is better."""
     axes = figure.subplots()
-    looks = colours(method.name for method in comparison.methods)
-    for method in comparison.methods:
+    for place, method in enumerate(comparison.methods):
+        colour = f"C{place}"
         x, y = method.estimates["cobias"], method.estimates["accuracy"]
         # the ends of an interval need not lie on both sides of the estimate
         for across, up in (((x.low, x.high), (y.value,) * 2), ((x.value,) * 2, (y.low, y.high))):
-            axes.plot(across, up, color=looks[method.name], alpha=0.45, lw=1.4)
+            axes.plot(across, up, color=colour, alpha=0.45, lw=1.4)
         marker, size = ("*", 15) if method.name == "dnip" else ("o", 7)
-        look = {"color": looks[method.name], "ms": size, "mec": "white", "ls": "", "zorder": 3}
+        look = {"color": colour, "ms": size, "mec": "white", "ls": "", "zorder": 3}
         axes.plot(x.value, y.value, marker, label=method.name, **look)
     axes.set_xlabel("COBias, the mean gap between class accuracies (lower is better)")
     axes.set_ylabel("accuracy")

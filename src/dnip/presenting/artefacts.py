@@ -4,37 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A mean over runs and the standard deviation between them, as the paper prints them.
-
-    The deviation is that of a sample, divided by n − 1. With it, the seeds in the paper's table 4
-    have the deviations of its table 2.
-
-    Attributes
-    ----------
-    mean : float
-    deviation : float or None
-        None where there was one run.
-
-    Examples
-    --------
-    >>> Spread.of([0.846, 0.821, 0.806], digits=3)
-    Spread(mean=0.824, deviation=0.02)
-    """
-
-    mean: float
-    deviation: float | None = None
-
-    @classmethod
-    def of(cls, values: Sequence[float], *, digits: int = 12) -> Spread:
-        """Return the spread of some values, at least one."""
-        deviation = round(stdev(values), digits) if len(values) > 1 else None
-        return cls(round(fmean(values), digits), deviation)
 
 
 class Estimate(NamedTuple):
@@ -62,7 +33,7 @@ class Estimate(NamedTuple):
 
 
 #: A cell of a table. None is an empty place; a float is printed with the column's digits.
-Value: TypeAlias = str | int | float | Spread | Estimate | None
+Value: TypeAlias = str | int | float | Estimate | None
 
 
 @dataclass(frozen=True)
@@ -74,8 +45,6 @@ class Column:
     title : str
     digits : int
         Digits after the point, of all numbers but whole ones.
-    percent : bool
-        Whether values are rates to be printed times 100, as in the paper.
     group : str
         A heading above neighbouring columns of the same group; empty for none.
     signed : bool
@@ -88,7 +57,6 @@ class Column:
 
     title: str
     digits: int = 1
-    percent: bool = False
     group: str = ""
     signed: bool = False
     right: bool = False
@@ -137,11 +105,9 @@ class Figure:
         Receives an empty ``matplotlib.figure.Figure`` and draws into it.
     size : tuple of float
         Width and height in inches.
-    caption : str
     """
 
     name: str
     title: str
     draw: Callable[[Any], None]
     size: tuple[float, float] = (8.0, 4.5)
-    caption: str = ""

@@ -226,4 +226,4 @@ def with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False)
     """Return a metric of a side of an evaluation, with its interval if it has one."""
     bounds = side.get("intervals", {}).get(metric)
     value = side[metric] if bounds is None else Estimate(side[metric], *bounds)
-    return show(value, Column(metric, 3, signed=signed)).replace("−", "-")
+    return show(value, Column(metric, 3, signed=signed))

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, new_folder
 from dnip.presenting.artefacts import Figure, Table
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.formats import with_title
 from dnip.presenting.terminal import to_text, wrapped
 
 
@@ -47,10 +47,6 @@ class Results:
         parts = (wrapped(table.title), to_text(table), wrapped(notes))
         return "\n\n".join(printable(part) for part in parts if part)
 
-    def to_markdown(self) -> str:
-        """Return the same as Markdown."""
-        return with_title(self.table, "### {}")
-
 
 class ResultFiles(NamedTuple):
     """The names of the files that a command writes into its folder.
@@ -59,14 +55,11 @@ class ResultFiles(NamedTuple):
     ----------
     results, rows, picture : str
         JSON, CSV and PNG.
-    page : str or None
-        Markdown; None for no such file.
     """
 
     results: str
     rows: str
     picture: str
-    page: str | None = None
 
     def prepare(self, folder: str | os.PathLike[str]) -> None:
         """Check that the folder can be made and all files written there, before long work.
@@ -82,7 +75,7 @@ class ResultFiles(NamedTuple):
 
     def within(self, folder: Path) -> dict[str, Path]:
         """Return the paths of all files by what they hold."""
-        return {kind: folder / name for kind, name in self._asdict().items() if name is not None}
+        return {kind: folder / name for kind, name in self._asdict().items()}
 
     def write(self, folder: str | os.PathLike[str], results: Results) -> tuple[Path, ...]:
         """Write all files, and return which were written.
@@ -99,16 +92,9 @@ class ResultFiles(NamedTuple):
                 write_json(target / self.results, results.content),
                 write_rows(target / self.rows, results.rows),
             ]
-            picture = ""
             if results.figure is not None:
-                try:
+                with suppress(MissingDependencyError):  # the data goes without its picture
                     written.append(save_figure(results.figure, target / self.picture))
-                    picture = f"\n![picture]({self.picture})\n"
-                except MissingDependencyError:
-                    pass  # the data goes without its picture
-            if self.page is not None:
-                text = f"{results.to_markdown()}\n{picture}"
-                written.append(write_text(target / self.page, text))
         return tuple(written)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from rich.cells import cell_len, set_cell_size
 
 from dnip.base.escaping import printable
 from dnip.presenting.artefacts import Table
-from dnip.presenting.formats import DASH, MINUS, Marks, cells_of, groups_of, is_right
+from dnip.presenting.formats import show
 
 #: Columns of a terminal.
 WIDTH = 80
@@ -21,13 +22,6 @@ _LEAST = 12
 
 def _on_one_line(text: str) -> str:
     return printable(" ".join(text.split()))
-
-
-def _in_ascii(number: str) -> str:
-    return number.replace(MINUS, "-").replace(DASH, "-")
-
-
-_TERMINAL = Marks(_on_one_line, _in_ascii)
 
 
 def wrapped(text: str) -> str:
@@ -75,9 +69,15 @@ def to_text(table: Table) -> str:
     table = _narrow(table)
     titles = [_on_one_line(column.title) for column in table.columns]
     lines = [
-        None if isinstance(row, str) else cells_of(table, row, _TERMINAL) for row in table.rows
+        None
+        if isinstance(row, str)
+        else [
+            _on_one_line(show(value, column))
+            for column, value in zip(table.columns, row, strict=True)
+        ]
+        for row in table.rows
     ]
-    right = [is_right(table, c) for c in range(len(titles))]
+    right = [_is_right(table, c) for c in range(len(titles))]
     cells = [titles, *(line for line in lines if line is not None)]
     widths = _fitting([max(map(cell_len, column)) for column in zip(*cells, strict=True)], right)
     printed = [] if not any(c.group for c in table.columns) else [_groups_above(table, widths)]
@@ -85,6 +85,14 @@ def to_text(table: Table) -> str:
     for row, line in zip(table.rows, lines, strict=True):
         printed.append(_on_one_line(str(row)) if line is None else _in_columns(line, right, widths))
     return "\n".join(printed)
+
+
+def _is_right(table: Table, column: int) -> bool:
+    """Say whether a column is set to the right: one of numbers is."""
+    cells = [row[column] for row in table.rows if not isinstance(row, str)]
+    filled = [value for value in cells if value is not None]
+    is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
+    return is_numeric or table.columns[column].right
 
 
 def _narrow(table: Table) -> Table:
@@ -120,7 +128,8 @@ def _in_columns(cells: Sequence[str], right: Sequence[bool], widths: Sequence[in
 def _groups_above(table: Table, widths: Sequence[int]) -> str:
     """Return the line of group headings, each in the middle of its columns."""
     parts, end = [], 0
-    for title, span in groups_of(table.columns):
+    for title, columns in groupby(column.group for column in table.columns):
+        span = len(list(columns))
         begin, end = end, end + span
         parts.append(f"{_on_one_line(title):^{sum(widths[begin:end]) + 2 * (span - 1)}}")
     return "  ".join(parts).rstrip()

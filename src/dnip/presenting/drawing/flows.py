@@ -96,37 +96,20 @@ def odd_class_sides(evaluation: Evaluation) -> list[FlowSide]:
 
 
 def odd_class_figure(evaluation: Evaluation) -> Figure:
-    """Return every class, its accuracy, and an arrow to its odd class.
-
-    Before, after, and after an adjustment to another class mix stand side by side, as far as the
-    evaluation has them.
-    """
-    return flow_figure("odd-classes", "", odd_class_sides(evaluation), evaluation.classes)
-
-
-def flow_figure(
-    name: str, title: str, sides: Sequence[FlowSide], classes: Sequence[str], *, caption: str = ""
-) -> Figure:
     """Return every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
 
-    Beside the arrow stands the share of the class's errors that go there. The arrow is as thick as
-    the share of all its rows.
-
-    Parameters
-    ----------
-    name, title, caption : str
-        As for :class:`~dnip.presenting.artefacts.Figure`.
-    sides : sequence of FlowSide
-        Two panels stand side by side, more below one another. The first says which of many classes
-        are shown.
-    classes : sequence of str
+    Before, after, and after an adjustment to another class mix have a panel each, as far as the
+    evaluation has them. Beside the arrow stands the share of the class's errors that go there. The
+    arrow is as thick as the share of all its rows. The first panel says which of many classes are
+    shown.
     """
+    sides, classes = odd_class_sides(evaluation), evaluation.classes
     longest = max(len(_short(name)) for name in classes)
     rows, columns = _grid(sides)
     width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * columns
     height = (1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)) * rows
     draw = partial(_draw, sides=sides, classes=classes)
-    return Figure(name, title, draw, (width, height + (0.3 if title else 0.0)), caption)
+    return Figure("odd-classes", "", draw, (width, height))
 
 
 def _draw(

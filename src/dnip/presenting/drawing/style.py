@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from itertools import cycle
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,43 +16,17 @@ from dnip.presenting.artefacts import Figure
 #: Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is
 #: too faint for lines and black hides the whiskers of bars.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-BLUE, RED, GREEN, PINK, ORANGE, SKY = COLOURS
-YELLOW, BLACK, GREY = "#F0E442", "#000000", "#9aa1ab"
+BLUE, RED, GREEN = COLOURS[:3]
+BLACK, GREY = "#000000", "#9aa1ab"
 #: Texts, and texts of less weight.
 INK, FAINT = "#333333", "#6b7280"
 
 #: Names that have the same colour in every figure.
-FIXED = {
-    "raw argmax": GREY,
-    "before": GREY,
-    "after": BLUE,
-    "adjusted": GREEN,
-    "opt": BLUE,
-    "test": RED,
-    "paper's annealing": ORANGE,
-    "DNIP, ours": BLUE,
-    "batch calibration": GREEN,
-    "contextual calibration": SKY,
-    "linear adapter": PINK,
-}
+FIXED = {"before": GREY, "after": BLUE, "adjusted": GREEN, "opt": BLUE, "test": RED}
 
 #: Formats of pictures, by suffix.
 SUFFIXES = (".png", ".svg", ".pdf")
 _DPI = 150
-
-
-def colours(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name: its own where it has one, else the next that is free.
-
-    Examples
-    --------
-    >>> colours(["raw argmax", "z1"])
-    {'raw argmax': '#9aa1ab', 'z1': '#0072B2'}
-    """
-    listed = list(dict.fromkeys(names))
-    taken = {FIXED[name] for name in listed if name in FIXED}
-    free = cycle(c for c in (*COLOURS, YELLOW) if c not in taken)
-    return {name: FIXED[name] if name in FIXED else next(free) for name in listed}
 
 
 def tidy(axes: Any, *, grid: str = "y") -> None:  # noqa: ANN401 - the library's own type
@@ -62,23 +34,6 @@ def tidy(axes: Any, *, grid: str = "y") -> None:  # noqa: ANN401 - the library's
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, alpha=0.25)
     axes.set_axisbelow(True)
-
-
-def legend_below(figure: Any, handles: dict[str, Any], width: float) -> None:  # noqa: ANN401
-    """Put one legend below all axes, in as many columns as the figure is wide for.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    handles : dict
-        Artists by their names.
-    width : float
-        Of the figure, in inches.
-    """
-    longest = max(map(len, handles), default=0)
-    columns = max(1, min(len(handles), int(width / (0.6 + 0.08 * longest))))
-    look = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
-    figure.legend(handles.values(), handles.keys(), ncols=columns, **look)
 
 
 def load_matplotlib(module: str) -> ModuleType:
