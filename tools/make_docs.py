@@ -26,7 +26,6 @@ IMAGES = ROOT / "docs" / "images"
 #: Draws the pictures of the documentation, in a folder that holds the tables.
 DRAW = """
 dnip demo --out .
-dnip evaluate test.csv --coefficients coefficients.json --picture flows.png
 dnip pareto opt.csv --test test.csv --choose knee --out chosen.json
 dnip compare opt.csv --test test.csv
 dnip report opt.csv --test test.csv
@@ -36,7 +35,6 @@ chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1000 \\
 #: What they are called in ``docs/images``, and there.
 PICTURES = {
     "class_accuracies.png": "class_accuracies.png",
-    "odd_classes.png": "flows.png",
     "pareto.png": "dnip-pareto/pareto.png",
     "corrections.png": "dnip-compare/comparison.png",
     "report.png": "report.png",
