@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
+    from dnip.metrics.cobias import cobias_score
     from dnip.presenting.displays import ClassAccuracyDisplay, FrontDisplay, OddClassDisplay
     from dnip.presenting.report import report
-    from dnip.sklearn.classifier import DNIPClassifier
+    from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
     from dnip.tables.evaluation import evaluate
@@ -55,6 +56,8 @@ __all__ = [
     "Solution",
     "Status",
     "__version__",
+    "cobias_score",
+    "cobias_scorer",
     "correct",
     "evaluate",
     "fit",
@@ -73,7 +76,8 @@ _NAMES = {
     "dnip.method.solution": "Solution Status",
     "dnip.presenting.displays": "ClassAccuracyDisplay FrontDisplay OddClassDisplay",
     "dnip.presenting.report": "report",
-    "dnip.sklearn.classifier": "DNIPClassifier",
+    "dnip.metrics.cobias": "cobias_score",
+    "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",
     "dnip.solvers": "solve",
     "dnip.tables": "ProbabilityTable",
     "dnip.tables.evaluation": "evaluate",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 #: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
@@ -189,11 +188,9 @@ class SumsSeen:
     def tell(self, source: str) -> None:
         """Warn if rows were normalised: how many, and which is the first."""
         if self._count:
-            warnings.warn(
+            warn(
                 f"{source}: {self._count} of {self.total} rows did not sum to 1 and were "
-                f"normalised (the first is {self._first})",
-                DNIPWarning,
-                stacklevel=3,
+                f"normalised (the first is {self._first})"
             )
 
 

@@ -1,11 +1,13 @@
-"""Data frames that stand where an array could: their columns must be the classes in order."""
+"""Data frames that stand where an array could: their columns are the classes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.optional import load_optional
+from dnip.base.validation import check_choice
 
 #: Columns of a table that are no classes.
 _NO_CLASSES = frozenset({"label", "id"})
@@ -98,3 +100,38 @@ order are cat, dog. Put the columns into this order
             f"{listed(classes)}",
             hint=hint,
         )
+
+
+def by_names(table: Any, classes: Sequence[str]) -> Any:  # noqa: ANN401 - any data frame or array
+    """Return the class columns of a data frame that has all of them; anything else as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"text": ["hi"], "dog": [0.25], "cat": [0.75]})
+    >>> by_names(frame, ["cat", "dog"])
+        cat   dog
+    0  0.75  0.25
+    """
+    if not is_frame(table) or not set(classes) <= set(table.columns):
+        return table
+    return table[list(classes)]
+
+
+def make_columns(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401
+    """Return columns as a data frame of pandas or polars.
+
+    Raises
+    ------
+    InvalidInputError
+        For another library.
+    MissingDependencyError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> make_columns({"class": ["cat"]}, "polars").columns
+    ['class']
+    """
+    check_choice("library", library, ["pandas", "polars"])
+    return load_optional(library, purpose="make data frames", extra=library).DataFrame(columns)

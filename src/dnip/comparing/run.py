@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from dnip.base.errors import DNIPError, DNIPWarning, listed
+from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.optional import missing_library
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.baselines import RAW, Method, OptSet, choose
@@ -179,4 +178,4 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
         f"{test}: no labelled row of class {', '.join(unscored)}: left out": unscored,
     }
     for message in (text for text, lacking in told.items() if lacking):
-        warnings.warn(message, DNIPWarning, stacklevel=3)
+        warn(message)

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
 from dnip.fitting.settings import beta_of
 from dnip.method.coefficients import Coefficients
+from dnip.method.constraints import Constraints
 from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
@@ -30,6 +32,7 @@ from dnip.priors.estimate import estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Coordinate, Progress, Settings
 from dnip.tables import ProbabilityTable
+from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.given import TableLike
 from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample
@@ -97,8 +100,7 @@ def fit(
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """
-    if settings is None:
-        settings = Settings(objective, **keywords)
+    settings = settings or _settings_of(objective, keywords)
     sample, count = sample_of(data, y, classes, rows, settings.seed)
     table, support, mix = sample.table, sample.class_sizes, settings.target_prior
     limit = settings.time_limit
@@ -114,20 +116,17 @@ def fit(
         given = None if isinstance(unlabelled, str | os.PathLike) else table.classes
         more = sample_of(unlabelled, None, classes or given, rows, settings.seed)[0].table
     free = _unlabelled_rows(table, more)
-    if settings.robust == "off" and not is_estimate(mix):
-        free = free[:0]
     target = _find_target(mix, table.classes, calibration, support, free)
     shares = None if target is None else target.shares
     usual = shares if weight is None or shares is not None else support / support.sum()
-    if settings.robust == "off":
-        free = free[:0]
+    free = free[: 0 if settings.robust == "off" else None]
 
     left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
     settled = replace(settings, target_prior=shares, time_limit=left)
     problem = Problem.trusted(labelled.probabilities, labelled.labels, table.classes, weight)
     found = fit_robustly(problem, settled, free, progress=progress)
 
-    is_quick = len(labelled) * table.n_classes**2 <= _MOST_PRODUCTS
+    is_quick = refits_are_quick(problem)
     wanted = is_quick if evidence is None else evidence
     most = None if found.decision is None else settings.constraints.max_accuracy_loss
     judged = _Judged(found)
@@ -136,7 +135,15 @@ def fit(
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
         judged = _judge(
             found,
-            _refit(labelled, weight, found, again, free, usual, is_mix_given=target is not None),
+            refit(
+                problem,
+                found,
+                again,
+                free,
+                target=usual,
+                is_mix_given=target is not None,
+                captured_mass=labelled.captured_mass,
+            ),
             most,
             lambda part: fit_robustly(problem, settled, free, part=part, progress=progress),
         )
@@ -164,6 +171,22 @@ def fit(
     fitted = recorded(fitted, provenance, like, settings.robust, used)
     moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
     return defer(fitted, settings, moved, usual, judged.left_out)
+
+
+def _settings_of(
+    objective: ObjectiveLike | ConfusionFunction | None, keywords: dict[str, Any]
+) -> Settings:
+    """Return the settings that keywords say; an error names what the caller typed."""
+    for name in keywords.keys() - signature(Settings).parameters.keys():
+        kept = name in signature(Constraints).parameters
+        hint = f"; give constraints=dnip.Constraints({name}=...)" if kept else ""
+        raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
+    return Settings(objective, **keywords)
+
+
+def refits_are_quick(problem: Problem) -> bool:
+    """Return whether refits take so little time that they need not be asked for."""
+    return len(problem.labels) * problem.n_classes**2 <= _MOST_PRODUCTS
 
 
 def _rows_like_others(
@@ -206,20 +229,19 @@ def _judge(
     return _Judged(shortened, refits.judge(part), None, (note,), refits.left_out(part))
 
 
-def _refit(
-    labelled: ProbabilityTable,
-    weight: Floats | None,
+def refit(
+    problem: Problem,
     found: RobustSolution,
     settings: Settings,
     unlabelled: Probabilities,
-    target: Floats | None,
     *,
-    is_mix_given: bool,
+    target: Floats | None = None,
+    is_mix_given: bool = False,
+    captured_mass: CapturedMass | None = None,
 ) -> Refits:
     """Repeat a fit without each fold of the labels."""
-    p = labelled.probabilities if found.moved is None else found.moved
-    y, classes = labelled.labels, labelled.classes
-    assert y is not None
+    p = problem.probabilities if found.moved is None else found.moved
+    y, classes, counts = problem.labels, problem.classes, problem.counts * problem.unit
     if found.decision is None:
         settings, unlabelled = replace(settings, robust="off"), unlabelled[:0]
     else:  # what is lost is judged by the rows left out
@@ -228,22 +250,21 @@ def _refit(
     if settings.solver.proves:  # the coordinate solver finds the same optima, without the proof
         settings = replace(settings, solver=Coordinate())
 
-    def refit(rows: Integers) -> Floats:
-        counted = None if weight is None else weight[rows]
-        problem = Problem.trusted(p[rows], y[rows], classes, counted)
+    def without(rows: Integers) -> Floats:
+        part = Problem.trusted(p[rows], y[rows], classes, counts[rows])
         try:
-            return fit_robustly(problem, settings, unlabelled).solution.multipliers
+            return fit_robustly(part, settings, unlabelled).solution.multipliers
         except InfeasibleError:  # such labels would have left the raw argmax
             return np.ones(p.shape[1])
 
     return Refits(
         p,
         y,
-        refit,
+        without,
         classes=classes,
         beta=beta_of(settings.objective),
         target=target,
-        captured_mass=labelled.captured_mass,
+        captured_mass=captured_mass,
         is_mix_given=is_mix_given,
         seed=settings.seed,
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
+from dnip.base.frames import make_columns
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL, FitEvidence, Point
@@ -231,6 +232,33 @@ class Fit:
         """Return a small table and the verdict, for notebooks."""
         said = html(f"{self.verdict}: {self.reason}")
         return f"{self.evaluation._repr_html_()}<p>{said}</p>"
+
+    def to_frame(self, library: str = "pandas") -> Any:  # noqa: ANN401 - of an optional library
+        """Return a row for each class as a data frame: weights, and how often it is right.
+
+        Rows are those left out, if the fit was judged.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+
+        Examples
+        --------
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()
+        ['class', 'rows', 'weight', 'before', 'after', 'taken_for', 'least_weight', 'most_weight']
+        """
+        found = self.evidence
+        frame = (self if found is None else found).evaluation.to_frame(library)
+        columns = {name: frame[name].to_list() for name in frame.columns}
+        columns = {
+            **{name: columns.pop(name) for name in ("class", "rows")},
+            "weight": self.coefficients.weights,
+            **columns,
+        }
+        if found is not None:
+            columns |= {"least_weight": found.ranges[:, 0], "most_weight": found.ranges[:, 1]}
+        return make_columns(columns, library)
 
     def unweighted(self) -> Coefficients:
         """Return coefficients of 1, which decide as the raw argmax does, with this record.

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import listed
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.files import atomic_path
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
@@ -192,7 +192,7 @@ class Coefficients:
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
-            Named columns of a data frame must be those of the classes, in order.
+            Columns of a data frame are taken by the names of the classes, if it has them all.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class Coefficients:
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
-            Named columns of a data frame must be those of the classes, in order.
+            Columns of a data frame are taken by the names of the classes, if it has them all.
 
         Returns
         -------
@@ -398,3 +398,30 @@ class Coefficients:
             If the file cannot be read, is damaged, or is of an unknown version.
         """
         return cls.from_json(file.read(path), source=str(path))
+
+
+def as_coefficients(given: Coefficients | str | os.PathLike[str] | None) -> Coefficients | None:
+    """Return coefficients, read from their file if a path is given.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        As :meth:`Coefficients.load`.
+    InvalidInputError
+        For anything else.
+
+    Examples
+    --------
+    >>> as_coefficients([1, 2])
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: coefficients must be Coefficients or the path of their file; got a list
+    """
+    if isinstance(given, str | os.PathLike):
+        return Coefficients.load(given)
+    if given is not None and not isinstance(given, Coefficients):
+        raise InvalidInputError(
+            f"coefficients must be Coefficients or the path of their file; got a "
+            f"{type(given).__name__}"
+        )
+    return given

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_probabilities, row_sums
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.frames import check_column_names
+from dnip.base.frames import by_names, check_column_names
 from dnip.base.typing import Floats, Probabilities, WeightIndices
 
 
@@ -112,6 +112,7 @@ def check_columns(probabilities: ArrayLike, classes: Sequence[str]) -> Probabili
     InvalidInputError
         For probabilities that break their contract, or columns of other classes.
     """
+    probabilities = by_names(probabilities, classes)
     check_column_names(probabilities, classes)
     p = check_probabilities(probabilities)
     if p.shape[1] != len(classes):

@@ -12,7 +12,7 @@ from dnip.metrics.accuracy import (
     worst_class_accuracy,
 )
 from dnip.metrics.catalogue import HEADLINE, METRICS, Metric, metric_intervals, scores
-from dnip.metrics.cobias import cobias, cobias_single, odd_classes
+from dnip.metrics.cobias import cobias, cobias_score, cobias_single, odd_classes
 from dnip.metrics.confusion import confusion_matrix, prediction_ratios
 from dnip.metrics.pmi import pmi, smoothing_over
 
@@ -24,6 +24,7 @@ __all__ = [
     "balanced_accuracy",
     "class_accuracies",
     "cobias",
+    "cobias_score",
     "cobias_single",
     "confusion_matrix",
     "macro_f1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers
 from dnip.metrics.accuracy import class_accuracies
 from dnip.metrics.confusion import as_counts
@@ -60,6 +61,42 @@ def cobias_of(accuracies: Floats) -> Floats:
     n = a.shape[-1]
     # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i; equal ones may give -1e-17
     return np.asarray(abs(a @ (2 * np.arange(n) - n + 1)) / max(n * (n - 1) / 2, 1))
+
+
+def cobias_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return the COBias of predictions, as scikit-learn's metrics take them.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (M,)
+        Labels of any kind. A prediction that is no label is wrong.
+
+    Returns
+    -------
+    float
+        0 to 1; ``nan`` if `y_true` holds fewer than two classes.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are not as many predictions as labels.
+
+    Examples
+    --------
+    >>> cobias_score(["ham", "ham", "spam", "spam"], ["ham", "ham", "ham", "spam"])
+    0.5
+    """
+    true, predicted = np.asarray(y_true), np.asarray(y_pred)
+    if true.shape != predicted.shape or true.ndim != 1:
+        raise InvalidInputError(
+            f"y_true has shape {true.shape}, but y_pred has {predicted.shape}",
+            hint="Give one label and one prediction for each row",
+        )
+    classes, places = np.unique(true, return_inverse=True)
+    if len(classes) < 2:
+        return float("nan")
+    rates = np.bincount(places, true == predicted) / np.bincount(places)
+    return float(cobias_of(rates))
 
 
 def odd_classes(confusion: ArrayLike) -> Integers:

@@ -11,6 +11,9 @@ LEVEL = 0.02
 #: Of fewer rows nothing found is no sign that there is nothing.
 LEAST_ROWS = 40
 
+#: Of more rows or cells a sample is taken.
+MOST_ROWS, MOST_CELLS = 5_000, 1_000_000
+
 _SHUFFLES, _SEED = 249, 0x516
 
 
@@ -40,7 +43,11 @@ def has_signal(probabilities: Probabilities, labels: Labels) -> bool | None:
     >>> has_signal(p, y), has_signal(p, p.argmax(axis=1)), has_signal(p[:9], y[:9])
     (False, True, None)
     """
-    n_rows, n_classes = probabilities.shape
+    n_classes, rng = probabilities.shape[1], np.random.default_rng(_SEED)
+    n_rows = min(len(labels), MOST_ROWS, max(MOST_CELLS // n_classes, 1))
+    if n_rows < len(labels):
+        drawn = np.sort(rng.choice(len(labels), n_rows, replace=False))
+        probabilities, labels = probabilities[drawn], labels[drawn]
     sizes = np.bincount(labels, minlength=n_classes)
     spread = np.sqrt(sizes * (n_rows - sizes) / max(n_rows - 1, 1))
     ranks = np.stack([_ranks(column) for column in probabilities.T], axis=1)
@@ -49,7 +56,7 @@ def has_signal(probabilities: Probabilities, labels: Labels) -> bool | None:
         sums = np.bincount(y, ranks[np.arange(n_rows), y], n_classes)
         return float((np.maximum(sums[spread > 0] / spread[spread > 0], 0) ** 2).sum())
 
-    found, rng = strength(labels), np.random.default_rng(_SEED)
+    found = strength(labels)
     as_strong = 1  # these labels themselves
     for _ in range(_SHUFFLES):
         # rounding may set equal sums apart

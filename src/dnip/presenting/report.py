@@ -5,6 +5,7 @@ The page holds counts, and no row.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on
 from dnip.fitting.record import Fit
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, as_coefficients
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
@@ -52,7 +53,7 @@ def report(
     y: ArrayLike | None = None,
     *,
     test: TableLike | tuple[TableLike, ArrayLike] | None = None,
-    coefficients: Coefficients | None = None,
+    coefficients: Coefficients | str | os.PathLike[str] | None = None,
     classes: Sequence[Any] | None = None,
     confidence: float = 0.9,
     seed: int = 0,
@@ -67,7 +68,7 @@ def report(
         As for :func:`dnip.evaluate`.
     test : table, or tuple of probabilities and labels, optional
         Show these rows instead; `data` serves to find weights.
-    coefficients : Coefficients, optional
+    coefficients : Coefficients or path, optional
         Show these; by default one half of the rows is fitted, and the other is shown.
     confidence : float, default=0.9
         Level of the intervals.
@@ -93,6 +94,7 @@ def report(
     >>> dnip.report(P, y, coefficients=dnip.Coefficients(["ham", "spam"], [15, 30], 30)).title
     'Class accuracies of table'
     """
+    coefficients = as_coefficients(coefficients)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
     table, other = as_table(data, y, classes), None

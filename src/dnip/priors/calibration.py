@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError, warn
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 
 # A calibration does not distinguish probabilities below this.
@@ -228,11 +227,9 @@ def weigh_rows(
     missing = (mass == 0) & (target > 0)
     if missing.any():
         names = ", ".join(classes[c] for c in np.flatnonzero(missing).tolist())
-        warnings.warn(
+        warn(
             f"{target[missing].sum():.1%} of the target prior is of class {names}, which has no "
-            "labelled row: the other classes count in proportion",
-            DNIPWarning,
-            stacklevel=4,
+            "labelled row: the other classes count in proportion"
         )
     ratio = np.where(counted, target, 0.0) / np.where(counted, mass, 1.0)
     return np.asarray(own * ratio[labels] * (own.sum() / target[counted].sum()))

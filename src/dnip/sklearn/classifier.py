@@ -12,17 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_sample_weight
-from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
+from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.frames import check_column_names, class_columns
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.defer import thresholds_of
+from dnip.fitting.evidence import NEEDED, NO_SIGNAL
+from dnip.fitting.fit import refit, refits_are_quick
 from dnip.fitting.robust import fit_robustly, what_labels_tell
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
+from dnip.method.solution import Status
+from dnip.metrics.cobias import cobias_score
+from dnip.metrics.signal import has_signal
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Settings, Solver
 from dnip.tables.guards import check_order
@@ -30,6 +35,7 @@ from dnip.tables.guards import check_order
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
     from sklearn.frozen import FrozenEstimator
+    from sklearn.metrics import make_scorer
     from sklearn.utils import get_tags, indexable
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
     from sklearn.utils.multiclass import check_classification_targets
@@ -49,6 +55,11 @@ except ModuleNotFoundError as error:
 
 
 _RESPONSES = "predict_proba", "decision_function"
+# A loss of accuracy that is worth a warning.
+_TWO_POINTS = 0.02
+
+#: COBias for `cross_validate` and `GridSearchCV`: lower is better, so scores are negative.
+cobias_scorer = make_scorer(cobias_score, greater_is_better=False)
 
 
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -104,6 +115,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         that change much between folds, such as a single tree.
     n_jobs : int, default=None
         Folds fitted at the same time.
+    evidence : bool, default=None
+        Whether to judge the fit by five refits of the coefficients, each without a fold of the
+        labels; None: if that is quick.
     random_state : int, default=0
         Seed of the solver; the same seed gives the same coefficients.
 
@@ -115,6 +129,10 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         The deployable artefact; applying it needs no scikit-learn.
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
+    verdict_ : {"apply", "keep", "no signal", "not judged"}
+        Whether to use the coefficients; see :attr:`dnip.fitting.record.Fit.verdict`.
+    evidence_ : dnip.fitting.evidence.FitEvidence or None
+        What refits say of other rows; None if the fit was not judged.
     decision_ : dnip.fitting.robust.Blend or None
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
@@ -168,6 +186,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         classes: Sequence[Any] | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
+        evidence: bool | None = None,
         random_state: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -185,6 +204,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.classes = classes
         self.cv = cv
         self.n_jobs = n_jobs
+        self.evidence = evidence
         self.random_state = random_state
 
     def fit(
@@ -254,16 +274,26 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         with warnings.catch_warnings():
             if len(alone := np.setdiff1d(labels, labels[rows]).tolist()):
                 names_alone = listed([str(label) for label in alone])
-                warnings.warn(
+                warn(
                     f"no fold could both learn and test class {names_alone}: the estimator knows "
                     "it, but its weight is not fitted, it is the geometric middle of the others. A "
-                    "class needs two rows, and folds that divide them",
-                    DNIPWarning,
-                    stacklevel=2,
+                    "class needs two rows, and folds that divide them"
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
             found = fit_robustly(problem, settings, more)
         self.solution_, self.decision_ = found.solution, found.decision
+        wanted = refits_are_quick(problem) if self.evidence is None else self.evidence
+        self.evidence_, signal = None, has_signal(p, encoded)
+        if wanted and self.solution_.status is not Status.INTERRUPTED:
+            mix = target
+            if mix is None and counted is not None:
+                mix = problem.class_counts / problem.class_counts.sum()
+            given = target is not None
+            refits = refit(problem, found, settings, more, target=mix, is_mix_given=given)
+            self.evidence_ = refits.judge().with_signal(signal)
+        judged = "not judged" if self.evidence_ is None else self.evidence_.verdict
+        self.verdict_ = "no signal" if signal is False else judged
+        self._warn_of_loss()
         learned = what_labels_tell(p, encoded, counted, target)
         fitted = Coefficients.from_solution(self.solution_, names, provenance=learned)
         if settings.defer is not None:
@@ -273,6 +303,22 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.coefficients_ = fitted
         self.weight_indices_, self.weights_ = fitted.weight_indices, fitted.weights
         return self
+
+    def _warn_of_loss(self) -> None:
+        """Warn where accuracy on rows left out is sure to fall by more than two points."""
+        found = self.evidence_
+        if self.verdict_ == "no signal":
+            warn(" ".join(NO_SIGNAL.split()))
+        elif found is not None and found.accuracy_change < -_TWO_POINTS:
+            if found.evaluation.accuracy_change(NEEDED)[1] >= 0:
+                return
+            before, after = found.accuracies
+            gaps = found.raw.cobias, found.reweighted.cobias
+            warn(
+                f"on rows left out, accuracy falls from {before:.3f} to {after:.3f}, and COBias "
+                f"from {gaps[0]:.3f} to {gaps[1]:.3f}. To lose less, give a smaller beta, or "
+                "constraints=dnip.Constraints(max_accuracy_loss=0.01)"
+            )
 
     def _settings(self) -> Settings:
         """Return the settings of the fit, checked."""
@@ -390,10 +436,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
             fit_params = {**fit_params, "sample_weight": weight}
         elif weight is not None:
-            warnings.warn(
+            warn(
                 f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count "
-                "for the coefficients only",
-                DNIPWarning,
-                stacklevel=3,
+                "for the coefficients only"
             )
         return fit_params, {}

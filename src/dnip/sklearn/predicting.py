@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dnip.base.arrays import ArrayLocation, check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.base.frames import check_column_names
+from dnip.base.frames import by_names, check_column_names
 from dnip.base.optional import load_optional
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice
@@ -152,6 +152,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
     The class that uses this mixin sets these two and `classes_` in its ``fit``.
     """
 
+    classes: Sequence[Any] | None
     estimator_: Any
     coefficients_: Coefficients
     classes_: NDArray[Any]
@@ -247,6 +248,9 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
     def _probabilities(self, X: Any, *, reset: bool = False) -> Probabilities:
         """Return the class probabilities that the coefficients weigh."""
         if self.estimator_ is None:
+            names = self.classes if reset else self.classes_.tolist()
+            if names is not None:
+                X = by_names(X, [str(c) for c in names])
             p = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
             if not reset:
                 check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")

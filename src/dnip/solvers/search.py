@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
+from dnip.base.errors import InfeasibleError, InvalidInputError, listed, warn
 from dnip.base.typing import Floats
 from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import ConfusionFunction, ObjectiveLike, on_classes
@@ -224,11 +223,9 @@ def _find_unfitted(problem: Problem, demands: Demands, absent: Collection[int]) 
     missing = np.flatnonzero(~problem.present).tolist()
     unfitted = tuple(c for c in missing if c not in absent and c not in demands.frozen)
     if unfitted:
-        warnings.warn(
+        warn(
             f"no labelled example of class {listed([names[c] for c in unfitted])}: not fitted, its "
-            "weight is the geometric middle of the fitted ones",
-            DNIPWarning,
-            stacklevel=4,
+            "weight is the geometric middle of the fitted ones"
         )
     return unfitted
 

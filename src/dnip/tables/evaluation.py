@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
+from dnip.base.frames import make_columns
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_countable, check_level, check_several_classes
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, as_coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
@@ -125,6 +127,32 @@ class Evaluation:
         """Names of the classes without a labelled row; they have no accuracy."""
         true = self.raw.sum(axis=1)
         return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
+
+    def to_frame(self, library: str = "pandas") -> Any:  # noqa: ANN401 - of an optional library
+        """Return a row for each class as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+
+        Examples
+        --------
+        >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame()
+          class  rows  before taken_for
+        0     a     2     1.0
+        1     b     2     0.5         a
+        """
+        odd = [*self.classes, ""]  # no class is -1
+        rates = {name: class_accuracies(counts) for name, counts in self.sides.items()}
+        return make_columns(
+            {
+                "class": list(self.classes),
+                "rows": self.raw.sum(axis=1),
+                **rates,
+                "taken_for": [odd[c] for c in odd_classes([*self.sides.values()][-1])],
+            },
+            library,
+        )
 
     def starving(self, level: float) -> tuple[str, ...]:
         """Return the classes that are right less often than the mean class, weakest first.
@@ -271,7 +299,7 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 def evaluate(
     data: TableLike | Iterable[Rows],
     y: ArrayLike | None = None,
-    coefficients: Coefficients | None = None,
+    coefficients: Coefficients | str | os.PathLike[str] | None = None,
     *,
     classes: Sequence[Any] | None = None,
     adjusted: Coefficients | None = None,
@@ -286,7 +314,7 @@ def evaluate(
         Class probabilities, shape (M, N); or a table with its labels, such as a `Scan`.
     y : array-like of shape (M,), optional
         Labels; None, NaN and "" are rows without one, and so is -1 unless it is one of N labels.
-    coefficients : Coefficients, optional
+    coefficients : Coefficients or path, optional
         Fitted for these classes.
     classes : sequence, optional
         The class of each column. By default those of the coefficients or names of a data frame's
@@ -319,6 +347,7 @@ def evaluate(
     array([[1, 0],
            [1, 0]])
     """
+    coefficients = as_coefficients(coefficients)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
     count = partial(_count, coefficients, adjusted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import numpy as np
 from dnip.base.errors import (
     CoefficientsFormatError,
     CorrectedError,
-    DNIPWarning,
     InvalidInputError,
     listed,
     warn,
@@ -44,11 +42,9 @@ def check_raw(*tables: Rows | None) -> None:
 def tell_corrected(source: str, by: str | None) -> None:
     """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
     if by is not None:
-        warnings.warn(
+        warn(
             f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
-            "said of raw ones is said of these",
-            DNIPWarning,
-            stacklevel=3,
+            "said of raw ones is said of these"
         )
 
 

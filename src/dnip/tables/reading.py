@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.arrays import SumsSeen, check_mass, normalise_rows
-from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.files import open_input
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
@@ -355,17 +354,13 @@ class WholeTable:
             )
         self._sums.tell(self._source)
         if self._ids.too_many:
-            _warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
+            warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
         if unused := self._first.unused:
             names = listed([name or "'' (without a name)" for name in unused])
-            _warn(f"{self._source}: column{'s' if len(unused) > 1 else ''} {names} not used")
+            warn(f"{self._source}: column{'s' if len(unused) > 1 else ''} {names} not used")
         captured = self._masses.summary
         if captured is not None and captured.worth_telling:
-            _warn(f"{self._source}: {captured.sentence}")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, DNIPWarning, stacklevel=3)
+            warn(f"{self._source}: {captured.sentence}")
 
 
 def _check_same_columns(first: Layout, other: Layout) -> None:

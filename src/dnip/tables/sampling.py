@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import check_countable, check_integer
-from dnip.metrics.signal import has_signal
+from dnip.metrics.signal import MOST_CELLS, MOST_ROWS, has_signal
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
@@ -251,9 +251,7 @@ def _cap(sizes: Integers, most: int) -> int:
     return int(sizes.max())
 
 
-_OF_SIGNALS = 0x516
-# Rows that tell whether there is a signal, and their cells, at most.
-_MOST_ROWS, _MOST_CELLS = 5_000, 1_000_000
+_OF_SIGNALS = 0x517
 
 
 class SignalSample:
@@ -267,7 +265,7 @@ class SignalSample:
         if rows.labels is None or not (known := rows.labels != UNLABELLED).any():
             return
         if not self._parts:
-            most = min(_MOST_ROWS, max(_MOST_CELLS // len(rows.classes), 1))
+            most = min(MOST_ROWS, max(MOST_CELLS // len(rows.classes), 1))
             self._parts = [RowSample(most, _OF_SIGNALS)]
         self._parts[0].add(p=rows.probabilities[known], y=rows.labels[known])
 
@@ -280,7 +278,5 @@ class SignalSample:
         """Whether classes are more probable on their own rows; None where it cannot be told."""
         if not self._parts:
             return None
-        drawn = RowSample(_MOST_ROWS, _OF_SIGNALS)
-        for part in self._parts:
-            drawn.add(p=part.columns["p"], y=part.columns["y"])
-        return has_signal(drawn.columns["p"], drawn.columns["y"])
+        p, y = (np.concatenate([part.columns[name] for part in self._parts]) for name in "py")
+        return has_signal(p, y)

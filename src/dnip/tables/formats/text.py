@@ -6,7 +6,6 @@ import csv
 import gzip
 import json
 import re
-import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from dnip.base.errors import DNIPWarning, InvalidInputError, counted, shown
+from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import as_text, open_input
 from dnip.tables.cells import MOST_IDS
 from dnip.tables.columns import CLASSES, ID, CellLocation, check_names, resolve_columns
@@ -127,7 +126,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
                     raise ValueError(f"it is of type {type(cells).__name__}, and no object")
             except (ValueError, RecursionError) as error:
                 if seen is not None and not line.endswith("\n"):
-                    _warn(f"{path}: row {row}, the last one, is cut off, and left out")
+                    warn(f"{path}: row {row}, the last one, is cut off, and left out")
                     break
                 raise InvalidInputError(
                     f"{path}: row {row} is not valid JSON: {error}",
@@ -141,7 +140,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
                     seen.add(name)
             yield cells
     if n_again:
-        _warn(f"{path}: {counted(n_again, 'row')} left out, with the id of an earlier row")
+        warn(f"{path}: {counted(n_again, 'row')} left out, with the id of an earlier row")
 
 
 def parts_of(path: Path) -> Iterator[Path]:
@@ -156,10 +155,6 @@ def read_folder(
     seen: set[str] = set()
     for part in parts_of(path):
         yield from read_jsonl(part, classes, block_rows, others=others, seen=seen)
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, DNIPWarning, stacklevel=3)
 
 
 def _object(pairs: list[tuple[str, object]]) -> _Row:
