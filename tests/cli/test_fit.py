@@ -16,6 +16,7 @@ from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import SOLVERS, Exhaustive, Settings
+from populations import biased_rows
 from problems import KNOWN
 
 KEYS = {
@@ -320,3 +321,17 @@ def test_costs_of_other_classes_are_refused(dnip, four, folder):
     told = "costs is of the classes A, B, C, D, but the classes are"
     dnip("fit", four, "--costs", "other.csv").assert_refused(told)
     assert not (folder / "coefficients.json").exists()
+
+
+def test_what_cannot_be_served_right_is_named_and_kept(dnip, folder):
+    rows = biased_rows(np.random.default_rng(3), 300, bias=[1.5, 0.0, -1.5])
+    table = ProbabilityTable(rows.probabilities, rows.labels, classes=("a", "b", "c"))
+    table.write("t.csv")
+    told = dnip("fit", "t.csv", "--defer-below", "0.99").out
+    assert "\nNever served, as these labels cannot show that 99% of it are right: class " in told
+    assert "To serve each class right at 0.99, 95% sure:\nclass  threshold  served  right\n" in told
+    stored = Coefficients.load("coefficients.json")
+    assert (stored.defer.below, stored.defer.thresholds.max()) == (0.99, 2.0)
+    assert stored.deferred(np.eye(3)).all()
+    done = dnip("apply", "t.csv", "--coefficients", "coefficients.json", "--out", "o.csv", "--json")
+    assert done.json["deferred"]["rows"] == stored.deferred(table.probabilities).sum()

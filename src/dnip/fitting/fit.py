@@ -21,6 +21,7 @@ from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
+from dnip.fitting.serve_right import serve_right
 from dnip.fitting.settings import beta_of
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints
@@ -77,7 +78,7 @@ def fit(
         What `objective` and the keywords say, as one object.
     **keywords
         ``scale``, ``solver``, ``seed``, ``time_limit``, ``constraints``, ``robust``,
-        ``target_prior``, ``defer`` and ``helper_accuracy``, as for
+        ``target_prior``, ``defer``, ``helper_accuracy`` and ``defer_below``, as for
         :class:`dnip.solvers.Settings`. A labelled row counts by the target share of its class over
         the observed one; ``"estimate"`` takes the mix of the rows without a label. To defer learns
         one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
@@ -103,6 +104,12 @@ def fit(
     settings = settings or _settings_of(objective, keywords)
     sample, count = sample_of(data, y, classes, rows, settings.seed)
     table, support, mix = sample.table, sample.class_sizes, settings.target_prior
+    if settings.defer_below is not None and not sample.is_whole:
+        raise InvalidInputError(
+            f"{table.source}: rows of a sample do not come in their natural mix, which thresholds "
+            "for what is right often enough need",
+            hint="Give a table of fewer rows, or --rows all",
+        )
     limit = settings.time_limit
     deadline = None if limit is None else time.perf_counter() + limit
     if settings.robust == "auto" and not sample.is_whole:
@@ -127,7 +134,7 @@ def fit(
     found = fit_robustly(problem, settled, free, progress=progress)
 
     is_quick = refits_are_quick(problem)
-    wanted = is_quick if evidence is None else evidence
+    wanted = is_quick or settings.defer_below is not None if evidence is None else evidence
     most = None if found.decision is None else settings.constraints.max_accuracy_loss
     judged = _Judged(found)
     needed = wanted or (is_quick and most is not None)
@@ -170,6 +177,8 @@ def fit(
     used = more if decision is not None or is_estimate(mix) else None
     fitted = recorded(fitted, provenance, like, settings.robust, used)
     moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
+    if settings.defer_below is not None:
+        return serve_right(fitted, settings.defer_below, moved, judged.left_out)
     return defer(fitted, settings, moved, usual, judged.left_out)
 
 

@@ -14,6 +14,9 @@ from dnip.base.validation import check_number
 from dnip.method.prediction import decide
 from dnip.metrics import HEADLINE, METRICS
 
+#: The threshold of a class that is never served: no probability reaches it.
+NEVER = 2.0
+
 
 @dataclass(frozen=True, eq=False)
 class Deferral:
@@ -25,12 +28,14 @@ class Deferral:
     Parameters
     ----------
     thresholds : array-like of shape (N,)
-        t, one for each predicted class, 0..1.
+        t, one for each predicted class, 0..1; 2 defers all rows of a class.
     share : float
-        The share of rows that they were learned to defer, above 0 and below 1.
+        The share of rows that they were learned to defer, above 0 and below 1; 0..1 with `below`.
     helper_accuracy : float, optional
         How often the helper was taken to be right, 0..1; None where the rows that remain were to
         be served best.
+    below : float, optional
+        How often what remains of each predicted class is to be right, above 0 and below 1.
 
     Raises
     ------
@@ -47,11 +52,24 @@ class Deferral:
     thresholds: Floats
     share: float
     helper_accuracy: float | None
+    below: float | None
 
     def __init__(
-        self, thresholds: ArrayLike, share: float, helper_accuracy: float | None = None
+        self,
+        thresholds: ArrayLike,
+        share: float,
+        helper_accuracy: float | None = None,
+        below: float | None = None,
     ) -> None:
-        if not 0 < check_number("defer", share) < 1:
+        if below is not None:
+            check_number("defer_below", below, above=0)
+            if below >= 1:
+                raise InvalidInputError(
+                    f"defer_below must be below 1; got {below!r}",
+                    hint="No number of labels is proof that all rows are right",
+                )
+            check_number("share", share, at_least=0, at_most=1)
+        elif not 0 < check_number("defer", share) < 1:
             raise InvalidInputError(
                 f"defer must be a share of rows between 0 and 1, and neither; got {share!r}",
                 hint="Give 0.3 to defer 30 % of the rows, or leave it out to defer none",
@@ -61,12 +79,18 @@ class Deferral:
                 "helper_accuracy", helper_accuracy, at_least=0, at_most=1
             )
         t = np.asarray(thresholds)
-        if t.ndim != 1 or t.dtype.kind not in "iuf" or not ((t >= 0) & (t <= 1)).all():
-            told = "thresholds of deferring must be one number from 0 to 1 for each class"
+        if (
+            t.ndim != 1
+            or t.dtype.kind not in "iuf"
+            or not (((t >= 0) & (t <= 1)) | (t == NEVER)).all()
+        ):
+            told = "thresholds of deferring must be one number from 0 to 1, or 2, for each class"
             raise InvalidInputError(f"{told}; got {shown(thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
-        vars(self).update(thresholds=t, share=float(share), helper_accuracy=helper_accuracy)
+        vars(self).update(
+            thresholds=t, share=float(share), helper_accuracy=helper_accuracy, below=below
+        )
 
     def deferred(
         self, corrected: Probabilities, decided: NDArray[np.integer] | None = None
@@ -85,7 +109,8 @@ class Deferral:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a coefficients file holds it: the arguments that make it."""
-        return {**vars(self), "thresholds": self.thresholds.tolist()}
+        kept = {name: value for name, value in vars(self).items() if name != "below" or value}
+        return {**kept, "thresholds": self.thresholds.tolist()}
 
 
 def check_defer(defer: Deferral | None, n_classes: int) -> Deferral | None:

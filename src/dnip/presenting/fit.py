@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.fitting.record import Fit, note_on_free
 from dnip.fitting.refits import A_POINT
+from dnip.method.coefficients import Coefficients
+from dnip.method.defer import NEVER
 from dnip.metrics import METRICS, odd_classes
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.artefacts import Column, Table
@@ -55,6 +57,8 @@ def describe_fit(
         parts.append("\n".join(fitted.notes))
     if fitted.deferring:
         parts.append(describe_deferring(fitted, confidence))
+    if "defer_below" in fitted.coefficients.fit:
+        parts.append(_served(fitted.coefficients))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
     bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
@@ -163,6 +167,18 @@ def describe_deferring(fitted: Fit, confidence: float) -> str:
     who = "; of those that remain" if helper is None else f" to a helper, right on {helper:.0%}"
     title = f"Expected on other rows, {100 * defer.share:.3g}% of them deferred{who}:"
     return f"{title}\n{to_text(Table('deferring', '', columns, rows))}"
+
+
+def _served(coefficients: Coefficients) -> str:
+    """Return how much of each predicted class is served, and how often that is right."""
+    found, defer = coefficients.fit["defer_below"], coefficients.defer
+    assert defer is not None
+    names = ("class", "threshold", "served", "right")
+    columns = [Column("class"), *(Column(name, 3) for name in names[1:])]
+    thresholds = [None if t == NEVER else t for t in defer.thresholds.tolist()]
+    rows = zip(coefficients.classes, thresholds, found["served"], found["right"], strict=True)
+    title = f"To serve each class right at {found['rate']:g}, {found['sure']:.0%} sure:"
+    return f"{title}\n{to_text(Table('served', '', columns, list(rows)))}"
 
 
 def deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:

@@ -90,6 +90,9 @@ class Settings:
         The share of rows to defer to a person or a larger model, above 0 and below 1.
     helper_accuracy : float or None, default=0.9
         How often that helper is right in every class; None: serve the rows that remain best.
+    defer_below : float, optional
+        Instead of a share: how often what is served of each predicted class is to be right. The
+        least sure rows are deferred for that.
 
     Raises
     ------
@@ -113,6 +116,7 @@ class Settings:
     target_prior: PriorLike | None
     defer: float | None
     helper_accuracy: float | None
+    defer_below: float | None
 
     def __init__(
         self,
@@ -127,6 +131,7 @@ class Settings:
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
+        defer_below: float | None = None,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
         if isinstance(goal, Objective) and goal.is_published:
@@ -135,6 +140,13 @@ class Settings:
             time_limit = check_number("time_limit", time_limit, at_least=0)
         if defer is not None:
             Deferral((), defer, helper_accuracy)  # refuses what is out of range
+        if defer_below is not None:
+            Deferral((), 0, below=defer_below)
+            if defer is not None or target_prior is not None:
+                raise InvalidInputError(
+                    "defer_below goes with neither a share to defer nor a target prior",
+                    hint="It counts rows in the mix in which they come",
+                )
         vars(self).update(
             objective=goal,
             scale=WeightScale.of(scale),
@@ -146,6 +158,7 @@ class Settings:
             target_prior=target_prior,
             defer=defer,
             helper_accuracy=helper_accuracy,
+            defer_below=defer_below,
         )
         if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
             raise InvalidInputError(

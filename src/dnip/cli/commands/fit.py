@@ -135,6 +135,12 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         _DEFERRING,
         "SHARE",
     )
+    defer_below: float | None = option(
+        "Instead of a share: serve of each predicted class only rows that are right at least this "
+        "often, such as 0.95, with 95 % confidence. The others are deferred.",
+        _DEFERRING,
+        "RATE",
+    )
     helper_accuracy: str | None = option(
         "How often that person or model is right, in every class; none: serve the rows that "
         "remain best.  [default: 0.9]",
@@ -170,6 +176,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             target_prior=self.target_prior,
             constraints=self.constraints(),
             defer=self.defer,
+            defer_below=self.defer_below,
             helper_accuracy=self._helper_accuracy(),
         )
 
@@ -248,6 +255,10 @@ def fit(
     names = options.split_classes(classes)
     target = check_out(out, table, names)
     check_files(reads, {"out": target, "trace": trace})
+    if chosen.defer_below is not None and evidence is False:
+        raise InvalidInputError(
+            "--defer-below learns from refits, but evidence is off", hint="Leave --no-evidence out"
+        )
     if only_if_better and evidence is False:
         raise InvalidInputError(
             "--only-if-better needs a verdict, but evidence is off", hint="Leave --no-evidence out"
