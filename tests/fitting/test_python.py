@@ -87,5 +87,5 @@ def test_messages_speak_of_what_was_typed():
     with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'speed'"):
         dnip.fit(P, Y, speed=1)
     with pytest.warns(DNIPWarning, match="did not sum to 1") as caught:
-        dnip.fit(2 * P, Y)
+        dnip.fit(2 * P, Y, classes=NAMES)
     assert caught[0].filename == __file__
