@@ -7,6 +7,7 @@ where there is none.
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import sysconfig
 from importlib.util import find_spec
@@ -18,6 +19,9 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError
 
 KERNELS = Path("src/dnip/solvers/kernels")
+PACKAGE = "dnip.solvers.kernels"
+# What Cython needs for memoryviews, compiled once for all kernels.
+SHARED = f"{PACKAGE}.memoryviews"
 # Products and sums are rounded one by one, so that all builds give the same bits.
 PLAIN = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 UNCHECKED = {
@@ -82,28 +86,37 @@ class BuildKernels(build_ext):
         """Translate the kernels to C, and compile them."""
         from Cython.Build import cythonize  # noqa: PLC0415 - not needed to make a source archive
 
+        shared = Path(self.build_temp, "memoryviews.c")
+        shared.parent.mkdir(parents=True, exist_ok=True)
+        generate = [f"--module-name={SHARED}", f"--generate-shared={shared}"]
+        subprocess.run([sys.executable, "-m", "cython", *generate], check=True)
+        kernels = [extension for extension in self.extensions if extension.name != SHARED]
         translated = cythonize(
-            self.extensions,
+            kernels,
             build_dir=self.build_temp,
             include_path=["src"],
             language_level=3,
             compiler_directives=UNCHECKED,
+            shared_utility_qualified_name=SHARED,
         )
         own = shlex.split(os.environ.get("CFLAGS", ""))
         windows = self.compiler.compiler_type == "msvc"
-        for extension, done in zip(self.extensions, translated, strict=True):
-            extension.sources = done.sources
+        sources = {done.name: done.sources for done in translated} | {SHARED: [str(shared)]}
+        for extension in self.extensions:
+            extension.sources = sources[extension.name]
             extension.extra_compile_args = ["/O2", "/fp:precise"] if windows else [*PLAIN, *own]
         super().build_extensions()
 
 
 if __name__ == "__main__":
     macros = [("Py_LIMITED_API", "0x030B0000"), ("CYTHON_LIMITED_API", "1")] if STABLE else []
+    names = {f"{PACKAGE}.{path.stem}": [path.as_posix()] for path in sorted(KERNELS.glob("*.pyx"))}
+    names[SHARED] = []
     setup(
         ext_modules=[
             Extension(
-                f"dnip.solvers.kernels.{source.stem}",
-                [source.as_posix()],
+                name,
+                sources,
                 include_dirs=[KERNELS.as_posix()],
                 depends=[
                     path.as_posix()
@@ -112,7 +125,7 @@ if __name__ == "__main__":
                 define_macros=macros,
                 py_limited_api=STABLE,
             )
-            for source in sorted(KERNELS.glob("*.pyx"))
+            for name, sources in names.items()
         ],
         cmdclass={"build_ext": BuildKernels},
         options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
