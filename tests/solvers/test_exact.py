@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 import oracles
 from cases import cases
-from dnip import DNIPWarning, InvalidInputError, Objective, Status, solve
+from dnip import InvalidInputError, Objective, Status, solve
 from dnip.solvers import Exact, exact
 from layouts import weights_of
 from problems import KNOWN
@@ -34,15 +34,6 @@ def test_equals_exhaustive_search(objective, seed, scale, kind):
     assert (solution.lower_bound, solution.gap) == (solution.value, 0.0)
     counted = oracles.confusion_at(p, labels, weights_of(scale, solution.weight_indices))
     np.testing.assert_array_equal(solution.confusion, counted)
-
-
-def test_with_a_class_missing_proves_nothing():
-    known = KNOWN["four classes"]
-    rows = known.labels != 2
-    with pytest.warns(DNIPWarning, match="class 2"):
-        solution = solve(known.p[rows], known.labels[rows], scale=6, solver="exact")
-    assert solution.status is Status.FINISHED
-    assert (solution.lower_bound, solution.gap) == (None, None)
 
 
 def hard_problem(n_rows=1500, n_classes=8):

@@ -33,11 +33,14 @@ class Solver(Protocol):
         Whether it can minimise any function of the confusion matrix.
     proves : bool
         Whether it may prove an optimum, which takes long.
+    follows : bool
+        Whether it also proves it where classes without examples follow the middle of the others.
     """
 
     name: ClassVar[str]
     takes_any_objective: ClassVar[bool] = True
     proves: ClassVar[bool] = False
+    follows: ClassVar[bool] = False
 
     @abstractmethod
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
@@ -79,7 +82,7 @@ def run(
     """
     began = time.perf_counter()
     landscape.deadline = deadline
-    best = landscape.evaluate(landscape.equal_weights())
+    best = landscape.settle(landscape.evaluate(landscape.equal_weights()))
     bound = -math.inf
     status = Status.FINISHED
     trace: list[TraceEntry] = []
@@ -95,8 +98,10 @@ def run(
 
     note(best)
     try:
-        for proposal in solver.search(landscape, rng):
-            bound = max(bound, proposal.lower_bound)
+        for proposed in solver.search(landscape, rng):
+            if solver.follows or not landscape.following:
+                bound = max(bound, proposed.lower_bound)
+            proposal = landscape.settle(proposed)
             improved = proposal.value < best.value
             if improved:
                 best = replace(proposal, point=proposal.point.copy())

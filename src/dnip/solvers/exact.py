@@ -74,6 +74,7 @@ class Exact(Solver):
     name: ClassVar[str] = "exact"
     takes_any_objective: ClassVar[bool] = False
     proves: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gap", self.gap, at_least=0)
@@ -81,8 +82,8 @@ class Exact(Solver):
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point so far with the bound so far, again and again."""
-        best = landscape.evaluate(landscape.equal_weights())
-        for proposal in Coordinate().search(landscape, rng):
+        best = landscape.settle(landscape.evaluate(landscape.equal_weights()))
+        for proposal in map(landscape.settle, Coordinate().search(landscape, rng)):
             if proposal.value < best.value:
                 best = proposal
             yield proposal
@@ -139,7 +140,8 @@ def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
     low = np.zeros(landscape.n_classes, np.int64)
     high = np.full(landscape.n_classes, landscape.scale - 1)
     for c, index in landscape.held.items():
-        low[c] = high[c] = int(index) - 1
+        if c not in landscape.following:
+            low[c] = high[c] = int(index) - 1
     return low, high
 
 
@@ -223,6 +225,9 @@ class _Searches:
                 landscape.compile(only_floors=True),
                 least_top=top,
                 margin=_ROUNDING,
+                followers=landscape.following,
+                leaders=np.flatnonzero(problem.present),
+                linear=landscape.spacing is Spacing.LINEAR,
             )
             for _ in range(_SEARCHES)
         ]

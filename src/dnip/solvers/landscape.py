@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -69,6 +69,9 @@ class Landscape:
     demands : Demands, optional
         What points must satisfy. A point that does not has a value of at least ``MISSED``; it is
         the higher, the more is missing.
+    following : sequence of int, optional
+        Classes without examples, among those held: they stand at the geometric middle of the
+        classes with examples, and :meth:`settle` moves them there.
 
     Attributes
     ----------
@@ -101,12 +104,13 @@ class Landscape:
         scale: int | WeightScale,
         held: Mapping[int, float],
         demands: Demands | None = None,
+        following: Sequence[int] = (),
     ) -> None:
         self.problem = problem
         self.objective = objective
         weights = WeightScale.of(scale)
         self.scale, self.spacing, self.levels = weights.size, weights.spacing, weights.levels
-        self.held = dict(held)
+        self._weights, self.held, self.following = weights, dict(held), list(following)
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
@@ -136,6 +140,17 @@ class Landscape:
         """Return a point and its value; held classes keep their index."""
         here = self._with_held(point)
         return Proposal(here, self._value(self._passes.count(here)))
+
+    def settle(self, proposal: Proposal) -> Proposal:
+        """Return a proposal with the classes that follow at the middle of the others."""
+        if not self.following:
+            return proposal
+        middle = self._weights.middle(proposal.point[self.problem.present])
+        if np.all(proposal.point[self.following] == middle):
+            return proposal
+        point = proposal.point.copy()
+        point[self.following] = middle
+        return replace(proposal, point=point, value=self._value(self._passes.count(point)))
 
     def descend(self, point: WeightIndices | Floats, order: Integers) -> Proposal:
         """Search the classes in turn, in the given order, until a whole round moves none.

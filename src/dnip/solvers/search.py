@@ -15,9 +15,9 @@ from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import ConfusionFunction, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
-from dnip.method.solution import Solution, Status
+from dnip.method.solution import Solution, Status, TraceEntry
 from dnip.solvers.driver import Progress, Solver, run
-from dnip.solvers.landscape import Landscape
+from dnip.solvers.landscape import Landscape, Proposal
 from dnip.solvers.settings import Settings
 
 # Rounds in which classes without examples follow the middle of the fitted ones.
@@ -153,9 +153,11 @@ def find_optimum(
     # classes without examples follow the middle of the others, round by round
     held = dict.fromkeys(unfitted, float(scale.size)) | lowest
     evaluations = 0
+    best: Proposal | None = None
+    trace: tuple[TraceEntry, ...] = ()
     for _ in range(_MAX_ROUNDS):
-        landscape = Landscape(problem, goal, scale, {**held, **frozen}, demands)
-        best, status, trace = run(
+        landscape = Landscape(problem, goal, scale, {**held, **frozen}, demands, unfitted)
+        reached, status, course = run(
             settings.solver,
             landscape,
             rng=np.random.default_rng(settings.seed),
@@ -163,26 +165,24 @@ def find_optimum(
             progress=progress,
         )
         evaluations += landscape.evaluations
-        middle = scale.middle(best.point[problem.present])
-        followed = dict.fromkeys(unfitted, middle) | lowest
-        if followed == held or status in _CUT_SHORT:
+        if best is None or reached.value < best.value:
+            best, trace = reached, course
+        followed = {c: float(reached.point[c]) for c in unfitted} | lowest
+        if followed == held or status in _CUT_SHORT or settings.solver.follows:
             break
         held = followed
-    point = best.point.copy()
-    for c, index in followed.items():
-        point[c] = index
+    assert best is not None
+    point = best.point
     if not landscape.keeps_floors(point):
-        point = best.point  # the last step of the middle was one too far
-        if not landscape.keeps_floors(point):
-            is_proven = status is Status.OPTIMAL and not unfitted
-            raise _infeasible(landscape, demands, point, is_proven=is_proven)
+        is_proven = status is Status.OPTIMAL and not absent
+        raise _infeasible(landscape, demands, point, is_proven=is_proven)
 
     # the plain objective of the final point, whatever the solver did inside
     confusion = landscape.confusion(point)
     value = goal(confusion)
     bound = None if best.lower_bound == -math.inf else best.lower_bound
     ruled = (*unfitted, *absent)
-    if ruled:  # these classes follow a rule, and the others are optimal for that alone
+    if absent:  # these classes have the least weight, and the others are optimal for that alone
         bound = None
         status = status.unproven
     if bound is not None:  # the two values of one point may differ by rounding

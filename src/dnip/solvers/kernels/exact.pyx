@@ -34,7 +34,7 @@ box.
 """
 
 cimport cython
-from libc.math cimport INFINITY, log, pow, sqrt
+from libc.math cimport INFINITY, exp, log, pow, rint, sqrt
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
@@ -138,6 +138,10 @@ cdef class DepthFirst:
         Points without a position this high are copies of others, and left out.
     margin : float
         Points that are better by less do not count.
+    followers, leaders : ndarray, optional
+        Classes that stand at the geometric middle of others, and those others.
+    linear : bool, default=True
+        Whether the weights are 1..K, so that the middle is that of the positions' logarithms.
 
     Attributes
     ----------
@@ -163,6 +167,9 @@ cdef class DepthFirst:
     cdef const double[::1] weight, log_weight  # (K,)
     cdef int64_t n, least_top, n_steps
     cdef double margin
+    cdef const int64_t[::1] leaders
+    cdef uint32_t[::1] follows  # (N,) whether each class stands at the middle of the leaders
+    cdef bint linear
     # nodes
     cdef readonly object nodes, part
     cdef int64_t[:, ::1] low, high
@@ -225,6 +232,9 @@ cdef class DepthFirst:
         *,
         int64_t least_top,
         double margin,
+        followers=(),
+        leaders=(),
+        bint linear=True,
     ):
         n, n_rows, n_entries = rows.n_classes, rows.n_rows, rows.row_p.shape[0]
         if not n == values.n_classes == shortage.n_classes:
@@ -235,7 +245,11 @@ cdef class DepthFirst:
             raise ValueError("weights must be positive and ascending")
         self.rows, self.z, self.shortage, self.n = rows, values, shortage, n
         self.weight, self.log_weight = weights, np.log(weights)
-        self.least_top, self.margin = least_top, margin
+        self.least_top, self.margin, self.linear = least_top, margin, linear
+        self.leaders, self.follows = np.array(leaders, np.int64), np.zeros(n, np.uint32)
+        if not set(leaders) | set(followers) <= set(range(n)) or (len(followers) and not len(leaders)):
+            raise ValueError(f"followers and leaders must be classes of 0..{n - 1}")
+        np.asarray(self.follows)[list(followers)] = True
         depth = 2 + 2 * n * int(np.ceil(np.log2(len(weights) + 1)))
         d, c = depth + 2, min(MOST_RIVALS * n_rows, n_entries)
 
@@ -334,6 +348,8 @@ cdef class DepthFirst:
         cdef double missing, goal, least, bound, shaved
         cdef bint infeasible
         while True:
+            self.follow(&self.low[d, 0])
+            self.follow(&self.high[d, 0])
             if not self.reaches_top(d):
                 return False
             n_source = self.narrow(d, source, n_source)
@@ -370,6 +386,18 @@ cdef class DepthFirst:
         self.split[d] = self.choose_class(d)
         return True
 
+    cdef void follow(self, int64_t *positions) noexcept nogil:
+        """Move the followers to the middle of the leaders: it rises where any of these rises."""
+        cdef double mean = 0.0
+        cdef int64_t i, c, n = self.leaders.shape[0]
+        for i in range(n):
+            c = self.leaders[i]
+            mean += self.log_weight[positions[c]] if self.linear else positions[c] + 1.0
+        mean = exp(mean / n) if self.linear else mean / n
+        for c in range(self.n):
+            if self.follows[c]:
+                positions[c] = <int64_t>rint(mean) - 1
+
     cdef void raise_node(self, int64_t d, double bound) noexcept nogil:
         """Raise the bound of a node, never lower it."""
         if bound > self.bound[d]:
@@ -388,7 +416,8 @@ cdef class DepthFirst:
         cdef double n_points = 1.0
         cdef int64_t c
         for c in range(self.n):
-            n_points *= self.high[d, c] - self.low[d, c] + 1
+            if not self.follows[c]:
+                n_points *= self.high[d, c] - self.low[d, c] + 1
         return n_points <= FEW_POINTS
 
     cdef void try_points(self, int64_t d, int64_t n_open) noexcept nogil:
@@ -417,12 +446,15 @@ cdef class DepthFirst:
                 self.improved = True
                 copy(&self.best_point[0], &self.trial[0], self.n)
             c = 0
-            while c < self.n and (self.trial[c] == self.low[d, c] or n_open == 0):
+            while c < self.n and (
+                self.follows[c] or self.trial[c] == self.low[d, c] or n_open == 0
+            ):
                 self.trial[c] = self.high[d, c]
                 c += 1
             if c == self.n:
                 return
             self.trial[c] -= 1
+            self.follow(&self.trial[0])
 
     cdef void halve(self, int64_t c, int64_t d, bint upper) noexcept nogil:
         """Cut the interval of class `c` where it is halved, in logarithms."""
@@ -925,6 +957,8 @@ cdef class DepthFirst:
         cdef int64_t c, end, width, n, low, high
         cdef double shaved = 0.0
         for c in range(self.n):
+            if self.follows[c]:
+                continue
             for end in range(2):
                 width = self.high[d, c] - self.low[d, c] + 1
                 n = (width + 1) // 2
@@ -992,7 +1026,7 @@ cdef class DepthFirst:
                 self.lowest[self.pair[q] % self.n] += self.size[x]
         for c in range(self.n):
             width = self.log_weight[self.high[d, c]] - self.log_weight[self.low[d, c]]
-            if self.lowest[c] * width > most:
+            if self.lowest[c] * width > most and not self.follows[c]:
                 most = self.lowest[c] * width
                 chosen = c
         return chosen

@@ -1,0 +1,71 @@
+"""Classes without labels stand at the geometric middle of the others, and do no harm."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import oracles
+from cases import cases
+from dnip import Objective, Status, solve
+from dnip.method.scales import WeightScale
+from dnip.solvers import Anneal, Coordinate
+from strategies import KINDS, random_probabilities
+
+pytestmark = pytest.mark.filterwarnings("ignore:no labelled example")
+
+
+def unlabelled_table(seed):
+    """A small table in which the last class, or the last two, have no labels."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(3, 6))
+    present = n_classes - 1 - int(n_classes > 3 and rng.random() < 0.3)
+    n_rows = int(rng.integers(8, 60))
+    p = random_probabilities(rng, n_rows, n_classes, KINDS[seed % len(KINDS)])
+    labels = np.where(rng.random(n_rows) < 0.6, p.argmax(axis=1), rng.integers(n_classes))
+    labels = np.where(labels < present, labels, rng.integers(present, size=n_rows))
+    labels[:2] = [0, 1]
+    order = rng.permutation(n_classes)
+    return p[:, np.argsort(order)], order[labels]
+
+
+def value_at(p, labels, scale, indices, objective):
+    weights = scale.multipliers(np.asarray(indices, np.int64))
+    return objective(oracles.confusion_at(p, labels, weights))
+
+
+@cases("coordinate", "exact", "exhaustive", Anneal(t_min=1e4), Coordinate(effort=0.01))
+def test_no_fit_is_worse_than_equal_weights(solver):
+    for seed in range(80):
+        p, labels = unlabelled_table(seed)
+        objective = Objective(beta=2.7 if seed % 3 else 0.5, tau=0.2 if seed % 4 == 0 else 0.0)
+        scale = WeightScale.of((5, 12, "log:12", "log:100")[seed % 4])
+        if scale.size ** p.shape[1] > 2_000 and solver == "exhaustive":
+            continue
+        limit = 1.0 if solver == "exact" else None
+        found = solve(p, labels, objective, scale=scale, solver=solver, time_limit=limit)
+        raw = value_at(p, labels, scale, np.full(p.shape[1], scale.size), objective)
+        assert found.value <= raw + 1e-12
+        present = np.unique(labels)
+        middle = scale.middle(found.weight_indices[present])
+        assert set(found.weight_indices[list(found.unfitted)]) == {middle}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exact_is_the_least_of_all_points_under_the_rule(seed):
+    p, labels = unlabelled_table(seed)
+    scale = WeightScale.of(("log:7", 6)[seed % 2])
+    present = np.unique(labels)
+    missing = np.setdiff1d(np.arange(p.shape[1]), present)
+    point = np.zeros(p.shape[1])
+    least = np.inf
+    for choice in itertools.product(range(1, scale.size + 1), repeat=len(present)):
+        point[present] = choice
+        point[missing] = scale.middle(point[present])
+        confusion = oracles.confusion_at(p, labels, scale.multipliers(point.astype(int)))
+        raw = oracles.confusion_at(p, labels, np.ones(p.shape[1]))
+        if not (np.diag(confusion)[np.diag(raw) > 0] == 0).any():  # no class is silenced
+            least = min(least, Objective()(confusion))
+    found = solve(p, labels, scale=scale, solver="exact")
+    assert found.status is Status.OPTIMAL
+    assert found.value == found.lower_bound == pytest.approx(least, abs=1e-9)
