@@ -120,7 +120,7 @@ TWO = {"a": 0.5, "b": 0.5}
 #: What is wrong: the file, another file, further arguments, and what the message holds.
 REFUSED = {
     "two models": (lines(decision(0.5), decision(0.5, model="n")), "", (),
-                   ("a.jsonl: line 2: ", "model 'n'", "a.jsonl: line 1 is of 'm'")),
+                   ("2 questions or of as many models: m (", "): 1, n (", "--only")),
     "an id twice": (lines(decision(0.5, **ID), decision(0.5, **ID)), "", (),
                     ("a.jsonl: line 2: the id 'a' is already at a.jsonl: line 1",)),
     "no such question": (lines(decision(0.5)), "", ("--question", "topic"),

@@ -99,9 +99,9 @@ def origin_of(table: Path) -> dict[str, Any] | None:
         content = json.loads(read_text(metadata_path(table)))
         question = Question.read(content.get(QUESTION))
         asked = {} if question is None else {QUESTION: question.to_dict()}
-        if question is not None and "settings" not in content:
+        settings = content.get("settings", {})
+        if question is not None and "engine" not in settings:
             return asked
-        settings = content["settings"]
         engine = settings["engine"]
         prompt = {name: settings[name] for name in _PROMPT}
         prompt["chat_template"] = engine.get("chat_template")

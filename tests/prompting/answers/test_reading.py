@@ -13,6 +13,8 @@ from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.deploying.application import apply_stream
 from dnip.deploying.decisions import correct
 from dnip.prompting.answers import read_answers, write_import
+from dnip.tables.provenance import origin_of
+from dnip.tables.question import Question
 
 CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]
@@ -160,3 +162,47 @@ def test_ties_and_one_class_rows_of_rounded_answers_are_counted():
     _, summary = read_answers(rounded, CLASSES)
     found = (summary.decimals, summary.n_normalised, summary.n_tied, summary.n_one_class)
     assert found == (2, 1, 1, 1)
+
+
+def recorded(place, *asked):
+    """A folder as a sidecar records it: three rows to each question."""
+    place.mkdir()
+    rows = [
+        {
+            "id": f"{n}-{i}",
+            "time": "now",
+            "model": "m",
+            "ham": 0.25,
+            "spam": 0.75,
+            "question": json.dumps(one.to_dict()),
+        }
+        for n, one in enumerate(asked)
+        for i in range(3)
+    ]
+    (place / "record-0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return place
+
+
+def test_rows_of_several_questions_are_counted_and_one_is_chosen(tmp_path):
+    one, other = (Question.of("m", "decision", CLASSES, text) for text in ("Which?", "What?"))
+    folder = recorded(tmp_path / "topic", one, other)
+    with pytest.raises(InvalidInputError, match=r"2 questions .*m, decision \(.{8}\): 3.*--only"):
+        read_answers([folder], None)
+    with pytest.raises(InvalidInputError, match="no answer is of the model or the question 'n'"):
+        read_answers([folder], None, only="n")
+    imported = read_answers([folder], None, only=other.fingerprint[:6])
+    assert imported.table.ids.tolist() == ["1-0", "1-1", "1-2"]
+    assert (imported.summary.n_other, imported.summary.model) == (3, "m")
+    write_import(imported, tmp_path / "t.csv")
+    assert origin_of(tmp_path / "t.csv") == {"question": other.to_dict()}
+
+
+def test_answers_of_one_model_are_chosen_by_its_name():
+    said = [{"choices": [{"message": {"content": "spam"}}], "model": name} for name in "mnm"]
+    for answer in said:
+        top = [{"token": "spam", "logprob": -0.5}, {"token": "ham", "logprob": -1.0}]
+        answer["choices"][0]["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+    with pytest.raises(InvalidInputError, match=r"m, chat \(.{8}\): 2, n, chat \(.{8}\): 1"):
+        read_answers(said, CLASSES)
+    table, summary = read_answers(said, CLASSES, only="m")
+    assert (len(table), summary.model, summary.asked["form"]) == (2, "m", "chat")

@@ -33,6 +33,14 @@ def import_(
     question: Annotated[
         str | None, Option("Which question of the answers to read.", metavar="NAME")
     ] = None,
+    only: Annotated[
+        str | None,
+        Option(
+            "Read the answers of this model only; or to the question with this fingerprint, of "
+            "which the first letters do.",
+            metavar="MODEL",
+        ),
+    ] = None,
     map_: Annotated[
         list[str] | None,
         Option(
@@ -104,6 +112,7 @@ def import_(
             label=label,
             fill=fill,
             votes=votes,
+            only=only,
         )
         write_import(imported, out)
     summary = imported.summary

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ from dnip.prompting.answers.registry import SOURCES, recognise
 from dnip.prompting.answers.rows import ROWS
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 from dnip.prompting.files import Found
-from dnip.tables.columns import ID, LABEL
+from dnip.tables.columns import ID, LABEL, QUESTION
+from dnip.tables.question import Question
 
 #: Under which name answers hold the model that gave them.
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
@@ -50,6 +52,8 @@ class Collector:
         Whether the texts of answers are kept, all those to one row together.
     on, label : str or None
         The names under which answers hold their ids and labels, where they are given.
+    only : str or None
+        A model, or the first letters of a fingerprint: other answers are left out.
     model, question : str or None
         What the answers say.
     kept : dict of Kept
@@ -60,9 +64,11 @@ class Collector:
         The ids (or places) of answers that are refusals, of requests that failed, and of answers
         that name several classes.
     n_other : int
-        Answers without the question.
+        Answers without the question, or of another one than is asked for.
     questions : dict
         The names of all questions so far, as keys.
+    asked : dict of Question to int
+        How many answers there are to each question, of each model.
     """
 
     wanted: Wanted
@@ -70,6 +76,7 @@ class Collector:
     voting: bool = False
     on: str | None = None
     label: str | None = None
+    only: str | None = None
     model: str | None = None
     question: str | None = None
     kept: dict[object, Kept] = field(default_factory=dict)
@@ -79,7 +86,7 @@ class Collector:
     several: list[str] = field(default_factory=list)
     n_other: int = 0
     questions: dict[str, None] = field(default_factory=dict)
-    _model_at: str = ""
+    asked: dict[Question, int] = field(default_factory=dict)
 
     def add_all(self, found: Iterable[Found]) -> None:
         """Add values of files: answers, or lists of answers.
@@ -92,6 +99,7 @@ class Collector:
         for where, content in _flattened(found):
             with _naming(where):
                 self._add(where, content)
+        self._check_asked()
         if self.n_other == self.n_answers > 0:
             raise InvalidInputError(
                 f"no answer has the question {(self.question or '')!r}; the questions are "
@@ -114,7 +122,11 @@ class Collector:
             self.failed.append(where if row_id is None else str(row_id))  # the cell is empty
             return
         source = self._check_source(content)
-        self._check_model(where, content)
+        asked = self._asked(source, content)
+        self.asked[asked] = self.asked.get(asked, 0) + 1
+        if not self._is_chosen(asked):
+            self.n_other += 1
+            return
         texts = source.texts(content) if self.voting else {}
         names = list(texts or source.questions(content))
         question = self._check_question(names)
@@ -152,18 +164,50 @@ class Collector:
             )
         return self.source
 
-    def _check_model(self, where: str, content: Answer) -> None:
+    def _asked(self, source: Source, content: Answer) -> Question:
+        """Return the question of an answer, as far as the answer tells."""
         holders = [content, content.get("response_metadata")] if isinstance(content, dict) else []
-        found = [one.get(key) for one in holders if isinstance(one, dict) for key in _MODEL]
-        model = next((name for name in found if isinstance(name, str)), None)
-        if self.model is None:
-            self.model, self._model_at = model, where
-        elif model not in (None, self.model):
+        held = [one for one in holders if isinstance(one, dict)]
+        if held and isinstance(kept := held[0].get(QUESTION), str):  # of a sidecar's record
+            with suppress(ValueError, RecursionError):
+                if (recorded := Question.read(json.loads(kept))) is not None:
+                    return recorded
+        named = (one.get(key) for one in held for key in _MODEL)
+        model = next((name for name in named if isinstance(name, str)), None)
+        if source.name != "logprobs":
+            return Question.of(model, "", ())
+        choices = held[0].get("choices") if held else None
+        is_text = isinstance(choices, list) and any("text" in one for one in choices)
+        return Question.of(model, "plain" if is_text else "chat", self.wanted.classes)
+
+    def _check_asked(self) -> None:
+        """Refuse answers to several questions or of several models; list them with their counts."""
+        known = {one: n for one, n in self.asked.items() if one.model is not None or one.form}
+        if self.only and not any(map(self._is_chosen, known)):
             raise InvalidInputError(
-                f"the answer is of the model {model!r}, but that at {self._model_at} is of "
-                f"{self.model!r}",
-                hint="Import the answers of each model into a table of its own",
+                f"no answer is of the model or the question {self.only!r}; there are "
+                f"{_counted(known)}"
             )
+        chosen = {one: n for one, n in known.items() if self._is_chosen(one)}
+        models = {one.model for one in chosen}
+        if len(chosen) > 1 and not (None in models and len(models) == len(chosen) == 2):
+            raise InvalidInputError(
+                f"the answers are to {len(chosen)} questions or of as many models: "
+                f"{_counted(chosen)}",
+                hint="Choose one with --only: a model, or the first letters of a fingerprint",
+            )
+        self.model = next((one.model for one in chosen if one.model is not None), None)
+
+    @property
+    def asked_for(self) -> dict[str, Any] | None:
+        """What is known of the question, for the metadata of the table."""
+        chosen = [one for one in self.asked if self._is_chosen(one)]
+        whole = [one for one in chosen if one.model == self.model and one.options]
+        return whole[0].to_dict() if whole else None
+
+    def _is_chosen(self, asked: Question) -> bool:
+        found = asked.fingerprint.startswith(self.only or "")
+        return self.only is None or asked.model == self.only or found
 
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
@@ -257,6 +301,17 @@ def nested(held: dict[str, Any], name: str) -> object:
     first, dot, rest = name.partition(".")
     inner = held.get(first) if dot else None
     return nested(inner, rest) if isinstance(inner, dict) else MISSING
+
+
+def _counted(asked: Mapping[Question, int]) -> str:
+    """List questions with how many answers each has."""
+    return listed(
+        [
+            f"{one.model or 'an unknown model'}{', ' + one.form if one.form else ''} "
+            f"({one.fingerprint[:8]}): {n:,}"
+            for one, n in asked.items()
+        ]
+    )
 
 
 def _flattened(found: Iterable[Found]) -> Iterator[Found]:

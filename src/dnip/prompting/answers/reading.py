@@ -29,7 +29,7 @@ from dnip.prompting.engines.votes import Ballot
 from dnip.prompting.files import Found, Places, read_values
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
-from dnip.tables.columns import CLASSES, MASS
+from dnip.tables.columns import CLASSES, MASS, QUESTION
 from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of
@@ -83,6 +83,8 @@ class ImportSummary:
     votes : dict or None
         Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
         and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
+    asked : dict or None
+        What is known of the question, as `dnip.tables.question.Question.to_dict` returns it.
     """
 
     files: tuple[str, ...]
@@ -105,6 +107,7 @@ class ImportSummary:
     n_tied: int
     n_one_class: int
     votes: dict[str, int] | None = None
+    asked: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -130,6 +133,7 @@ def read_answers(
     label: str | None = None,
     fill: Fill | str = Fill.HALF,
     votes: bool = False,
+    only: str | None = None,
 ) -> Import:
     """Read saved answers of one model into a probability table.
 
@@ -160,6 +164,8 @@ def read_answers(
         one row if they have the same id, or are several to one prompt. A probability is a share of
         the row's votes, and captured mass the share of its answers that are votes. A row without a
         vote is left out.
+    only : str, optional
+        The model, or the first letters of a question's fingerprint, whose answers are read.
 
     Returns
     -------
@@ -194,7 +200,7 @@ def read_answers(
             hint=f"The sources are {', '.join(SOURCES)}",
         )
     given = None if source is None else SOURCES[source]
-    collector = Collector(wanted, given, votes, on, label if gold is None else None)
+    collector = Collector(wanted, given, votes, on, label if gold is None else None, only)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
@@ -243,6 +249,7 @@ def read_answers(
         n_unknown=n_unknown,
         **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
         votes=polled,
+        asked=collector.asked_for,
     )
     return Import(table, summary)
 
@@ -261,6 +268,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     with atomic_path(metadata_path(Path(out))) as temporary:
         settings = {"package_version": __version__}
         content = {"settings": settings, "summary": imported.summary.to_dict()}
+        content[QUESTION] = imported.summary.asked
         temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
