@@ -145,6 +145,8 @@ def test_in_ones_own_process(tmp_path):
     assert text_of(dnip.correct(LABEL, coefficients=known, messages=MESSAGES)) == "Sports"
     with pytest.raises(InvalidInputError, match="the model: m at the fit, n now"):
         dnip.correct({**LABEL, "model": "n"}, coefficients=known[0])
+    longer = {**LABEL, "model": "m-2026"}
+    assert text_of(dnip.correct(longer, coefficients=known[0], model="m")) == "Sports"
     with pytest.raises(InvalidInputError, match="wording of the question"):
         dnip.correct(LABEL, coefficients=known[0], messages=[{"role": "user", "content": "x"}])
     with pytest.raises(InvalidInputError, match="fingerprint of its own"):
@@ -241,7 +243,7 @@ def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog)
     status, body, headers = asked(messages=[*other, MESSAGES[-1]])
     assert (status, text_of(body)) == (200, "World")
     assert "DNIP-Corrected-By" in headers
-    for more in ({"messages": MESSAGES[1:]}, {"answer": {**LABEL, "model": "n"}}):
+    for more in ({"messages": MESSAGES[1:]}, {"answer": {**LABEL, "model": "n"}, "model": "n"}):
         status, body, headers = asked(**more)
         assert (status, text_of(body)) == (200, "World")
         assert "DNIP-Corrected-By" not in headers
@@ -256,7 +258,8 @@ def test_another_question_is_refused_where_the_operator_says_so(serve, upstream)
     status, body, _ = asked(messages=MESSAGES[1:])
     assert (status, len(upstream.requests)) == (422, n)
     assert "wording of the question" in body["error"]["message"]
-    assert asked({**LABEL, "model": "n"})[0] == 422
+    assert asked({**LABEL, "model": "n"}, model="n")[0] == 422
+    assert asked({**LABEL, "model": "m-2026"})[0] == 200
 
 
 def test_chats_are_recorded_by_fingerprint_and_new_files_are_taken(serve, tmp_path):

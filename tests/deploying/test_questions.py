@@ -93,6 +93,14 @@ def test_the_question_of_the_fit_is_corrected_in_any_order_and_what_is_unknown_t
         assert put(port, body if isinstance(body, list) else body["questions"]["topic"])[0] == 200
 
 
+def test_a_longer_name_of_the_model_in_answers_is_the_same_model(start, upstream, coefficients):
+    fitted_on(TOPIC).save(coefficients)
+    upstream.answer = reply({**ANSWER, "model": "m-2026-01-01"})
+    port = start()
+    assert put(port, TOPIC, model="m")[0] == 200
+    assert put(port, TOPIC, model="n")[0] == 422
+
+
 @cases(
     (json.dumps({"questions": {"topic": {**TOPIC, "criteria": ["a", "b", "a"]}}}).encode(), "b, a"),
     (b'{"questions": {}, "questions": {"topic": {}}}', "a key twice"),

@@ -63,6 +63,7 @@ def correct(
     *,
     coefficients: Given | Sequence[Given],
     messages: Sequence[Mapping[str, Any]] | None = None,
+    model: str | None = None,
 ) -> _Completion:
     """Return a chat completion with its label corrected by coefficients.
 
@@ -78,6 +79,8 @@ def correct(
         Of several, those with the fingerprint of the question are taken.
     messages : sequence of mappings, optional
         What was asked. With them, coefficients for another question are refused.
+    model : str, optional
+        As it was asked for, if the completion gives it a longer name.
 
     Returns
     -------
@@ -106,7 +109,7 @@ def correct(
     known = load_coefficients(dict(enumerate(several))).values()
     body = completion if isinstance(completion, Mapping) else completion.model_dump()  # type: ignore[attr-defined]
     try:
-        chosen = choose(check_chats(known), body.get("model"), messages)
+        chosen = choose(check_chats(known), (model, body.get("model")), messages)
         new, found = correct_chat(body, chosen)
     except PassedError as error:
         if error.is_usual:
@@ -152,9 +155,11 @@ def check_chats(coefficients: Iterable[Coefficients]) -> tuple[Coefficients, ...
 
 
 def choose(
-    coefficients: Sequence[Coefficients], model: str | None, messages: object
+    coefficients: Sequence[Coefficients], models: Sequence[object], messages: object
 ) -> Coefficients:
     """Return the coefficients for the question of a chat; None stands for what is not known.
+
+    A model may have two names: as it is asked for, and a longer one in its answers.
 
     Raises
     ------
@@ -167,6 +172,8 @@ def choose(
         question = question_of(one.fit)
         if question is None:
             return one
+        named = question.model if question.model in models else models[-1]
+        model = named if isinstance(named, str) else None
         found = question.changes(Question.of(model, "chat", question.options, fixed))
         if not found:
             return one

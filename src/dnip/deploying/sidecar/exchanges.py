@@ -107,7 +107,8 @@ class Decisions:
             as_list = isinstance(questions, list)
             ordered = [new for _, new in sent] if as_list else dict(sent)
             body = written({**asked, "questions": ordered})
-        return Asked(body, partial(self._answered, fitting, given, dict(sent)))
+        requested = asked.get("model") if isinstance(asked, dict) else None
+        return Asked(body, partial(self._answered, fitting, given, dict(sent), requested))
 
     def _fitting(
         self, name: str, content: Mapping[str, Any], fitted: Coefficients
@@ -124,15 +125,18 @@ class Decisions:
         fitting: dict[str, Coefficients],
         given: Mapping[str, Mapping[str, Any]],
         sent: Mapping[str, Mapping[str, Any]],
+        requested: object,
         content: bytes,
     ) -> Answered:
         body = read_answer(content)
         model = body.get("model") if isinstance(body, dict) else None
         model = model if isinstance(model, str) else None
         for name in [*fitting]:
+            question = question_of(fitting[name].fit)
+            if question is None or question.model == requested:
+                continue  # answers may have a longer name for the model
             try:
-                asked = Question.of(model, "decision", ())
-                _check_same(name, question_of(fitting[name].fit), asked, only="model")
+                _check_same(name, question, Question.of(model, "decision", ()), only="model")
             except InvalidInputError as error:
                 self._missed(name, error)
                 fitting.pop(name)
@@ -193,7 +197,7 @@ class Chats:
         try:
             if reason := passing(asked):
                 raise PassedError(reason, "the request asks for it")
-            choose([*self.watched.current.values()], None, asked.get("messages"))
+            choose([*self.watched.current.values()], [None], asked.get("messages"))
         except PassedError as error:
             self.missed(error)
             return None
@@ -215,12 +219,13 @@ class Chats:
         found, known, questions = [], {}, {}
         try:
             model, messages = body.get("model"), asked.get("messages")
-            model = model if isinstance(model, str) else None
-            fitted = choose([*self.watched.current.values()], model, messages)
+            names = (asked.get("model"), model)
+            fitted = choose([*self.watched.current.values()], names, messages)
             changed, correction = correct_chat(body, fitted)
             name = name_of(fitted)
             found, known = [correction], {name: fitted}
             fixed = fixed_messages(messages)
+            model = model if isinstance(model, str) else None
             questions = {name: Question.of(model, "chat", fitted.classes, fixed)}
         except PassedError as error:
             self.missed(error)
