@@ -17,7 +17,7 @@ from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 from test_extreme_options import ROWS
 from test_prompt import TASK
-from tiny_models import add_chat_template, save_model
+from tiny_models import add_chat_template, save_gguf, save_model
 
 HERE = ["mood.toml", "--data", ".", "--model", "m", "--scoring", "sum"]
 LINES = [
@@ -65,6 +65,25 @@ def try_model(line, changes, odd=None, place=""):
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[0])
 def test_the_sound_model_is_taken(line):
     assert "m'" not in try_model(line, {}).err
+
+
+@cache
+def sound_gguf():
+    """The same model in one file."""
+    with TemporaryDirectory() as folder:
+        save_model(Path(folder), "llama")
+        return save_gguf(Path(folder), Path(folder, "m.gguf")).read_bytes()
+
+
+@fuzzed(2)
+@given(st.data())
+def test_changed_bytes_of_a_gguf_file(data):
+    pytest.importorskip("gguf")
+    sound = sound_gguf()
+    head = data.draw(st.sampled_from([100, 1000, len(sound)]))
+    files = {"m.gguf": data.draw(damaged(sound[:head])) + sound[head:], "mood.toml": TASK}
+    with workshop(files | {"train.csv": ROWS, "test.csv": ROWS}):
+        run("audit", "mood.toml", "--data", ".", "--model", "m.gguf", "--scoring", "sum")
 
 
 settings_files = st.sampled_from(["config.json", "tokenizer_config.json", "tokenizer.json"])
