@@ -69,9 +69,10 @@ class Settings:
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
         works too, but is slower: it is called for each candidate.
-    scale : int, str or WeightScale, default="log:1000"
+    scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
-        weights ξ/K, as in the paper.
+        weights ξ/K, as in the paper. By default ``"log:1000"``; a robust fit takes ``"log:10000"``
+        where its optimum fills that.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver object.
     seed : int, default=0
@@ -93,6 +94,8 @@ class Settings:
     defer_below : float, optional
         Instead of a share: how often what is served of each predicted class is to be right. The
         least sure rows are deferred for that.
+    widens : bool, optional
+        Whether a robust fit may take the wider scale; by default where no scale is given.
 
     Raises
     ------
@@ -117,12 +120,13 @@ class Settings:
     defer: float | None
     helper_accuracy: float | None
     defer_below: float | None
+    widens: bool
 
     def __init__(
         self,
         objective: ObjectiveLike | ConfusionFunction | None = None,
         *,
-        scale: int | str | WeightScale = DEFAULT_SCALE,
+        scale: int | str | WeightScale | None = None,
         solver: str | Solver = "coordinate",
         seed: int = 0,
         time_limit: float | None = None,
@@ -132,6 +136,7 @@ class Settings:
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
         defer_below: float | None = None,
+        widens: bool | None = None,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
         if isinstance(goal, Objective) and goal.is_published:
@@ -149,7 +154,8 @@ class Settings:
                 )
         vars(self).update(
             objective=goal,
-            scale=WeightScale.of(scale),
+            scale=WeightScale.of(DEFAULT_SCALE if scale is None else scale),
+            widens=scale is None if widens is None else widens,
             solver=solver_of(solver),
             seed=check_integer("seed", seed, at_least=0),
             time_limit=time_limit,

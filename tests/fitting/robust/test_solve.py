@@ -340,3 +340,15 @@ def test_the_first_weights_on_the_way_that_keep_are_taken():
     assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
     assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
     assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)
+
+
+@cases((6.0, 10_000), (1.0, 1_000))
+def test_a_sharp_model_gets_a_wider_scale(sharpness, size):
+    rng = np.random.default_rng(1)
+    labels = rng.integers(4, size=400)
+    scores = rng.normal(size=(400, 4)) + 1.2 * np.eye(4)[labels] + [0.7, -0.5, 0.3, 0.0]
+    p = np.exp(sharpness * scores)
+    p /= p.sum(axis=1, keepdims=True)
+    assert fit(p, labels, evidence=False).solution.scale == size
+    assert fit(p, labels, evidence=False, scale="log:1000").solution.scale == 1_000
+    assert fit(p, labels, evidence=False, robust="off").solution.scale == 1_000

@@ -87,7 +87,10 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     """All settings of a fit, as they were given; a preset fills in what was not."""
 
     scale: Annotated[
-        str | None, options.scale_option("  [default: log:1000; 30 with --preset]")
+        str | None,
+        options.scale_option(
+            "  [default: log:1000, or wider where a robust fit needs it; 30 with --preset]"
+        ),
     ] = None
     terms: str = option(
         "Terms of the objective to keep, comma-separated.",
@@ -170,6 +173,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             objective=objective,
             robust=self.robust or preset.robust,
             scale=WeightScale.of(self.scale or preset.scale),
+            widens=preset.widens and self.scale is None,
             solver=self._solver(preset.solver),
             seed=self.seed,
             time_limit=self.time_limit,

@@ -14,7 +14,8 @@ from dnip.fitting.robust.constraint_repair import ConstraintRepair, lower, round
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.objective import Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
-from dnip.method.solution import Solution
+from dnip.method.scales import WeightScale
+from dnip.method.solution import Solution, Status
 from dnip.priors.calibration import weigh_rows
 from dnip.priors.target import check_prior
 from dnip.solvers import Coordinate, Progress, Settings, find_optimum
@@ -105,6 +106,8 @@ def _span(values: Floats, form: str) -> str:
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
+# The scale to take where the weights of an optimum span ratios up to this part of the usual K.
+_WIDE, _FULL = WeightScale.of("log:10000"), 0.5
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
@@ -216,13 +219,18 @@ def fit_robustly(
 
     # 2. the optimum on labelled rows, and on unlabelled ones in expectation
     repair = ConstraintRepair(settings.constraints, problem)
-    found = find_optimum(
-        smooth.rows.as_problem(problem.classes, smooth.shares),
-        replace(settings, objective=goal, constraints=repair.freezing),
-        began,
-        absent=absent,
-        progress=progress,
-    )
+    rows = smooth.rows.as_problem(problem.classes, smooth.shares)
+
+    def search(settings: Settings) -> Solution:
+        sought = replace(settings, objective=goal, constraints=repair.freezing)
+        return find_optimum(rows, sought, began, absent=absent, progress=progress)
+
+    found = search(settings)
+    spread = np.delete(found.weights, absent)
+    fills = spread.max() / spread.min() >= _FULL * settings.scale.size
+    if settings.widens and fills and found.status is Status.FINISHED:
+        settings = replace(settings, scale=_WIDE)  # for a sharp model, whose log-odds are large
+        found = search(settings)
 
     # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
