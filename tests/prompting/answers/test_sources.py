@@ -14,7 +14,7 @@ from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
 
 CLASSES = ["ham", "spam"]
-#: Written by lm-evaluation-harness 0.4.13 with models/small: the prompts of the task agnews.
+#: Written by lm-evaluation-harness 0.4.13: the prompts of the task agnews.
 SAMPLES = Path(__file__).with_name("data") / "samples_news.jsonl"
 NEWS = ["World", "Sports", "Business", "Technology"]
 SHAPES_FILE = Path(__file__).with_name("data") / "shapes.jsonl"
