@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.record import Fit, note_on_free
+from dnip.fitting.evidence import NO_SIGNAL
+from dnip.fitting.record import NOT_JUDGED, Fit, note_on_free
 from dnip.fitting.refits import A_POINT
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import NEVER
@@ -99,25 +101,27 @@ def describe_verdict(fitted: Fit, table: str, out: str) -> str:
     Examples
     --------
     >>> from dnip import fit
-    >>> print(describe_verdict(fit([[0.9, 0.1], [0.6, 0.4]] * 30, [0, 1] * 30), "t.csv", "c.json"))
+    >>> fitted = fit([[0.9, 0.1], [0.6, 0.4]] * 30, [0, 1] * 30)
+    >>> print(describe_verdict(fitted, "t.csv", "coefficients.json"))
     verdict: apply
-    Next, correct new rows: dnip apply NEW.csv --coefficients c.json --out corrected.csv
+    Next, correct new rows: dnip apply NEW.csv --out corrected.csv
     """
     verdict, found = fitted.verdict, fitted.evidence
     said = {"keep": "keep the raw argmax"}.get(verdict, verdict)
+    given = "" if out == "coefficients.json" else f" --coefficients {quote(out)}"
     steps = {
-        "apply": f"correct new rows: dnip apply NEW.csv --coefficients {out} --out corrected.csv",
+        "apply": f"correct new rows: dnip apply NEW.csv{given} --out corrected.csv",
         "keep": "label more rows, and fit again",
         "no signal": "look at the prompt: dnip audit TASK --model MODEL",
-        "not judged": f"ask for a verdict: dnip fit {table} --evidence",
+        "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
     if found is not None and verdict == "apply" and found.accuracy_change < -A_POINT:
         said += f", at a cost of {-100 * found.accuracy_change:.1f} points of accuracy"
     lines = [f"verdict: {said}"]
-    if verdict in ("no signal", "not judged"):
-        lines.append(fitted.reason)
-    elif found is not None:
-        lines += found.objections
+    if verdict == "not judged":
+        lines.append(NOT_JUDGED)
+    elif found is not None or verdict == "no signal":
+        lines += [NO_SIGNAL] if found is None else found.objections
     lines.append(f"Next, {steps[verdict]}")
     if fitted.free is not None and verdict != "no signal":
         lines.append(note_on_free(*fitted.free))
