@@ -12,7 +12,7 @@ import pytest
 from cases import cases
 from dnip.base import files
 from dnip.base.errors import OutputError
-from dnip.base.files import atomic_path, check_files, check_writable, new_folder, only_process
+from dnip.base.files import atomic_path, check_files, check_writable, new_folder
 
 
 @pytest.fixture
@@ -274,19 +274,3 @@ def test_a_link_that_stands_where_the_partial_file_goes_is_not_followed(tmp_path
     partial.symlink_to(old_file)
     write(new)
     assert (old_file.read_text(), new.read_text()) == ("old", "new")
-
-
-def test_a_lock_is_held_until_the_block_ends_in_any_way(tmp_path):
-    lock = tmp_path / ".lock"
-
-    def fail_inside():
-        with only_process(lock, "busy", hint="Wait"):
-            with pytest.raises(OutputError, match=r"busy\. Wait"):
-                only_process(lock, "busy", hint="Wait").__enter__()
-            raise FileNotFoundError
-
-    for _ in range(2):
-        with pytest.raises(FileNotFoundError):
-            fail_inside()
-    with pytest.raises(OutputError, match="cannot be written"):
-        only_process(lock / ".lock", "busy", hint="").__enter__()

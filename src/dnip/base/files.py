@@ -246,38 +246,6 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
 
 
-@contextmanager
-def only_process(lock: Path, busy: str, *, hint: str) -> Iterator[None]:
-    """Hold a lock file during a block; the system frees it when the process ends in any way.
-
-    Where the system or the disk has no locks, the block runs without one.
-
-    Parameters
-    ----------
-    lock : Path
-        The lock file; it is made if it is not there.
-    busy, hint : str
-        The message and the remedy where another process holds the lock.
-
-    Raises
-    ------
-    OutputError
-        If another process holds the lock, or the lock file cannot be written.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, only_process(Path(folder, ".lock"), "busy", hint=""):
-    ...     print("alone")
-    alone
-    """
-    with _failures(lock):
-        held = _open_alone(lock, OutputError(busy, hint=hint))
-    with held:
-        yield
-
-
 def _open_alone(path: Path, busy: OutputError) -> IO[bytes]:
     """Open a file for this process alone, made where it is not there; raise `busy` if it is not."""
     while True:

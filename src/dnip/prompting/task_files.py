@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
+from pydantic_core import ErrorDetails
+
+from dnip.base.errors import InvalidInputError, MissingDependencyError, listed, shown
+from dnip.base.files import read_text
 from dnip.prompting.task import ChainOfThought, ChatWording, DecisionWording, Task
+
+try:
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+except ImportError as error:
+    raise MissingDependencyError("pydantic", purpose="read a task", extra="prompt") from error
+
+_SUFFIX = ".toml"
+_Value = TypeVar("_Value")
+# A list of one or more values, kept as a tuple.
+_Several = Annotated[tuple[_Value, ...], Field(strict=False, min_length=1)]
 
 #: What the data sets of built-in tasks are called on the hub.
 _HUB_NAMES = {
@@ -40,8 +55,68 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     >>> load_task("sst5").label_words
     ('terrible', 'bad', 'okay', 'good', 'great')
     """
-    table, source = load_toml(_HUB_NAMES.get(str(name), name), _folder(), kind="task")
-    return check_table(_TaskTable, table, source).task()
+    source = _HUB_NAMES.get(str(name), str(name))
+    if source in built_in_tasks():
+        text = (_folder() / f"{source}{_SUFFIX}").read_text(encoding="utf-8")
+    else:
+        text = _read(Path(source))
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also numbers and nesting beyond all bounds
+        raise InvalidInputError(f"{source}: not valid TOML: {error}") from error
+    return check_task(table, source)
+
+
+def _read(path: Path) -> str:
+    if path.suffix != _SUFFIX:
+        raise InvalidInputError(
+            f"there is no built-in task {str(path)!r}",
+            hint=f"Name one of {', '.join(built_in_tasks())}, or a .toml file",
+        )
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InvalidInputError(f"{path}: the task cannot be read: {reason}") from error
+
+
+def check_task(table: dict[str, Any], source: str) -> Task:
+    """Return the task that a TOML table tells.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first key that is missing, unknown or of a wrong value.
+
+    Examples
+    --------
+    >>> check_task({"nam": "mood"}, "mood.toml")
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: mood.toml: unknown key nam. Keys here are name, instruction, fields, \
+template, classes, demonstration, separator, answer_prefix, chain_of_thought
+    """
+    try:
+        return _TaskTable.model_validate(table).task()
+    except ValidationError as error:
+        # an unknown key explains why another one is missing, so it comes first
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        raise _worded(first, source) from error
+
+
+def _worded(error: ErrorDetails, source: str) -> InvalidInputError:
+    """Return an error of pydantic as ours: source, key, what is wrong, value, remedy."""
+    keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in error["loc"])
+    where = "".join(keys).removeprefix(".")
+    if error["type"] in ("missing", "extra_forbidden"):
+        text = f"{where} is missing" if error["type"] == "missing" else f"unknown key {where}"
+        known = listed(list(_TaskTable.model_fields), most=40)
+        hint = f"Keys here are {known}" if len(error["loc"]) == 1 else None
+        return InvalidInputError(f"{source}: {text}", hint=hint)
+    text = error["msg"]
+    for theirs, ours in {"Input should": "must", "dictionary": "table", "tuple": "list"}.items():
+        text = text.replace(theirs, ours)
+    return InvalidInputError(f"{source}: {where} {text}; got {shown(error['input'])}")
 
 
 def built_in_tasks() -> tuple[str, ...]:
@@ -52,14 +127,21 @@ def built_in_tasks() -> tuple[str, ...]:
     >>> built_in_tasks()
     ('agnews', 'dbpedia', 'ddi', 'pubmedqa', 'rte', 'sst5', 'trec')
     """
-    return built_in_names(_folder())
+    names = (entry.name for entry in _folder().iterdir())
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
 
 def _folder() -> Traversable:
     return files("dnip.prompting") / "tasks"
 
 
-class _ClassTable(TomlModel):
+class _Table(BaseModel):
+    """A TOML table: strict types, finite numbers, no unknown keys."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class _ClassTable(_Table):
     """One class of a task file."""
 
     name: str
@@ -67,21 +149,21 @@ class _ClassTable(TomlModel):
     rationale: str | None = None
 
 
-class _WordingTable(TomlModel):
+class _WordingTable(_Table):
     """The wording of chain of thought in a task file."""
 
     template: str | None = None
     demonstration: str = ChainOfThought.demonstration
 
 
-class _ChatTable(TomlModel):
+class _ChatTable(_Table):
     """The wording of a chat in a task file."""
 
     system: str | None = None
     turns: bool = ChatWording.turns
 
 
-class _QuestionTable(TomlModel):
+class _QuestionTable(_Table):
     """The question of a decision in a task file."""
 
     instructions: str
@@ -89,14 +171,14 @@ class _QuestionTable(TomlModel):
     name: str | None = None
 
 
-class _TaskTable(TomlModel):
+class _TaskTable(_Table):
     """A task file."""
 
     name: str
     instruction: str
-    fields: Several[str]
+    fields: _Several[str]
     template: str
-    classes: Several[_ClassTable]
+    classes: _Several[_ClassTable]
     demonstration: str = Task.demonstration
     separator: str = Task.separator
     answer_prefix: str = Task.answer_prefix
