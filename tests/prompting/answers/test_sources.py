@@ -315,26 +315,13 @@ def test_answers_that_make_no_votes_are_refused(answers, told):
 
 
 # --- real writers ---
-def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
-    from dnip.prompting.prompt import PromptBuilder
-    from dnip.prompting.task_files import load_task
-
-    task = load_task("agnews")
-    folder = Path(__file__).parents[3] / "models" / "small"
+def test_samples_of_lm_evaluation_harness_hold_the_probabilities_of_whole_labels():
     samples = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
-    texts = [sample["doc"]["prompt"].split("Article: ")[1] for sample in samples]
-    texts = [text.removesuffix("\nTopic:") for text in texts]
-    prompts = [PromptBuilder(task).prompt({"text": text}) for text in texts]
-    assert [prompt.text for prompt in prompts] == [sample["doc"]["prompt"] for sample in samples]
-    engine = TransformersEngine(folder, device="cpu")
-    scored = sorted(engine.score(prompts, task), key=lambda one: one.row)
-    own = np.array([one.captured for one in scored])
+    asked = [reversed(sample["resps"][: len(NEWS)]) for sample in samples]  # Technology comes first
+    own = np.exp([[float(one[0][0]) for one in answers] for answers in asked])
     table, _ = read_answers([SAMPLES], NEWS, on="id")
-    np.testing.assert_allclose(table.probabilities, own / own.sum(axis=1, keepdims=True), atol=1e-4)
-    np.testing.assert_allclose(table.mass, own.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(table.probabilities, own / own.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(table.mass, own.sum(axis=1))
     assert table.ids.tolist() == ["a", "b", "c", "d"]
     assert [NEWS[label] for label in table.labels] == [sample["target"] for sample in samples]
 
@@ -404,3 +391,10 @@ def test_votes_of_a_row_may_stand_in_one_batch_file():
     table, _ = read_answers(lines, CLASSES, votes=True)
     assert table.ids.tolist() == ["r0", "r1", "r2"]
     np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]] * 3)
+
+
+def test_nested_ids_meet_the_plain_ids_of_a_gold_file(tmp_path):
+    (tmp_path / "gold.csv").write_text("id,label\n1,spam\n2,ham\n")
+    rows = [{"of": {"id": n}, "lp": {"ham": -1.0, "spam": -2.0}} for n in (1, 2)]
+    table, _ = read_answers(rows, CLASSES, on="of.id", gold=tmp_path / "gold.csv")
+    assert table.labels.tolist() == [1, 0]

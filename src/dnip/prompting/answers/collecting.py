@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.deploying.decisions.marks import mark_of
-from dnip.prompting.answers.gold import BY_ROW
+from dnip.prompting.answers.gold import BY_ROW, MISSING, nested
 from dnip.prompting.answers.registry import SOURCES, recognise
 from dnip.prompting.answers.rows import ROWS
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
@@ -24,10 +24,6 @@ from dnip.tables.question import Question
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
 #: Under which names they hold an id of their own.
 _IDS = (ID, "request_id", "doc_id")
-
-
-#: What stands under a name that is not there.
-MISSING = object()
 
 
 class Kept(NamedTuple):
@@ -286,21 +282,6 @@ def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
     raise InvalidInputError(
         f"there is no {name}; there are {there}", hint=f"Give another name with {option}"
     )
-
-
-def nested(held: dict[str, Any], name: str) -> object:
-    """Return what stands under a name, or under names in one another, ``a.b.c``; else `MISSING`.
-
-    Examples
-    --------
-    >>> nested({"a": {"b": {"c": 7}}}, "a.b.c"), nested({"a.b": 8}, "a.b")
-    (7, 8)
-    """
-    if name in held:
-        return held[name]
-    first, dot, rest = name.partition(".")
-    inner = held.get(first) if dot else None
-    return nested(inner, rest) if isinstance(inner, dict) else MISSING
 
 
 def _counted(asked: Mapping[Question, int]) -> str:

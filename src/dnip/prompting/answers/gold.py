@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,23 @@ from dnip.tables.columns import ID, LABEL
 
 #: What to join by instead of an id, to join rows in their order.
 BY_ROW = "row"
+#: What stands under a name that is not there.
+MISSING = object()
+
+
+def nested(held: dict[str, Any], name: str) -> object:
+    """Return what stands under a name, or under names in one another, ``a.b.c``; else `MISSING`.
+
+    Examples
+    --------
+    >>> nested({"a": {"b": {"c": 7}}}, "a.b.c"), nested({"a.b": 8}, "a.b")
+    (7, 8)
+    """
+    if name in held:
+        return held[name]
+    first, dot, rest = name.partition(".")
+    inner = held.get(first) if dot else None
+    return nested(inner, rest) if isinstance(inner, dict) else MISSING
 
 
 def read_gold(
@@ -47,16 +65,19 @@ def read_gold(
     cells: list[object] = []
     places: list[str] = []
     for where, row in read_values(path):
-        columns = tuple(row) if isinstance(row, dict) else ()
-        for name in (label, *[on] * (on != BY_ROW)):
-            if name not in columns:
+        held = row if isinstance(row, dict) else {}
+        # nested ids of answers have a plain name in a table
+        name = nested(held, on if nested(held, on) is not MISSING else on.rpartition(".")[2])
+        cell = nested(held, label)
+        for column, found in {label: cell, **({} if on == BY_ROW else {on: name})}.items():
+            if found is MISSING:
                 raise InvalidInputError(
-                    f"{where}: there is no column {name}; the columns are "
-                    f"{listed(columns) or 'none'}",
+                    f"{where}: there is no column {column}; the columns are "
+                    f"{listed(tuple(held)) or 'none'}",
                     hint="Name the columns with --on and --label; --on row joins rows in order",
                 )
-        ids.append(len(ids) if on == BY_ROW else row[on])
-        cells.append(row[label])
+        ids.append(len(ids) if on == BY_ROW else name)
+        cells.append(cell)
         places.append(where)
     location = Places(str(path), (), places=places)
     check_scalars(ids, on, location)

@@ -267,8 +267,8 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     imported.table.write(out)
     with atomic_path(metadata_path(Path(out))) as temporary:
         settings = {"package_version": __version__}
-        content = {"settings": settings, "summary": imported.summary.to_dict()}
-        content[QUESTION] = imported.summary.asked
+        summary = imported.summary
+        content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
         temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
