@@ -90,11 +90,10 @@ def check_task(table: dict[str, Any], source: str) -> Task:
 
     Examples
     --------
-    >>> check_task({"nam": "mood"}, "mood.toml")
+    >>> check_task({"nam": "mood"}, "mood.toml")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    dnip.InvalidInputError: mood.toml: unknown key nam. Keys here are name, instruction, fields, \
-template, classes, demonstration, separator, answer_prefix, chain_of_thought
+    dnip.InvalidInputError: mood.toml: unknown key nam. Keys here are name, instruction, ...
     """
     try:
         return _TaskTable.model_validate(table).task()
