@@ -197,3 +197,17 @@ def test_tables_that_do_not_go_together_are_refused(opt, test, told):
     with pytest.raises(InvalidInputError) as refused:
         trace_front(opt, test)
     assert told in str(refused.value)
+
+
+def test_the_time_limit_holds_for_the_front_and_the_folds_together(monkeypatch):
+    limits = []
+
+    def noted(*given, time_limit, **settings):
+        limits.append(time_limit)
+        return front(*given, time_limit=time_limit, **settings)
+
+    for module in ("trade_off", "rules"):
+        monkeypatch.setattr(f"dnip.fitting.pareto.{module}.front", noted)
+    assert trace_front(table(), scale=8, time_limit=2.0).cross is not None
+    assert limits[0] == 1.0
+    assert 1.0 <= sum(limits[1:]) < 2.0  # what the front has left

@@ -255,6 +255,10 @@ def trace_front(
         )
     p, labels = labelled.probabilities, labelled.labels
     assert labels is not None
+    sizes = np.bincount(labels)
+    fewest = sizes[sizes > 0].min()
+    wanted = cross == "on" or (cross == "auto" and 2 <= fewest < FEW and weight is None)
+    share = time_limit / 2 if wanted and time_limit is not None else time_limit
     found = front(
         p,
         labels,
@@ -263,7 +267,7 @@ def trace_front(
         effort=effort,
         seed=seed,
         sample_weight=weight,
-        time_limit=time_limit,
+        time_limit=share,
         classes=opt.classes,
         progress=progress,
     )
@@ -276,9 +280,6 @@ def trace_front(
     trade_off = TradeOff(
         opt.classes, found, provenance, None if held_out is None else _score(held_out, found)
     )
-    alone = found.support[found.support > 0].min() < 2
-    usual = trade_off.few is not None and not alone and weight is None
-    wanted = cross == "on" or (cross == "auto" and usual)
     if not wanted or found.status is Status.INTERRUPTED:
         return trade_off
     try:
@@ -288,7 +289,7 @@ def trace_front(
             found,
             smoothing=smoothing,
             effort=effort,
-            time_limit=time_limit,
+            time_limit=None if time_limit is None else max(time_limit - found.seconds, 0.0),
             progress=cross_progress,
         )
     except KeyboardInterrupt:
