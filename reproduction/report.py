@@ -11,7 +11,7 @@ from dnip.base.files import atomic_path
 from dnip.base.version import __version__
 from reproduction.experiments import Experiment, Run
 from reproduction.experiments.base import ARRAYS, FIRST
-from reproduction.judging import Claim, judge
+from reproduction.judging import Claim, Scores, judge
 from reproduction.presenting import markdown
 from reproduction.probabilities import TASKS
 from reproduction.published import paper_rows, published
@@ -36,7 +36,7 @@ def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
         text = "\n\n".join(part for part in parts if part)
         path.write_text(printable(text) + "\n", encoding="utf-8")
     said = published(name)["claims"]
-    claims = experiment.judge(run, results, run.scores(results))
+    claims = experiment.judge(run, results, Scores(results, run.data.tasks))
     return [judge(name, said[claim], contrasts) for claim, contrasts in claims]
 
 

@@ -105,14 +105,14 @@ def test_the_page_of_the_reproduction_quotes_verdicts_and_the_headline(tmp_path,
     tool.PAGE.write_text("Before.\n<!-- measured -->\nstale\n<!-- end -->\nAfter.\n")
     for name in tool.SHOWN:
         image.new("RGB", (1200, 10)).save(tmp_path / f"{name}.png")
-    (tmp_path / "main.md").write_text("# Title\n\n| headline |\n\nTold.\n\n| by task |\n")
+    (tmp_path / "main.md").write_text("# Title\n\n| headline |\n\n| by task |\n")
     (tmp_path / "report.md").write_text("# Title\n\nModel: tiny.\n\n| claims |\n\n## Next\n")
     monkeypatch.setattr(sys, "argv", ["tool", str(tmp_path)])
     tool.main()
     text = tool.PAGE.read_text()
     assert text.startswith("Before.\n")
     assert text.endswith("After.\n")
-    assert "Model: tiny.\n\n| headline |\n\nTold.\n\n| claims |" in text
+    assert "Model: tiny.\n\n| headline |\n\n| claims |" in text
     assert "stale" not in text
     with image.open(tmp_path / "docs" / "images" / f"reproduction-{tool.SHOWN[0]}.png") as shown:
         assert shown.width == 1000

@@ -24,8 +24,8 @@ def main() -> None:
     """Write the page and its images."""
     out = Path(sys.argv[1])
     _, model, claims, *_ = (out / "report.md").read_text(encoding="utf-8").split("\n\n")
-    _, headline, told, *_ = (out / "main.md").read_text(encoding="utf-8").split("\n\n")
-    parts = [model, headline, told, claims]
+    _, headline, *_ = (out / "main.md").read_text(encoding="utf-8").split("\n\n")
+    parts = [model, headline, claims]
     for name in SHOWN:
         image = f"reproduction-{name}.png"
         shrink(out / f"{name}.png", PAGE.parent / "images" / image)

@@ -46,17 +46,15 @@ class Run:
         rows = [scored(cell, found) for key, cell in asked for found in self._made[key]]
         return pd.DataFrame(rows, columns=None if rows else [*FIRST, *ARRAYS])
 
-    def scores(self, results: Any) -> Scores:
-        """Return averages of results over the planned tasks."""
-        return Scores(results, self.data.tasks)
-
     def missing(self, shots: Sequence[str], tasks: Sequence[str] | None = None) -> str:
         """Say which of the cells that an experiment reads are not in the file."""
         seeds = sorted({seed for task in self.data.tasks for seed in self.data.seeds(task, ONE)})
         told = []
         for way in shots:
             there = {(cell.task, cell.seed) for cell in self.data.cells(way)}
-            for task in tasks or self.data.tasks:
+            if not there:
+                told.append(f"{named(way)} (all)")
+            for task in (tasks or self.data.tasks) if there else ():
                 lost = [str(seed) for seed in seeds if (task, seed) not in there]
                 if lost:
                     told.append(f"{task} {named(way)} (seeds {', '.join(lost)})")

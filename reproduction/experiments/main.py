@@ -63,7 +63,7 @@ def table_main(run: Run, results: Any) -> str:
         name = f"*{row['model']}, {row['shots']}-shot, {row['method'].replace('dnip', DNIP)}*"
         paper.setdefault(row["metric"], []).append([name, row["all"][0], *cells])
     own = by_task(results, run.data.tasks, paper=paper)
-    return f"{headline(run, run.scores(results))}\n\n{own}"
+    return f"{headline(run, Scores(results, run.data.tasks))}\n\n{own}"
 
 
 def judge_main(_run: Run, _results: Any, scores: Scores) -> Claims:

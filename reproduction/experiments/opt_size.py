@@ -78,7 +78,7 @@ def draw(figure: Any, _run: Run, results: Any) -> None:
 
 def judge(run: Run, results: Any, _scores: Scores) -> Claims:
     """Judge what appendix D says."""
-    scores = run.scores(labelled(results))
+    scores = Scores(labelled(results), run.data.tasks)
     yield (
         "few",
         lambda: {

@@ -31,7 +31,7 @@ def test_all_experiments_of_a_file(quick, saved, frame, reproduce, tmp_path):
     told = (out / "main.md").read_text()
     assert "| *the paper, mean of 7 rows* | DNIP | 67.6 | 14.7 |  | +18 % | −61 % |" in told
     assert "Not in the file" in told
-    assert "agnews N-shot (seeds 0, 1)" in told
+    assert "N-shot (all); agnews 5-shot (seeds 1); sst5 5-shot (seeds 0, 1)" in told
     claims = {c["says"][:40]: c for c in json.loads((out / "claims.json").read_text())}
     assert claims["DNIP reduces COBias and increases accura"]["verdict"] == "holds"
     balanced = claims["Balanced demonstrations mitigate COBias "]
