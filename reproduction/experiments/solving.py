@@ -50,7 +50,7 @@ def table_time(_run: Run, results: Any) -> str:
 def judge_time(_run: Run, results: Any, _scores: Scores) -> Claims:
     """Judge times and the order of the complexity."""
     own = results[results.method == CHOSEN].seconds
-    words = f"{own.min():.2g} to {own.max():.2g} s on {len(own)} tasks; per cent below an hour:"
+    words = f"{own.min():.2g} to {own.max():.2g} s in {len(own)} runs; per cent below an hour:"
     yield "minutes", lambda: {words: np.array([1 - own.max() / MINUTES])}
 
 
