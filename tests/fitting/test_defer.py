@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
-from dnip.fitting.defer import FRONT, Decided, Helper, exchange, judge, learn
+from dnip.fitting.defer import FRONT, Decided, Helper, assess, exchange, learn
 from dnip.fitting.settings import PAPER
 from dnip.metrics import cobias
 from dnip.solvers import Settings
@@ -109,7 +109,7 @@ def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
     fold = np.arange(500) % 5
     folds = [(fold == k, rows) for k in range(5)]
     sizes = np.bincount(rows.labels)
-    nothing, some = judge(folds, [0.0, 0.3], helper, sizes / 500, 1.0)
+    nothing, some = assess(folds, [0.0, 0.3], helper, sizes / 500, 1.0)
     for way, served in enumerate((some.one, some.each)):
         deferred = np.zeros(500, bool)
         for left_out, _ in folds:

@@ -19,11 +19,11 @@ def rows_of(n, bias=BIAS, seed=0):
     return found.probabilities, found.labels
 
 
-def judge(p, y, **settings):
+def assess(p, y, **settings):
     def refit(rows):
         return solve(p[rows], y[rows], seed=0).weights
 
-    return Refits(p, y, refit, classes=CLASSES, beta=2.7, **settings).judge()
+    return Refits(p, y, refit, classes=CLASSES, beta=2.7, **settings).assess()
 
 
 def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
@@ -42,7 +42,7 @@ def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
 
 def test_numbers_are_those_of_the_left_out_predictions():
     p, y = rows_of(90)
-    found = judge(p, y)
+    found = assess(p, y)
     raw = confusion_matrix(y, p.argmax(axis=1), 3)
     np.testing.assert_array_equal(found.evaluation.raw, raw)
     after = found.evaluation.reweighted
@@ -51,7 +51,7 @@ def test_numbers_are_those_of_the_left_out_predictions():
 
 
 def test_a_strong_bias_is_worth_correcting():
-    found = judge(*rows_of(300))
+    found = assess(*rows_of(300))
     assert found.apply
     assert found.after < found.before
     assert NEEDED <= found.sure <= 0.99
@@ -60,7 +60,7 @@ def test_a_strong_bias_is_worth_correcting():
 def judged(p, y, weights, beta=2.7):
     """What is said of these weights, whatever rows a refit has seen."""
     classes = CLASSES[: p.shape[1]]
-    return Refits(p, y, lambda _: np.array(weights), classes=classes, beta=beta).judge()
+    return Refits(p, y, lambda _: np.array(weights), classes=classes, beta=beta).assess()
 
 
 def test_nothing_is_ever_quite_sure():
@@ -77,7 +77,7 @@ def test_no_change_is_no_reason_to_apply():
 
 def test_where_all_is_right_there_is_nothing_to_gain():
     y = np.arange(60) % 3
-    [told] = judge(np.eye(3)[y] * 0.6 + 0.1, y).objections
+    [told] = assess(np.eye(3)[y] * 0.6 + 0.1, y).objections
     assert told == "The raw argmax gets every labelled row right: there is nothing to gain."
 
 
@@ -109,14 +109,14 @@ def test_what_always_one_answer_scores_is_not_fallen_below():
         said.startswith("Always answering a would be right on 80.0%") for said in found.objections
     )
     given = Refits(p, y, lambda _: np.array([0.02, 1, 1]), classes=CLASSES, beta=2.7,
-                   target=np.full(3, 1 / 3), is_mix_given=True).judge()  # fmt: skip
+                   target=np.full(3, 1 / 3), is_mix_given=True).assess()  # fmt: skip
     assert not any(said.startswith("Always") for said in given.objections)
 
 
 def test_too_few_labels_are_named():
     p, y = rows_of(60)
     keep = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[: FEWEST - 1].tolist()
-    found = judge(p[keep], y[keep])
+    found = assess(p[keep], y[keep])
     assert not found.apply
     assert found.objections[0].endswith("of class c.")
 
@@ -135,7 +135,7 @@ def test_errors_count_by_the_objective_and_by_the_shares_of_another_mix():
     counts = found.evaluation.raw
     assert found.before == pytest.approx(1 - np.trace(counts) / counts.sum())
     target = np.array([0.1, 0.1, 0.8])
-    found = judge(p, y, target=target)
+    found = assess(p, y, target=target)
     rates = np.diag(found.evaluation.raw) / found.evaluation.raw.sum(axis=1)
     assert found.before == pytest.approx(1 - rates @ target + 2.7 * found.raw.cobias)
 
@@ -174,17 +174,17 @@ def test_weights_go_as_far_as_the_loss_is_surely_small():
     assert refits.longest_part(0.01) == 0.1
     assert refits.longest_part(0.0) == 0.0  # nothing is gained that would make up for doubt
     assert refits.longest_part(0.5) == 1.0
-    assert refits.judge(0.1).accuracy_change == 0
-    assert refits.judge(0.15).accuracy_change == -0.25
+    assert refits.assess(0.1).accuracy_change == 0
+    assert refits.assess(0.15).accuracy_change == -0.25
 
 
 def test_what_is_free_is_told_where_the_fit_costs_a_point():
     p, y = halving()
     costly = Refits(p, y, lambda _: np.array([0.25, 1.0]), classes=("a", "b"), beta=2.7)
     cheap = Refits(p, y, lambda _: np.array([0.9, 1.0]), classes=("a", "b"), beta=2.7)
-    limit, expected = costly.free(costly.judge())
+    limit, expected = costly.free(costly.assess())
     assert (limit, expected.accuracy_change) == (0.01, 0.0)
-    assert cheap.free(cheap.judge()) is None
+    assert cheap.free(cheap.assess()) is None
 
 
 @pytest.mark.parametrize("most", [0.0, 0.01])

@@ -97,7 +97,7 @@ class Helper(NamedTuple):
         return np.asarray(error + self.beta * cobias_of(right / rows))
 
 
-def judge(
+def assess(
     folds: Sequence[tuple[Booleans, Decided]],
     shares: Sequence[float],
     helper: Helper,
@@ -308,7 +308,7 @@ def defer(
     if folds and fitted.evidence is not None:
         followed = fitted.evidence.reweighted.followed
         helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
-        points = judge(folds, sorted({*FRONT, share}), helper, mix, followed)
+        points = assess(folds, sorted({*FRONT, share}), helper, mix, followed)
         front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
         coefficients = coefficients.with_fit({**coefficients.fit, "deferring": front})
     return replace(fitted, coefficients=coefficients, deferring=points, notes=tuple(notes))

@@ -136,11 +136,11 @@ def fit(
     is_quick = refits_are_quick(problem)
     wanted = is_quick or settings.defer_below is not None if evidence is None else evidence
     most = None if found.decision is None else settings.constraints.max_accuracy_loss
-    judged = _Judged(found)
+    judged = _Assessed(found)
     needed = wanted or (is_quick and most is not None)
     if needed and found.solution.status is not Status.INTERRUPTED:
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
-        judged = _judge(
+        judged = _assess(
             found,
             refit(
                 problem,
@@ -211,7 +211,7 @@ def _rows_like_others(
     return like
 
 
-class _Judged(NamedTuple):
+class _Assessed(NamedTuple):
     """A fit, and what its refits say."""
 
     found: RobustSolution
@@ -221,21 +221,21 @@ class _Judged(NamedTuple):
     left_out: Iterable[tuple[Booleans, Floats]] = ()
 
 
-def _judge(
+def _assess(
     found: RobustSolution,
     refits: Refits,
     most: float | None,
     shorten: Callable[[float], RobustSolution],
-) -> _Judged:
+) -> _Assessed:
     """Judge a fit; one that may lose too much accuracy on other rows goes only part of the way."""
     if most is None:
-        judged = refits.judge()
+        judged = refits.assess()
         free = None if found.decision is None else refits.free(judged)
-        return _Judged(found, judged, free, left_out=refits.left_out())
+        return _Assessed(found, judged, free, left_out=refits.left_out())
     part = refits.longest_part(most)
     shortened = found if part == 1 else shorten(part)
     note = note_on_limit(most, part)
-    return _Judged(shortened, refits.judge(part), None, (note,), refits.left_out(part))
+    return _Assessed(shortened, refits.assess(part), None, (note,), refits.left_out(part))
 
 
 def refit(

@@ -73,25 +73,25 @@ def notes_on_classes(
             f"No weight can lift class {_named(names, hopeless)}: its probability is 0 in all of "
             "its labelled rows."
         )
-    woken = silent & (after > 0)
-    if woken.any():
+    gained = silent & (after > 0)
+    if gained.any():
         counts = "; ".join(
             f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
-            for c in np.flatnonzero(woken)[:_MOST_NAMES].tolist()
+            for c in np.flatnonzero(gained)[:_MOST_NAMES].tolist()
         )
         notes.append(f"Never right before: {counts}.")
-    asleep = silent & (after == 0) & ~hopeless
-    beyond = asleep & (reachable == 0)
+    lacking = silent & (after == 0) & ~hopeless
+    beyond = lacking & (reachable == 0)
     if beyond.any():
         notes.append(
             f"Out of reach: class {_named(names, beyond)}. No weights on this scale make any of "
             "its labelled rows right."
         )
-    asleep &= reachable > 0
-    if asleep.any():
+    lacking &= reachable > 0
+    if lacking.any():
         counts = "; ".join(
             f"{names[c]} (weights could make {reachable[c]:,} of {rows[c]:,} rows right)"
-            for c in np.flatnonzero(asleep)[:_MOST_NAMES].tolist()
+            for c in np.flatnonzero(lacking)[:_MOST_NAMES].tolist()
         )
         notes.append(f"Never right, before and after: {counts}.")
     end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)

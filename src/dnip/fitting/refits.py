@@ -59,7 +59,7 @@ class Refits:
     >>> p = np.stack([p, 1 - p], axis=1)
     >>> refits = Refits(p, y, lambda rows: solve(p[rows], y[rows]).weights,
     ...                 classes=("no", "yes"), beta=2.7)
-    >>> refits.judge().verdict, refits.longest_part(0.05)
+    >>> refits.assess().verdict, refits.longest_part(0.05)
     ('apply', 1.0)
     """
 
@@ -92,7 +92,7 @@ class Refits:
         for rows, multipliers in zip(self._left_out, self._multipliers, strict=True):
             yield rows, multipliers**part
 
-    def judge(self, part: float = 1.0) -> FitEvidence:
+    def assess(self, part: float = 1.0) -> FitEvidence:
         """Return what refits say of other rows, if weights go a part of the way from equal ones."""
         n = len(self._classes)
         multipliers = [each**part for each in self._multipliers]
@@ -117,7 +117,7 @@ class Refits:
         for limit in (0.0, A_POINT):
             part = self.longest_part(limit)
             if part > 0:
-                return limit, self.judge(part)
+                return limit, self.assess(part)
         return None
 
     def longest_part(self, limit: float, sureness: float = NEEDED) -> float:

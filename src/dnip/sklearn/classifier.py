@@ -290,7 +290,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 mix = problem.class_counts / problem.class_counts.sum()
             given = target is not None
             refits = refit(problem, found, settings, more, target=mix, is_mix_given=given)
-            self.evidence_ = refits.judge().with_signal(signal)
+            self.evidence_ = refits.assess().with_signal(signal)
         judged = "not judged" if self.evidence_ is None else self.evidence_.verdict
         self.verdict_ = "no signal" if signal is False else judged
         self._warn_of_loss()

@@ -55,7 +55,7 @@ def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = 
     return Rounded(scale.multipliers(indices), indices)
 
 
-def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounded:
+def with_least(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounded:
     """Return the weights with the lowest weight of the scale for absent classes.
 
     Examples
@@ -63,7 +63,7 @@ def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounde
     >>> import numpy as np
     >>> from dnip.method.scales import WeightScale
     >>> scale = WeightScale.of(30)
-    >>> lower(round_to_scale(np.zeros(3), scale), [1], scale).indices
+    >>> with_least(round_to_scale(np.zeros(3), scale), [1], scale).indices
     array([30,  1, 30])
     """
     if not len(absent):
@@ -74,7 +74,7 @@ def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounde
 
 
 _STEPS = 20
-# Log-odds by which a woken class comes ahead: more than rounding to a scale can take away.
+# Log-odds by which a raised class comes ahead: more than rounding to a scale can take away.
 _CLEAR = 0.02
 
 
@@ -109,7 +109,7 @@ class ConstraintRepair:
         """Return log-weights with those of frozen classes at 0 and no other above."""
         return freeze(log_weights, self._frozen)
 
-    def wake(self, log_weights: Floats) -> Floats:
+    def unsilence(self, log_weights: Floats) -> Floats:
         """Raise each silenced class just far enough to be right once.
 
         A class is silenced if the raw argmax gets it right on some rows and the weights on none.
@@ -117,16 +117,16 @@ class ConstraintRepair:
         """
         if not self.demands.no_silence:
             return log_weights
-        awake = log_weights.copy()
+        raised = log_weights.copy()
         problem = self._problem
-        silenced = (self._count_correct(np.exp(awake)) == 0) & (self._raw > 0)
+        silenced = (self._count_correct(np.exp(raised)) == 0) & (self._raw > 0)
         for c in np.flatnonzero(silenced).tolist():
             p = problem.probabilities[problem.labels == c]
-            scores = log_probabilities(p) + awake
+            scores = log_probabilities(p) + raised
             own = scores[:, c].copy()
             scores[:, c] = -np.inf
-            awake[c] += max((scores.max(axis=1) - own).min(), 0.0) + _CLEAR
-        return awake
+            raised[c] += max((scores.max(axis=1) - own).min(), 0.0) + _CLEAR
+        return raised
 
     def repair(
         self,
@@ -238,7 +238,7 @@ def go_until_kept(
     for step in range(1, _STEPS):
         part = step / _STEPS
         between = round_to_scale((1 - part) * here + part * there, scale, anchored=anchored)
-        between = lower(between, absent, scale)
+        between = with_least(between, absent, scale)
         if keeps(between.multipliers):
             return between, part
     return end, 1.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.calibrating import find_drift
-from dnip.fitting.robust.constraint_repair import ConstraintRepair, lower, round_to_scale
+from dnip.fitting.robust.constraint_repair import ConstraintRepair, round_to_scale, with_least
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.objective import Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
@@ -235,10 +235,10 @@ def fit_robustly(
     # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
     trust = smooth.support / (smooth.support + _HALFWAY)
-    blended = part * repair.freeze(repair.wake(blend(smooth.log_weights, optimum, trust)))
+    blended = part * repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
     rounded = round_to_scale(blended, settings.scale, anchored=repair.anchored)
     weights, toward = repair.repair(
-        lower(rounded, absent, settings.scale),
+        with_least(rounded, absent, settings.scale),
         lambda: plain_optimum(began if repair.raw_keeps else time.perf_counter()),
         settings.scale,
         absent,
