@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Container, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from urllib.parse import urlsplit
@@ -213,6 +213,7 @@ def passed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
     [(b'authorization', b'Bearer k')]
     """
     lowered = [(name.lower(), value) for name, value in headers]
-    named = b",".join(value for name, value in lowered if name == b"connection").lower()
-    own = {*_OWN, *(name.strip() for name in named.split(b","))}
+    own: Container[bytes] = _OWN
+    if named := [value for name, value in lowered if name == b"connection"]:
+        own = {*_OWN, *(name.strip() for name in b",".join(named).lower().split(b","))}
     return [(name, value) for name, value in lowered if name not in own]
