@@ -20,8 +20,8 @@ from dnip.tables.evaluation import Evaluation
 NEEDED = 0.9
 #: What is said of probabilities that know nothing of the class.
 NO_SIGNAL = (
-    "The probabilities tell nothing about the class, beyond chance. No weights can mend\n"
-    "that. Change the prompt or the model."
+    "The probabilities tell nothing about the class, beyond chance. No weights can\n"
+    "mend that. Change the prompt or the model."
 )
 #: Labels that each class needs, so that one can be left out.
 FEWEST = 2

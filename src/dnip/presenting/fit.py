@@ -22,7 +22,7 @@ from dnip.presenting.evaluation import (
 )
 from dnip.presenting.formats import percent
 from dnip.presenting.results import write_rows
-from dnip.presenting.terminal import to_text
+from dnip.presenting.terminal import WIDTH, to_text
 
 if TYPE_CHECKING:
     import os
@@ -122,7 +122,8 @@ def describe_verdict(fitted: Fit, table: str, out: str) -> str:
         lines.append(NOT_JUDGED)
     elif found is not None or verdict == "no signal":
         lines += [NO_SIGNAL] if found is None else found.objections
-    lines.append(f"Next, {steps[verdict]}")
+    step = f"Next, {steps[verdict]}"
+    lines.append(step if len(step) <= WIDTH else step.replace(": dnip", ":\ndnip"))
     if fitted.free is not None and verdict != "no signal":
         lines.append(note_on_free(*fitted.free))
     return "\n".join(lines)
