@@ -35,7 +35,7 @@ GROUPS = {
     },
     "Use": {
         "apply": "Reweight a table and predict, at any size.",
-        "serve": "Correct the answers of a decision server on their way.",
+        "serve": "Correct decisions and chat answers on their way.",
         "export": "Export coefficients to the format of another system.",
         "show": "Show what is in a coefficients file, or what differs between two.",
     },
