@@ -221,16 +221,14 @@ def fit_robustly(
     repair = ConstraintRepair(settings.constraints, problem)
     rows = smooth.rows.as_problem(problem.classes, smooth.shares)
 
-    def search(settings: Settings) -> Solution:
+    for scale in (settings.scale, _WIDE):
+        settings = replace(settings, scale=scale)
         sought = replace(settings, objective=goal, constraints=repair.freezing)
-        return find_optimum(rows, sought, began, absent=absent, progress=progress)
-
-    found = search(settings)
-    spread = np.delete(found.weights, absent)
-    fills = spread.max() / spread.min() >= _FULL * settings.scale.size
-    if settings.widens and fills and found.status is Status.FINISHED:
-        settings = replace(settings, scale=_WIDE)  # for a sharp model, whose log-odds are large
-        found = search(settings)
+        found = find_optimum(rows, sought, began, absent=absent, progress=progress)
+        spread = np.delete(found.weights, absent)
+        fills = spread.max() / spread.min() >= _FULL * settings.scale.size
+        if not (settings.widens and fills and found.status is Status.FINISHED):
+            break  # else the model is sharp: its log-odds are large
 
     # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
