@@ -48,7 +48,7 @@ WORDS = {
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
     *("upstream", "host", "max_body", "chat", "record", "record_size"),
-    *("to", "labels", "answer_prefix", "table_name", "columns"),
+    *("to", "labels", "answer_prefix", "table_name", "columns", "only"),
 }
 GIVEN = {"pareto": ["--choose", "knee"], "export": ["--to", "logit-bias"]}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]

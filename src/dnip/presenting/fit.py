@@ -6,6 +6,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
 from dnip.fitting.evidence import NO_SIGNAL
 from dnip.fitting.record import NOT_JUDGED, Fit, note_on_free
 from dnip.fitting.refits import A_POINT
@@ -26,7 +28,7 @@ from dnip.presenting.terminal import WIDTH, to_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dnip.method.solution import Solution
 
@@ -141,9 +143,9 @@ def _classes(fitted: Fit, level: float) -> str:
         Column("rows"): shown.raw.sum(axis=1).tolist(),
         Column("weight", 3): coefficients.weights.tolist(),
     }
+    refits = Column("of refits", right=True)
     if evidence is not None:
-        ranges = [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges]
-        columns[Column("of refits", right=True)] = ranges
+        columns[refits] = [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges]
         bounds = class_accuracy_intervals(shown.reweighted, level)
         after = {**after, "intervals": {"class_accuracies": bounds}}
     odd = ["" if c < 0 else names[c] for c in odd_classes(shown.reweighted)]
@@ -152,7 +154,16 @@ def _classes(fitted: Fit, level: float) -> str:
         Column("after", 3): class_rates(after),
         Column("taken for"): odd,
     }
-    return to_text(Table("classes", "", list(columns), list(zip(*columns.values(), strict=True))))
+    text = _lines(columns)
+    if evidence is not None and max(map(cell_len, text.splitlines())) > WIDTH:
+        del columns[refits]  # long names leave no room for it
+        text = _lines(columns)
+    return text
+
+
+def _lines(columns: Mapping[Column, Sequence[Any]]) -> str:
+    rows = list(zip(*columns.values(), strict=True))
+    return to_text(Table("classes", "", list(columns), rows))
 
 
 def describe_deferring(fitted: Fit, confidence: float) -> str:
