@@ -90,17 +90,21 @@ def test_the_sidecar_corrects_the_server(server, folder, tmp_path):
 
     fitted = Coefficients(TASK.classes, [30, 2, 12, 5], 30)
     fitted.save(tmp_path / "c.json")
-    criteria = dict.fromkeys(reversed(TASK.classes))
-    question = {"type": "choice", "instructions": "Which topic?", "criteria": criteria}
-    body = {"model": str(folder), "state": "Topic:", "questions": {"topic": question}}
+
+    def body(order):  # the sidecar writes options in the order of the classes
+        criteria = dict.fromkeys(order)
+        question = {"type": "choice", "instructions": "Which topic?", "criteria": criteria}
+        return {"model": str(folder), "state": "Topic:", "questions": {"topic": question}}
+
     command = [sys.executable, "-m", "dnip", "serve", "--port", "0", "--upstream", server]
     command += ["--coefficients", f"topic={tmp_path / 'c.json'}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sidecar:
         try:
             beside = sidecar.stdout.readline().split()[0]
-            urls = (server, f"{beside}/v1")
+            asked = {server: TASK.classes, f"{beside}/v1": TASK.classes[::-1]}
             direct, through = (
-                httpx2.post(f"{url}/systemone", json=body, timeout=60).json() for url in urls
+                httpx2.post(f"{url}/systemone", json=body(order), timeout=60).json()
+                for url, order in asked.items()
             )
         finally:
             sidecar.terminate()
