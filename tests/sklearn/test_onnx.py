@@ -15,6 +15,9 @@ from dnip.sklearn.onnx import register_converter
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 
+# Models that know next to nothing do here: DNIP warns of them.
+pytestmark = pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
+
 NAMES = np.array(["zéro", "one", "two", "three", "four", "'", "six", "seven\n", "<b>", "nine"])
 
 
