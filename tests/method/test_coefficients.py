@@ -233,7 +233,7 @@ def without(key):
     (DEFER | {"defer": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
     (DEFER | {"defer": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
     (DEFER | {"defer": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
-    (DEFER | {"defer": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
+    (DEFER | {"defer": ALONE | {"thresholds": [1, 1, 3]}}, "from 0 to 1, or 2, for each"),
     (DEFER | {"defer": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
     (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
     (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),

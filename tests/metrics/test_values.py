@@ -12,7 +12,7 @@ from dnip import InvalidInputError, ProbabilityTable, evaluate, metrics
 from dnip.metrics import METRICS, Metric, metric_intervals, scores
 from strategies import SEEDS, random_confusion, seeded
 
-OF_OTHER_THINGS = ("confusion_matrix", "metric_intervals", "smoothing_over")
+OF_OTHER_THINGS = ("cobias_score", "confusion_matrix", "metric_intervals", "smoothing_over")
 OF_A_CONFUSION_MATRIX = [
     getattr(metrics, name)
     for name in filter(str.islower, metrics.__all__)

@@ -137,10 +137,8 @@ class Evaluation:
 
         Examples
         --------
-        >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame()
-          class  rows  before taken_for
-        0     a     2     1.0
-        1     b     2     0.5         a
+        >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame().before.tolist()
+        [1.0, 0.5]
         """
         odd = [*self.classes, ""]  # no class is -1
         rates = {name: class_accuracies(counts) for name, counts in self.sides.items()}

@@ -72,7 +72,6 @@ def serve(
 
     Examples
     --------
-    dnip serve --upstream http://127.0.0.1:8000 --coefficients topic=topic.json
     dnip serve --upstream URL --coefficients topic=topic.json --record recorded
     dnip serve --upstream https://api.openai.com --chat topic.json
     """
