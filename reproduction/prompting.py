@@ -140,7 +140,7 @@ def prompt(
         if not task.folder.is_dir():
             hint = "Give --data a folder with one for each task"
             raise InvalidInputError(f"there is no folder {task.folder}", hint=hint)
-    parts = make_folder(out.with_suffix(".parts"))
+    parts = _parts_of(out)
     asked = {"model": _model(model), "tasks": {n: task.settings() for n, task in known.items()}}
     settings = _same_settings(parts / SETTINGS, asked)
     if not so_far:
@@ -211,10 +211,10 @@ def _chunk(engine: Any, task: Task, shots: str, seed: int, split: str, rows: lis
                 **{"task": task.name, "shots": shots, "seed": seed, "split": split, "row": row},
                 **{"label": int(examples.labels[row]), "mass": float(scored.captured.sum())},
                 **{"demonstrations": [label for _, label in demonstrations], "logp": logp},
-                "details": json.dumps(dict(scored.details)),
+                "answered": scored.details.get(FALLBACK, 0) == 0 if shots == REASONING else None,
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(found).astype({"answered": "boolean"})
 
 
 def _finished(tasks: dict[str, Task], most: int | None, parts: Path) -> Any:
@@ -230,10 +230,21 @@ def _finished(tasks: dict[str, Task], most: int | None, parts: Path) -> Any:
     if not found:
         raise InvalidInputError(f"no cell is finished in {parts}", hint="Leave out --so-far")
     frame = pd.concat(found.values(), ignore_index=True)
-    answered = [json.loads(text).get(FALLBACK, 0) == 0 for text in frame.details]
-    frame["answered"] = pd.Series(answered, dtype="boolean").where(frame.shots == REASONING)
     kinds = {"seed": "int8", "row": "int32", "label": "int16", "mass": "float32"}
     return frame[list(COLUMNS)].astype(kinds)
+
+
+def _parts_of(out: Path) -> Path:
+    """Return the folder of parts, which begins with the rows of a file that was made before."""
+    parts, beside = out.with_suffix(".parts"), out.with_suffix(".json")
+    if out.is_file() and beside.is_file() and not parts.exists():
+        about = json.loads(beside.read_text(encoding="utf-8"))
+        settings = {"model": about["model"], "tasks": about["prompts"]}
+        with atomic_path(make_folder(parts) / SETTINGS) as path:
+            path.write_text(json.dumps(settings), encoding="utf-8")
+        for key, cell in pd.read_parquet(out).groupby(KEY):
+            cell.to_parquet(parts / f"{'_'.join(map(str, key))}_000.parquet", index=False)
+    return make_folder(parts)
 
 
 def _parts(parts: Path, task: str, shots: str, seed: int, split: str) -> list[Path]:
@@ -246,7 +257,9 @@ def _same_settings(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
     before, now = known["model"], asked["model"]
     wrong = f"the model {before['name']}, not of {now['name']}" if before != now else ""
     for name, task in asked["tasks"].items():
-        changed = [key for key in task if known["tasks"].get(name, task).get(key) != task[key]]
+        before_it = known["tasks"].get(name, task)
+        # a setting that is newer than the file is at what it was then
+        changed = [key for key in task if before_it.get(key, task[key]) != task[key]]
         wrong = wrong or (f"{name} with another {changed[0]}" if changed else "")
     if wrong:
         hint = "Give another --out, or what that run was given"
