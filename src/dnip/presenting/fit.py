@@ -145,7 +145,7 @@ def _classes(fitted: Fit, level: float) -> str:
     }
     refits = Column("of refits", right=True)
     if evidence is not None:
-        columns[refits] = [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges]
+        columns[refits] = [f"{low:.3f}–{high:.3f}" for low, high in evidence.ranges]
         bounds = class_accuracy_intervals(shown.reweighted, level)
         after = {**after, "intervals": {"class_accuracies": bounds}}
     odd = ["" if c < 0 else names[c] for c in odd_classes(shown.reweighted)]

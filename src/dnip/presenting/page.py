@@ -154,7 +154,8 @@ class Report:
         data = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         environment = jinja2.Environment(
             loader=jinja2.PackageLoader("dnip.presenting"),
-            finalize=lambda value: value if value is data else html(str(value)),
+            # a no-break space keeps a number and its % on one line
+            finalize=lambda v: v if v is data else html(str(v)).replace(" %", "\u00a0%"),
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -10,7 +10,7 @@ let focus = null; // the class whose confusions are shown
 const at = (id) => document.getElementById(id);
 const short = (name) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
 const percent = (rate) => // of a number with three digits, so nothing is rounded here
-  `${(100 * rate).toFixed(1)} %`;
+  `${(100 * rate).toFixed(1)}\u00a0%`;
 
 function make(tag, attributes = {}, ...children) {
   const svg = ["svg", "g", "line", "circle", "rect", "text", "title", "path"].includes(tag);
@@ -116,7 +116,7 @@ function drawDeferring() {
 function drawTotals() {
   const now = choices[chosen];
   const rows = [["choice", now.name], ...Object.entries(now.totals)
-    .map(([name, value]) => [name, `${raw.totals[name]} → ${value}`])
+    .map(([name, value]) => [name, `${raw.totals[name]} → ${value}`.replaceAll(" %", "\u00a0%")])
     .filter(([, both]) => both !== "0 → 0")];
   at("totals").replaceChildren(...rows.flatMap(([name, value]) =>
     [make("dt", {}, name), make("dd", {}, value)]));
