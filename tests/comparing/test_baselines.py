@@ -5,8 +5,14 @@ import pytest
 
 from dnip import InvalidInputError, Objective, solve
 from dnip.comparing import baselines
-from dnip.comparing.baselines import BalancedMatrixScaling, MatrixScaling, OptSet, all_methods
-from dnip.comparing.baselines.scaling import VectorScaling, log_loss
+from dnip.comparing.baselines import (
+    BalancedMatrixScaling,
+    MatrixScaling,
+    OptSet,
+    VectorScaling,
+    all_methods,
+    log_loss,
+)
 from dnip.solvers import Anneal
 from populations import solve_robustly
 from strategies import random_probabilities

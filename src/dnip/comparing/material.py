@@ -1,18 +1,105 @@
-"""The rows of a comparison: opt rows, drawn by seed, and test rows, none of them the same."""
+"""The rows of a comparison: what methods learn from, drawn by seed, and what they are scored on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dnip.base.typing import Labels, Probabilities
-from dnip.base.validation import check_integer
-from dnip.comparing.baselines import OptSet
+from dnip.base.arrays import check_labels, check_probabilities
+from dnip.base.typing import Booleans, Integers, Labels, Probabilities
+from dnip.base.validation import check_classes, check_integer, check_several_classes
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
+
+
+@dataclass(frozen=True, eq=False)
+class OptSet:
+    """What methods may learn from; each takes what it needs.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices, of at least two classes.
+    unlabelled : ndarray of shape (U, N)
+        Rows without a label that are at hand before any test row.
+    batch : ndarray of shape (B, N)
+        The rows that the correction will decide, without their labels. Only a method whose
+        ``reads`` names the batch reads them.
+    content_free : ndarray of shape (C, N)
+        What the model answers to texts without content.
+    classes : tuple of str
+
+    Examples
+    --------
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> opt.n_classes, len(opt.batch)
+    (2, 0)
+    """
+
+    probabilities: Probabilities
+    labels: Labels
+    unlabelled: Probabilities
+    batch: Probabilities
+    content_free: Probabilities
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: ArrayLike,
+        labels: ArrayLike,
+        *,
+        classes: Sequence[str] | None = None,
+        **others: ArrayLike,
+    ) -> OptSet:
+        """Check arrays and make an opt set of them; what is left out has no rows.
+
+        Raises
+        ------
+        InvalidInputError
+            For input that breaks its contract, or labels of fewer than two classes.
+        """
+        p = check_probabilities(probabilities)
+        n_classes = p.shape[1]
+        y = check_labels(labels, n_examples=len(p), n_classes=n_classes)
+        names = check_classes(classes or [str(c) for c in range(n_classes)])
+        check_several_classes(np.bincount(y, minlength=n_classes) > 0, names)
+        parts = dict.fromkeys(("unlabelled", "batch", "content_free"), np.empty((0, n_classes)))
+        return cls(p, y, classes=names, **parts | {k: np.asarray(v) for k, v in others.items()})
+
+    def hide_labels_but(self, rows: Integers) -> OptSet:
+        """Return the set in which only some rows have their labels; the others are unlabelled.
+
+        Raises
+        ------
+        InvalidInputError
+            If these labels are of fewer than two classes.
+        """
+        labels = self.labels[rows]
+        check_several_classes(np.bincount(labels, minlength=self.n_classes) > 0, self.classes)
+        rest = np.delete(self.probabilities, rows, axis=0)
+        return replace(
+            self,
+            probabilities=self.probabilities[rows],
+            labels=labels,
+            unlabelled=np.concatenate([rest, self.unlabelled]),
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return int(self.probabilities.shape[1])
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has labels, shape (N,)."""
+        return np.bincount(self.labels, minlength=self.n_classes) > 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from functools import cache
 from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.optional import missing_library
 from dnip.base.validation import check_integer, check_level
-from dnip.comparing.baselines import RAW, Method, OptSet, choose
-from dnip.comparing.material import Material
+from dnip.comparing.baselines import RAW, Method, choose
+from dnip.comparing.material import Material, OptSet
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE

@@ -1,0 +1,588 @@
+"""Methods to compare with: calibrations, scalings and DNIP."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, unwarned
+from dnip.base.optional import load_optional
+from dnip.base.typing import Floats, Labels, Probabilities
+from dnip.base.validation import check_choice
+from dnip.comparing.material import OptSet
+from dnip.fitting.robust import fit_robustly
+from dnip.fitting.settings import PAPER
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.method.scales import DEFAULT_SCALE
+from dnip.method.solution import Solution
+from dnip.metrics import confusion_matrix
+from dnip.solvers import Settings, solve
+
+
+class Correction(ABC):
+    """What a method has learned, frozen."""
+
+    @abstractmethod
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return the corrected score of each class, shape (M, N); the highest wins."""
+
+    def predict(self, probabilities: Probabilities) -> Labels:
+        """Return the class of each row, shape (M,); the lowest on a tie."""
+        return np.asarray(np.argmax(self.scores(probabilities), axis=1))
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the learned numbers, ready for JSON."""
+
+
+class Method(ABC):
+    """A way to learn a correction from an opt set.
+
+    A new method is a subclass and a line in :func:`all_methods`.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        What it does, in a few words.
+    reads : tuple of str
+        What it reads of an opt set: labels, unlabelled, batch, content-free.
+    seeded : bool
+        Whether the seed of a fit changes what it learns.
+    library, extra : str
+        The optional module that it needs, and the extra of this package that installs it; empty
+        for none.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = False
+    library: ClassVar[str] = ""
+    extra: ClassVar[str] = ""
+
+    @abstractmethod
+    def fit(self, opt: OptSet, seed: int = 0) -> Correction:
+        """Learn a correction.
+
+        Raises
+        ------
+        InvalidInputError
+            If the opt set lacks what the method reads.
+        MissingDependencyError
+            If an optional library is missing.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ClassWeights(Correction):
+    """One weight per class: the argmax of ω·p, the lowest class on a tie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ClassWeights(np.array([1.0, 2.0])).predict(np.array([[0.7, 0.3], [0.6, 0.4]]))
+    array([0, 1])
+    """
+
+    weights: Floats
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return ω·p, shape (M, N)."""
+        return np.asarray(self.weights * probabilities)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the weights, and the notes of the method."""
+        return {"weights": self.weights.tolist(), **self.notes}
+
+
+@dataclass(frozen=True, eq=False)
+class LogLinear(Correction):
+    """Scores that are linear in log-probabilities: ln p·A + b.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (N, N)
+        A; column n makes the score of class n.
+    bias : ndarray of shape (N,)
+        b.
+    notes : dict
+        Further numbers of the method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shift = LogLinear(np.eye(2), np.array([0.0, 1.0]))
+    >>> shift.predict(np.array([[0.7, 0.3], [0.8, 0.2]]))
+    array([1, 0])
+    """
+
+    matrix: Floats
+    bias: Floats
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return ln p·A + b, shape (M, N)."""
+        return np.asarray(log(probabilities) @ self.matrix + self.bias)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the notes of the method, or else the bare numbers."""
+        return self.notes or {"matrix": self.matrix.tolist(), "bias": self.bias.tolist()}
+
+
+# No calibration tells probabilities below this apart.
+_LEAST_PROBABILITY = 1e-12
+
+
+def log(probabilities: Probabilities) -> Floats:
+    """Return log-probabilities; zeros count as a tiny number."""
+    return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)))
+
+
+# Stands for a mean probability of 0: the least number of half precision above 0.
+_LEAST_MEAN = 2.0**-24
+
+
+@dataclass(frozen=True)
+class RawArgmax(Method):
+    """No correction.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> RawArgmax().fit(OptSet.of([[0.9, 0.1], [0.6, 0.4]], [0, 1])).weights
+    array([1., 1.])
+    """
+
+    name = "raw"
+    summary = "the argmax of the probabilities as they are"
+    reads = ()
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Return weights of 1."""
+        return ClassWeights(np.ones(opt.n_classes))
+
+
+@dataclass(frozen=True)
+class BatchCalibration(Method):
+    """Divide the probabilities by their mean over the rows to be decided; labels are not read.
+
+    The mean estimates what the prompt makes the model expect of a text that it has not seen;
+    dividing by it makes the classes equally likely on average, which is right where they are
+    equally frequent. The correction belongs to that batch and changes with it.
+
+    References
+    ----------
+    Zhou et al., "Batch Calibration: Rethinking Calibration for In-Context Learning and Prompt
+    Engineering", ICLR 2024, equation 3.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]], [0, 1], batch=[[0.8, 0.2]] * 1000)
+    >>> BatchCalibration().fit(opt).weights.round(2)
+    array([0.25, 1.  ])
+    """
+
+    name = "batch-calibration"
+    summary = "divide by the mean probabilities of the test rows"
+    reads = ("batch",)
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Return weights inverse to the mean probabilities.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no batch.
+        """
+        if not len(opt.batch):
+            raise InvalidInputError(
+                "batch-calibration needs the batch of rows that it will decide, and there is none",
+                hint="Give batch=...",
+            )
+        return _inverse_means(opt.batch)
+
+
+@dataclass(frozen=True)
+class ContextualCalibration(Method):
+    """Divide by the mean of the model's class probabilities for content-free texts.
+
+    The authors' W = diag(p_cf)⁻¹, b = 0; their texts are "N/A", "[MASK]" and the empty one.
+
+    References
+    ----------
+    Zhao et al., "Calibrate Before Use: Improving Few-Shot Performance of Language Models", ICML
+    2021, section 5.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]], [0, 1], content_free=[[0.8, 0.2], [0.7, 0.3]])
+    >>> ContextualCalibration().fit(opt).weights.round(3)
+    array([0.333, 1.   ])
+    """
+
+    name = "contextual-calibration"
+    summary = "divide by the mean probabilities of content-free texts"
+    reads = ("content-free",)
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Return weights inverse to the mean content-free probabilities.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no content-free rows.
+        """
+        if not len(opt.content_free):
+            raise InvalidInputError(
+                "contextual-calibration needs content-free rows, and there are none",
+                hint="Make them with `dnip prompt --split content-free`, and give them with "
+                "--content-free TABLE, or as rows whose id begins with content-free",
+            )
+        return _inverse_means(opt.content_free)
+
+
+@dataclass(frozen=True)
+class CWPlugin(Method):
+    """One line search per class, each against one and the same class, for any metric.
+
+    Between class i and the reference class, i is chosen where α·p_i > (1 − α)·p_reference. The best
+    α for the rows of these two gives the weight α/(1 − α). The metric is our objective.
+
+    Parameters
+    ----------
+    objective : Objective
+
+    References
+    ----------
+    Devic et al., "An Efficient Plugin Method for Metric Optimization of Black-Box Models", 2025,
+    arXiv:2503.02119.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> CWPlugin().fit(opt).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    objective: Objective = field(default_factory=Objective)
+
+    name = "cw-plugin"
+    summary = "one line search per class against a reference class"
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Search class by class."""
+        *others, reference = np.flatnonzero(opt.present)
+        weights = np.ones(opt.n_classes)
+        for c in others:
+            mine = np.isin(opt.labels, (c, reference))
+            p, true = opt.probabilities[mine], opt.labels[mine]
+            values = [
+                self.objective(
+                    confusion_matrix(
+                        true,
+                        np.where(a * p[:, c] > (1 - a) * p[:, reference], c, reference),
+                        n_classes=opt.n_classes,
+                    )
+                )
+                for a in _ALPHAS
+            ]
+            best = _ALPHAS[np.argmin(values)]
+            weights[c] = best / (1 - best)
+        return _largest_is_1(weights)
+
+
+# Where the line search of CWPlugin looks.
+_ALPHAS = np.arange(1, 1000) / 1000
+
+
+# The steepness of separable labels has no limit but this; it never turns an order around.
+_LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2
+# Of scikit-learn's regression.
+_MAX_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class VectorScaling(Method):
+    """A factor and a shift for each class's log-probability, by log-loss.
+
+    Factors stay between 0.01 and 100, also where labels can be separated without error.
+    A class without labels keeps its log-probability as it is.
+
+    References
+    ----------
+    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> VectorScaling().fit(opt).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    name = "vector-scaling"
+    summary = "a factor and a shift of each log-probability, by log-loss"
+    library = "scipy"
+    extra = "sklearn"
+
+    def fit(self, opt: OptSet, seed: int = 0) -> LogLinear:
+        """Fit factors and shifts by L-BFGS-B from the raw log-probabilities."""
+        optimize = load_optional("scipy.optimize", purpose="scale vectors", extra=self.extra)
+        z, n = log(opt.probabilities), opt.n_classes
+
+        def loss(x: Floats) -> tuple[float, Floats]:
+            value, residual = log_loss(x[:n] * z + x[n:], opt.labels)
+            return value, np.concatenate([(residual * z).sum(axis=0), residual.sum(axis=0)])
+
+        limits = [(_LEAST_SLOPE, _MOST_SLOPE) if p else (1.0, 1.0) for p in opt.present]
+        limits += [(-np.inf, np.inf) if p else (0.0, 0.0) for p in opt.present]
+        start = np.concatenate([np.ones(n), np.zeros(n)])
+        found = optimize.minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B")
+        slopes, shifts = found.x[:n], found.x[n:]
+        notes = {"slopes": slopes.tolist(), "shifts": shifts.tolist()}
+        return LogLinear(np.diag(slopes), shifts, notes)
+
+
+@dataclass(frozen=True)
+class MatrixScaling(Method):
+    """What a user of scikit-learn would take: ``LogisticRegression`` with its defaults on ln p.
+
+    Guo et al. (2017) call it matrix scaling, Kull et al. (2019) Dirichlet calibration. Every
+    class's score reads every log-probability: N² + N numbers, drawn to 0 by scikit-learn's L2
+    penalty.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> MatrixScaling().fit(opt).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    name = "matrix-scaling"
+    summary = "logistic regression on ln p"
+    library = "sklearn"
+    extra = "sklearn"
+    class_weight: ClassVar[str | None] = None
+
+    def fit(self, opt: OptSet, seed: int = 0) -> LogLinear:
+        """Fit the regression; a class without labels is never predicted."""
+        linear_model = load_optional(
+            "sklearn.linear_model", purpose="fit matrix scaling", extra=self.extra
+        )
+        threads = load_optional("threadpoolctl", purpose="fit matrix scaling", extra=self.extra)
+        model = linear_model.LogisticRegression(class_weight=self.class_weight, max_iter=_MAX_STEPS)
+        with threads.threadpool_limits(1):  # more wait for each other on matrices so small
+            model.fit(log(opt.probabilities), opt.labels)
+        matrix = np.zeros((opt.n_classes, opt.n_classes))
+        bias = np.full(opt.n_classes, -np.inf)
+        coefficients, intercept = model.coef_, model.intercept_
+        if len(model.classes_) == 2:  # one score for the second class, against 0
+            coefficients = np.vstack([np.zeros_like(coefficients), coefficients])
+            intercept = np.concatenate([[0.0], intercept])
+        matrix[:, model.classes_] = coefficients.T
+        bias[model.classes_] = intercept
+        notes = {"matrix": coefficients.tolist(), "bias": intercept.tolist()}
+        return LogLinear(matrix, bias, notes)
+
+
+@dataclass(frozen=True)
+class BalancedMatrixScaling(MatrixScaling):
+    """The same, and every class counts alike, whatever its number of labels."""
+
+    name = "matrix-scaling-balanced"
+    summary = "class-balanced logistic regression on ln p"
+    class_weight = "balanced"
+
+
+def log_loss(scores: Floats, labels: Labels) -> tuple[float, Floats]:
+    """Return the mean of -ln softmax(scores) at the labels, and its gradient in the scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss, gradient = log_loss(np.zeros((1, 2)), np.array([0]))
+    >>> round(loss, 4), gradient.tolist()
+    (0.6931, [[-0.5, 0.5]])
+    """
+    rows = np.arange(len(labels))
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    q = np.exp(shifted)
+    total = q.sum(axis=1)
+    loss = float((np.log(total) - shifted[rows, labels]).mean())
+    q /= total[:, None]
+    q[rows, labels] -= 1
+    return loss, q / len(labels)
+
+
+@dataclass(frozen=True)
+class PaperDNIP(Method):
+    """The published settings: the paper's annealing, β = 2.7, τ = 0.2, K = 30, μ = 4000.
+
+    The paper tunes β, τ, K and μ on a dev set; nothing is tuned here.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> PaperDNIP().fit(opt, seed=1).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    name = "dnip-paper"
+    summary = "the published settings, untuned: annealing, β = 2.7, τ = 0.2, K = 30, μ = 4000"
+    seeded = True
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Anneal with the published settings."""
+        with unwarned():  # of classes without labels: the comparison warns once for all methods
+            found = solve(
+                opt.probabilities,
+                opt.labels,
+                PAPER.objective,
+                scale=PAPER.scale,
+                solver=PAPER.solver,
+                seed=seed,
+                classes=opt.classes,
+            )
+        return _as_weights(found)
+
+
+@dataclass(frozen=True)
+class OurDNIP(Method):
+    """What ``dnip fit`` does: robust where labels are few.
+
+    Parameters
+    ----------
+    objective : Objective
+    scale : int or str, default="log:1000"
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> PlainDNIP().fit(opt).to_dict()["terms"]["error"]
+    0.0
+    """
+
+    objective: Objective = field(default_factory=Objective)
+    scale: int | str = DEFAULT_SCALE
+
+    name = "dnip"
+    summary = "dnip fit, robust where labels are few"
+    reads: ClassVar[tuple[str, ...]] = ("labels", "unlabelled")
+    seeded = True
+    robust: ClassVar[str] = "auto"
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Fit as ``dnip fit`` does."""
+        with unwarned():
+            problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
+            settings = Settings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
+            found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
+        return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
+
+
+@dataclass(frozen=True)
+class PlainDNIP(OurDNIP):
+    """The plain optimum: what ``dnip fit --robust off`` does."""
+
+    name = "dnip-plain"
+    summary = "dnip fit, the plain optimum"
+    reads = ("labels",)
+    robust = "off"
+
+
+def _as_weights(found: Solution, **notes: Any) -> ClassWeights:  # noqa: ANN401 - JSON values
+    told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
+    told |= {"objective": found.value, "terms": found.terms, **notes}
+    return ClassWeights(found.multipliers, told)
+
+
+def _inverse_means(rows: Probabilities) -> ClassWeights:
+    return _largest_is_1(1 / np.maximum(rows.mean(axis=0), _LEAST_MEAN))
+
+
+def _largest_is_1(weights: Floats) -> ClassWeights:
+    return ClassWeights(weights / weights.max())
+
+
+#: The method that all others are compared with.
+RAW = RawArgmax.name
+
+
+def all_methods(
+    objective: Objective | None = None, *, scale: int | str = DEFAULT_SCALE
+) -> dict[str, Method]:
+    """Return every method by name, in the order in which they are shown.
+
+    Parameters
+    ----------
+    objective : Objective, optional
+        Of the methods that minimise one, but for the paper's, whose settings are its own;
+        ``Objective()`` by default.
+    scale : int or str, default="log:1000"
+        Of this package's own fits.
+
+    Examples
+    --------
+    >>> " ".join(all_methods())
+    'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
+matrix-scaling-balanced cw-plugin dnip-paper dnip-plain dnip'
+    """
+    goal = Objective() if objective is None else objective
+    methods: tuple[Method, ...] = (
+        RawArgmax(),
+        BatchCalibration(),
+        ContextualCalibration(),
+        VectorScaling(),
+        MatrixScaling(),
+        BalancedMatrixScaling(),
+        CWPlugin(goal),
+        PaperDNIP(),
+        PlainDNIP(goal, scale),
+        OurDNIP(goal, scale),
+    )
+    return {method.name: method for method in methods}
+
+
+def choose(
+    names: str | None = None,
+    objective: Objective | None = None,
+    *,
+    scale: int | str = DEFAULT_SCALE,
+) -> list[Method]:
+    """Return the methods that comma-separated names ask for, the raw argmax always first.
+
+    Parameters
+    ----------
+    names : str, optional
+        All where it is left out.
+    objective, scale
+        As for :func:`all_methods`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a name that is not known.
+
+    Examples
+    --------
+    >>> [method.name for method in choose("dnip, batch-calibration")]
+    ['raw', 'dnip', 'batch-calibration']
+    """
+    known = all_methods(objective, scale=scale)
+    if names is None:
+        return list(known.values())
+    wanted = dict.fromkeys([RAW, *(name.strip() for name in names.split(","))])
+    return [known[check_choice("methods", name, list(known))] for name in wanted]
