@@ -15,12 +15,12 @@ from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.decisions import Correction, Decision
 from dnip.deploying.decisions.correction import Given, load_coefficients, reweighted
 from dnip.deploying.decisions.marks import mark_of, marked
-from dnip.logprobs.fill import fill_unreported
-from dnip.logprobs.label_matching import matcher_of, variants
-from dnip.logprobs.tokens import Reported, read_reported
+from dnip.deploying.label_matching import matcher_of, variants
+from dnip.deploying.tokens import Reported, read_reported
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import once
 from dnip.tables.columns import CORRECTED, DEFERRED
+from dnip.tables.fill import fill_unreported
 from dnip.tables.provenance import question_of
 from dnip.tables.question import Question, fixed_messages
 

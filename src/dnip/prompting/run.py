@@ -15,13 +15,13 @@ from dnip.base.errors import BackendError, InvalidInputError, shown
 from dnip.base.files import atomic_path, check_writable, read_text
 from dnip.base.validation import is_storable
 from dnip.base.version import __version__
-from dnip.logprobs.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, ScoredRow
 from dnip.prompting.journal import changed_settings, flat, open_journal
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.columns import QUESTION
+from dnip.tables.fill import Fill, fill_unreported, open_decisions
 from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
 

@@ -9,13 +9,13 @@ from hypothesis import given, strategies as st
 
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.logprobs.fill import open_decisions
-from dnip.logprobs.tokens import Reported, Token, read_reported, read_text
+from dnip.deploying.tokens import Reported, Token, read_reported, read_text
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine, label_matcher
 from dnip.prompting.engines.server import Server
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task_files import built_in_tasks, load_task
+from dnip.tables.fill import open_decisions
 from failing_server import FailingServer
 from fakes import TASK as HAPPY_OR_SAD
 

@@ -16,7 +16,6 @@ import pytest
 
 from cases import cases
 from dnip import BackendError, InvalidInputError, ProbabilityTable
-from dnip.logprobs.fill import Fill
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.server import Server
@@ -24,6 +23,7 @@ from dnip.prompting.engines.votes import VotingEngine
 from dnip.prompting.plan import make_plan
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.run import run_plan
+from dnip.tables.fill import Fill
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
 from processes import free_port, wait_for

@@ -11,7 +11,7 @@ from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.command import Argument
 from dnip.cli.console import complain, finish, live_progress
-from dnip.logprobs.fill import Fill
+from dnip.tables.fill import Fill
 
 
 def import_(

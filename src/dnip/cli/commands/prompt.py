@@ -9,9 +9,9 @@ from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.command import CLUSTER
 from dnip.cli.console import complain, finish, live_progress
-from dnip.logprobs.fill import Fill
 from dnip.prompting.engines.base import Engine
 from dnip.prompting.models import HERE, SERVER, ModelOptions, open_model
+from dnip.tables.fill import Fill
 
 
 def prompt(

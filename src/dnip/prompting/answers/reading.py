@@ -20,7 +20,6 @@ from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
 from dnip.base.version import __version__
-from dnip.logprobs.fill import Fill, fill_rows
 from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
@@ -30,6 +29,7 @@ from dnip.prompting.files import Found, Places, read_values
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
 from dnip.tables.columns import CLASSES, MASS, QUESTION
+from dnip.tables.fill import Fill, fill_rows
 from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.logprobs.tokens import Reported, Token
+from dnip.deploying.tokens import Reported, Token
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted, as_number
 from dnip.prompting.answers.token_logprobs import TOKEN_LOGPROBS, read_choices
 from dnip.tables.columns import ID, LABEL

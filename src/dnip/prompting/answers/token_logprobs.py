@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.logprobs.label_matching import matcher_of
-from dnip.logprobs.tokens import read_answer, read_reported, read_text
+from dnip.deploying.label_matching import matcher_of
+from dnip.deploying.tokens import read_answer, read_reported, read_text
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 
 #: One of the answers to a prompt, in the shape of chat completions.

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.logprobs.label_matching import LabelMatcher, Match
-from dnip.logprobs.tokens import read_answer, read_reported
+from dnip.deploying.label_matching import LabelMatcher, Match
+from dnip.deploying.tokens import read_answer, read_reported
 from dnip.prompting.engines.base import FALLBACK
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.server import Read, ServerEngine

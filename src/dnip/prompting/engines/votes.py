@@ -13,7 +13,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.logprobs.tokens import read_text
+from dnip.deploying.tokens import read_text
 from dnip.prompting.engines.base import SAMPLES, ScoredRow
 from dnip.prompting.engines.openai_engine import PATHS, Endpoint, asked
 from dnip.prompting.engines.server import ServerEngine

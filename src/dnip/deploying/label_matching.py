@@ -13,7 +13,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
-from dnip.logprobs.tokens import Reported, Token
+from dnip.deploying.tokens import Reported, Token
 
 
 @dataclass(frozen=True, eq=False)
