@@ -46,8 +46,8 @@ class GGUFFile:
     n_tensors: int
     n_elements: int
 
-    def check_size(self, transformers: Any, folder: str) -> None:  # noqa: ANN401
-        """Refuse a header that names a larger model than the file holds, before it is made.
+    def config(self, transformers: Any, folder: str) -> Any:  # noqa: ANN401
+        """Return the model's settings; refuse those of a larger model than the file holds.
 
         Raises
         ------
@@ -66,6 +66,7 @@ class GGUFFile:
                 f"its header names {layers:,} layers and {n:,} weights, but its {self.n_tensors:,} "
                 f"tensors hold {self.n_elements:,}"
             )
+        return config
 
 
 def gguf_in(folder: Path) -> Path | None:
@@ -105,9 +106,11 @@ def read_gguf(path: Path) -> GGUFFile:
         """Stops where a length points beyond the file; the reader itself would go on for ever."""
 
         n_values = 0
+        data: Any
 
         def _get(self, offset: int, dtype: Any, count: Any = 1, *rest: Any, **more: Any) -> Any:  # noqa: ANN401
             self.n_values += 1
+            self.data = np.asarray(self.data)  # a slice of a memmap costs three times as much
             if self.n_values > _MOST_VALUES:
                 raise ValueError(f"its header has more than {_MOST_VALUES:,} values")
             if offset + np.dtype(dtype).itemsize * int(count) > len(self.data):

@@ -170,7 +170,7 @@ def _load_gguf(loader: Callable[..., Any], path: Path, what: str, **options: Any
     found, transformers = read_gguf(path), library()
     with alone(path) as folder:
         if what == "model":
-            found.check_size(transformers, folder)
+            options["config"] = found.config(transformers, folder)
             # else its blocks may stay packed, and a kernel from the hub may compute with them
             if (config := getattr(transformers, "GgufConfig", None)) is not None:
                 options["quantization_config"] = config(dequantize=True)
