@@ -23,9 +23,9 @@ from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit
-from dnip.fitting.settings import AUTHORS, PAPER
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.solvers import Settings
+from dnip.solvers.settings import AUTHORS, PAPER
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,

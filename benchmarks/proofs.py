@@ -9,7 +9,6 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, Solution, solve
-from dnip.fitting.settings import PAPER_SCALE
 from dnip.method.scales import DEFAULT_SCALE
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def run(tables: list[Table]) -> None:
     defaults = [Objective(beta) for beta in BETAS]
     _run_small(small, defaults, DEFAULT_SCALE, f"Default settings, {over}")
     published = [replace(Objective.published(), beta=beta) for beta in BETAS]
-    _run_small(small, published, PAPER_SCALE, f"Published settings, {over}")
+    _run_small(small, published, 30, f"Published settings, {over}")
     _run_large([(table.name, _rows(table)) for table in tables if 6 < table.opt.n_classes <= 20])
 
 
@@ -63,10 +62,7 @@ def _run_small(
 def _run_large(cases: list[tuple[str, Rows]]) -> None:
     rows = []
     for name, (p, labels) in [*cases, ("synthetic, 14 classes", _synthetic(14))]:
-        for objective, scale in (
-            (Objective(), DEFAULT_SCALE),
-            (Objective.published(), PAPER_SCALE),
-        ):
+        for objective, scale in ((Objective(), DEFAULT_SCALE), (Objective.published(), 30)):
             solution = solve(
                 p, labels, objective, scale=scale, solver="exact", time_limit=LARGE_SECONDS
             )

@@ -12,8 +12,8 @@ import numpy as np
 
 import dnip
 from dnip.base.typing import Floats
-from dnip.fitting.settings import PRESETS
 from dnip.solvers import Solver
+from dnip.solvers.settings import PRESETS
 from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores, unjudged
 from reproduction.methods import FIT, PAPER, RAW, SCALE, SIMILAR, Found, decide, naming

@@ -54,7 +54,7 @@ def test_a_chain_in_parts_is_the_same_chain(monkeypatch):
     solver = Anneal(t_max=50.0, t_min=5.0, chain=1.0, chain_accepted=0.6)
     settings = {"scale": known.scale, "solver": solver}
     whole = solve(known.p, known.labels, **settings)
-    monkeypatch.setattr("dnip.solvers.passes._CELLS", 2000)
+    monkeypatch.setattr("dnip.solvers.landscape._CELLS", 2000)
     parts = solve(known.p, known.labels, **settings)
     assert (parts.weight_indices == whole.weight_indices).all()
     assert parts.evaluations == whole.evaluations

@@ -16,7 +16,7 @@ from dnip import (
     solve,
 )
 from dnip.fitting.fit import fit
-from dnip.solvers import passes
+from dnip.solvers import landscape
 from dnip.solvers.anneal import Anneal
 from strategies import random_probabilities
 
@@ -117,7 +117,7 @@ def test_a_fit_of_many_classes_ends_in_time(robust):
 def test_a_descent_in_steps_is_the_descent_in_one(monkeypatch):
     p, y = draw(200, 12)
     whole = solve(p, y)
-    monkeypatch.setattr(passes, "_CELLS", 1)
+    monkeypatch.setattr(landscape, "_CELLS", 1)
     stepwise = solve(p, y)
     np.testing.assert_array_equal(stepwise.weight_indices, whole.weight_indices)
     assert (stepwise.value, stepwise.evaluations) == (whole.value, whole.evaluations)

@@ -14,13 +14,13 @@ from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.base.validation import check_choice
 from dnip.comparing.material import OptSet
 from dnip.fitting.robust import fit_robustly
-from dnip.fitting.settings import PAPER
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Solution
 from dnip.metrics import confusion_matrix
 from dnip.solvers import Settings, solve
+from dnip.solvers.settings import PAPER
 
 
 class Correction(ABC):

@@ -14,18 +14,16 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
-from dnip.fitting.defer import defer
+from dnip.fitting.defer import defer, serve_right
 from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
-from dnip.fitting.serve_right import serve_right
-from dnip.fitting.settings import beta_of
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints
-from dnip.method.objective import ConfusionFunction, ObjectiveLike
+from dnip.method.objective import ConfusionFunction, ObjectiveLike, beta_of
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
 from dnip.priors.calibration import Calibration, effective_rows

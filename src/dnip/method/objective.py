@@ -285,3 +285,8 @@ def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> Objecti
 def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLike:
     """Return an objective for these classes: costs by class name are put in their order."""
     return objective.on_classes(classes) if isinstance(objective, Objective) else objective
+
+
+def beta_of(objective: ObjectiveLike) -> float:
+    """Return the weight of COBias by which a fit is judged: the default, if it has none itself."""
+    return objective.beta if isinstance(objective, Objective) else Objective().beta

@@ -20,8 +20,7 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.exact import BoxRows, DepthFirst
 from dnip.solvers.kernels.values import MISSED
-from dnip.solvers.landscape import Landscape, Proposal
-from dnip.solvers.passes import n_cores
+from dnip.solvers.landscape import Landscape, Proposal, n_cores
 
 # Values nearer than this count as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10

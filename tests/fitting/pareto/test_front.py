@@ -9,7 +9,7 @@ from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable,
 from dnip.fitting.pareto import Rule, front, trace_front
 from dnip.method.problem import Problem
 from dnip.metrics.expected import expected_cobias
-from dnip.solvers import passes
+from dnip.solvers import landscape
 from dnip.solvers.landscape import levels_of
 from fronts import hypervolume, indices_of, measures, true_front
 from problems import KNOWN, Known
@@ -64,8 +64,8 @@ def test_a_table_divided_among_threads_has_the_front_of_the_whole(monkeypatch):
     labels = np.where(rng.random(200) < 0.5, p.argmax(axis=1), rng.integers(4, size=200))
     whole = front(p, labels, scale=12, effort=0.02)
     for name, value in (("_SHARED", 0), ("_FEWEST_CELLS", 1), ("n_cores", lambda: 3)):
-        monkeypatch.setattr(passes, name, value)
-    assert passes.Passes(Problem.of(p, labels), levels_of(12)).whole is None
+        monkeypatch.setattr(landscape, name, value)
+    assert landscape.Passes(Problem.of(p, labels), levels_of(12)).whole is None
     divided = front(p, labels, scale=12, effort=0.02)
     assert indices_of(divided) == indices_of(whole)
     assert_sound(divided, p, labels)

@@ -153,12 +153,12 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
 
     def settings(self) -> Settings:
         """Return the settings, checked."""
-        from dnip.fitting.settings import OURS, PRESETS
         from dnip.method.costs import Costs
         from dnip.method.objective import Objective
         from dnip.method.scales import WeightScale
+        from dnip.solvers.settings import PRESETS, Settings
 
-        preset = PRESETS[self.preset] if self.preset else OURS
+        preset = PRESETS[self.preset] if self.preset else Settings()
         chosen = self
         if self.smoothing is None:
             assert isinstance(preset.objective, Objective)

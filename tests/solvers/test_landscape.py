@@ -11,9 +11,8 @@ import oracles
 from cases import cases
 from dnip import solve
 from dnip.method.problem import Problem
-from dnip.solvers import Coordinate, passes
-from dnip.solvers.landscape import levels_of
-from dnip.solvers.passes import Passes
+from dnip.solvers import Coordinate, landscape
+from dnip.solvers.landscape import Passes, levels_of
 from layouts import LAYOUTS, each_layout, take_layout, weights_of
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
@@ -29,9 +28,9 @@ def force(monkeypatch):
 
     def force(layout, n_threads):
         take_layout(monkeypatch, layout)
-        monkeypatch.setattr(passes, "_SHARED", 0)
-        monkeypatch.setattr(passes, "_FEWEST_CELLS", 1)
-        monkeypatch.setattr(passes, "n_cores", lambda: n_threads)
+        monkeypatch.setattr(landscape, "_SHARED", 0)
+        monkeypatch.setattr(landscape, "_FEWEST_CELLS", 1)
+        monkeypatch.setattr(landscape, "n_cores", lambda: n_threads)
 
     return force
 
