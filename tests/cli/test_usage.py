@@ -33,8 +33,9 @@ def test_every_command_has_help(dnip, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_two_examples_that_can_be_typed(command):
+def test_all_options_have_words_and_both_examples_can_be_typed(command):
     parsed = command_named(command)
+    assert all(parameter.help for parameter in parsed.params)
     assert len(parsed.examples) == 2
     for line in parsed.examples:
         assert len(line) <= 76

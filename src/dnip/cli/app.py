@@ -1,18 +1,33 @@
-"""The application: every command is registered here."""
+"""The application: every command is registered here, and parsed.
+
+The options of a command are read from its signature: positional parameters are arguments, others
+are options. A parameter that is a dataclass stands for all its fields: they are options of the
+command, which is handed the whole object. What an option is for stands in the docstring of the
+function or the dataclass; or in that of :mod:`dnip.cli.options`, where several commands share it.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import wraps
 from importlib import import_module
+from inspect import Parameter, cleandoc, signature
 from keyword import iskeyword
+from os import fsencode
+from pathlib import Path
 from signal import SIGINT
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import click
 
 from dnip.base.version import __version__
-from dnip.cli.command import Command, command_of, write_sections
 from dnip.cli.console import Verbosity
+from dnip.cli.options import __doc__ as shared_words
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
 #: own name; both end in "_" where Python reserves the word. The file is loaded with the command.
@@ -43,6 +58,192 @@ GROUPS = {
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+class Command(click.Command):
+    """A command that lists its options under plain headings."""
+
+    #: The headings of the options.
+    headings: dict[str, str | None]
+    #: Lines to type.
+    examples: list[str]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in self.examples))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each heading: the common options first, the cluster last."""
+
+        def rank(parameter: click.Parameter) -> tuple[bool, bool, bool]:
+            heading = self.headings.get(parameter.name)
+            return heading is not None, heading == "Cluster", not parameter.required
+
+        records = []
+        for parameter in sorted(self.get_params(ctx), key=rank):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                records.append((self.headings.get(parameter.name) or "Options", record))
+        write_sections(formatter, records)
+
+
+def write_sections(
+    formatter: click.HelpFormatter, records: list[tuple[str, tuple[str, str]]]
+) -> None:
+    """Write names and what they stand for under their headings, in order."""
+    for heading in dict.fromkeys(heading for heading, _ in records):
+        with formatter.section(heading):
+            formatter.write_dl([record for place, record in records if place == heading])
+
+
+class Words(NamedTuple):
+    """What the help says of a parameter."""
+
+    heading: str | None = None
+    metavar: str | None = None
+    names: tuple[str, ...] = ()  # others that the option has
+    text: str = ""
+
+
+_SECTION = re.compile(r"^(.+)\n-{3,}\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(\w.*)\n((?: {4}.*\n?)+)", re.MULTILINE)
+
+
+def read_docstring(text: str | None) -> tuple[str, dict[str, Words], list[str]]:
+    """Return what a docstring says: its text, its words on parameters, and lines to type.
+
+    Parameters stand under ``Parameters``, or under the heading that their options stand under, as
+    ``name : METAVAR``; the names of an option are separated by commas.
+
+    Examples
+    --------
+    >>> from dnip.cli.options import ClusterOptions
+    >>> text, words, lines = read_docstring(ClusterOptions.__doc__)
+    >>> text, words["on"].heading, words["on"].metavar
+    ('Where to work.', 'Cluster', 'CLUSTER')
+    """
+    about, *sections = _SECTION.split(cleandoc(text or ""))
+    bodies = dict(zip(sections[::2], sections[1::2], strict=True))
+    examples = bodies.pop("Examples", "").splitlines()
+    words = {}
+    for heading, body in bodies.items():
+        for entry, lines in _ENTRY.findall(body):
+            names, _, metavar = entry.partition(" : ")
+            name, *others = names.split(", ")
+            said = " ".join(lines.split()).replace(" [default", "  [default")
+            place = None if heading == "Parameters" else heading
+            words[name] = Words(place, metavar or None, tuple(others), said)
+    return about.strip(), words, examples
+
+
+def command_of(name: str, function: Callable[..., None], **settings: Any) -> Command:  # noqa: ANN401
+    """Return a function as a command, whose options are its parameters and their fields.
+
+    An option without a default is required. A type hint may be ``Annotated`` with what makes the
+    value of its text. The docstring is the help; see `read_docstring`.
+
+    Examples
+    --------
+    >>> from dnip.cli.options import ObjectiveOptions
+    >>> def show(table: Path, /, weights: ObjectiveOptions) -> None:
+    ...     print(table, weights.beta)
+    >>> command_of("show", show).main(["here.csv", "--beta", "1"], standalone_mode=False)
+    here.csv 1.0
+    """
+    settings["help"], own, examples = read_docstring(function.__doc__)
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    words = read_docstring(shared_words)[1]
+    found: list[tuple[str, Any, object]] = []
+    arguments = []
+    for parameter in signature(function).parameters.values():
+        if parameter.kind is Parameter.POSITIONAL_ONLY:
+            arguments.append(parameter.name)
+        if parameter.name in groups:
+            group = groups[parameter.name]
+            for one in reversed(group.__mro__):
+                words |= read_docstring(one.__doc__)[1]
+            kinds = get_type_hints(group, include_extras=True)
+            found += [(one.name, kinds[one.name], one.default) for one in fields(group)]
+        else:
+            found.append((parameter.name, hints[parameter.name], parameter.default))
+    words |= own
+
+    @wraps(function)
+    def run(**given: Any) -> None:  # noqa: ANN401
+        for value in given.values():
+            if Path("-") in (value if isinstance(value, tuple) else [value]):
+                raise click.BadParameter("- is no file. Standard input and output are not used")
+        for place, group in groups.items():
+            given[place] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        function(*[given.pop(name) for name in arguments], **given)
+
+    said = {name: words.get(name, Words()) for name, _, _ in found}  # none under python -OO
+    parameters = [_parameter(*one, said[one[0]], one[0] in arguments) for one in found]
+    command = Command(name, callback=run, params=parameters, **settings)
+    command.examples = examples
+    command.headings = {name: one.heading for name, one in said.items()}
+    return command
+
+
+#: What stands for a value of these types.
+_METAVARS = {str: "TEXT", int: "N", float: "NUMBER"}
+
+
+class _Choice(click.Choice[Any]):
+    """Words, some of which are members of a class."""
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        return str(choice)
+
+
+def _path(text: str | Path) -> Path:
+    """Return the path that a text names; a text that cannot be encoded names none."""
+    fsencode(text)
+    return Path(text)
+
+
+def _parameter(
+    name: str,
+    kind: Any,  # noqa: ANN401
+    default: object,
+    words: Words,
+    is_argument: bool,
+) -> click.Parameter:
+    """Return an option or an argument."""
+    required = default is MISSING or default is Parameter.empty
+    settings: dict[str, Any] = {"required": required, "help": words.text}
+    if not required:
+        settings["default"] = str(default) if isinstance(default, Enum) else default
+    parser = None
+    if get_origin(kind) is Annotated:
+        kind, parser = get_args(kind)
+    optional = NoneType in get_args(kind)
+    if optional:
+        kind = get_args(kind)[0]
+    several = get_origin(kind) is list
+    if several:
+        kind = get_args(kind)[0]
+    if kind is Path:
+        kind = _path
+    if is_argument:
+        return click.Argument([name], type=kind, nargs=-1 if several else 1, **settings)
+    flag = name.rstrip("_").replace("_", "-")  # a name that Python reserves ends in "_"
+    if kind is bool:
+        flag = f"--{flag}/--no-{flag}" if optional else f"--{flag}"
+        return click.Option([name, flag], is_flag=True, **settings)
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        choices = tuple(kind)
+    return click.Option(
+        [name, f"--{flag}", *(f"--{other}" for other in words.names)],
+        type=parser or (_Choice(choices) if choices else kind),
+        metavar=words.metavar or "|".join(choices) or _METAVARS.get(kind),
+        multiple=several,
+        **settings,
+    )
 
 
 def command_named(name: str) -> Command:
@@ -80,7 +281,7 @@ class Commands(click.Group):
         )
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
-        """Run the command that is typed; Ctrl-C is told by :func:`dnip.cli.main`."""
+        """Run the command that is typed; Ctrl-C is told by `dnip.cli.main`."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

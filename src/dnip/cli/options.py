@@ -1,4 +1,36 @@
-"""Arguments and options that several commands share."""
+"""What several commands share: words on their arguments and options, and how these are read.
+
+Parameters
+----------
+table
+    Probabilities: a column for each class, and label; .csv, .jsonl, .parquet, or a folder of it.
+    Rows without a label are not scored.
+coefficients : FILE
+    The coefficients.json that `dnip fit` wrote.
+classes : A,B,C
+    Class names in order, for columns p0, p1, …. [default: the names of the columns]
+confidence : LEVEL
+    Level of the intervals, between 0 and 1.
+target_prior : MIX
+    The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; 0.5,0.3,…
+    in class order; a .json file of either; or estimate, from rows without labels.
+task
+    agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.
+shots
+    Demonstrations: a number, or balanced for one of each class.
+seed
+    Seed of the demonstrations.
+json
+    Print one JSON object.
+
+Objective
+---------
+scale : K|log:K
+    K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
+smoothing : MU
+    μ, added to the counts inside PMI. The objective is then the published one, and may leave
+    classes without predictions. [default: 0.4·M where τ is above 0]
+"""
 
 from __future__ import annotations
 
@@ -9,13 +41,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option, Pairs, option
-from dnip.cli.command import CLUSTER, Argument
 from dnip.cli.console import complain, live_progress
 
 if TYPE_CHECKING:
@@ -35,55 +65,6 @@ DEFAULT_CONFIDENCE = 0.9
 _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py", ".gguf")
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
-
-
-#: Headings of options.
-OBJECTIVE, SEARCH = "Objective", "Search"
-
-_FORMATS = "a column for each class, and label; .csv, .jsonl, .parquet, or a folder of it"
-OptTable: TypeAlias = Annotated[Path, Argument(f"Labelled probabilities to fit on: {_FORMATS}.")]
-Table: TypeAlias = Annotated[
-    Path, Argument(f"Probabilities: {_FORMATS}. Rows without a label are not scored.")
-]
-Classes: TypeAlias = Annotated[
-    str | None,
-    Option(
-        "Class names in order, for columns p0, p1, ….  [default: the names of the columns]",
-        metavar="A,B,C",
-    ),
-]
-CoefficientsFile: TypeAlias = Annotated[
-    Path, Argument("The coefficients.json that `dnip fit` wrote.")
-]
-CoefficientsOption: TypeAlias = Annotated[
-    Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
-]
-CoefficientsOut: TypeAlias = Annotated[
-    Path | None,
-    Option("Where to write the coefficients.  [default: coefficients.json]", metavar="FILE"),
-]
-TargetPrior: TypeAlias = Annotated[
-    str | None,
-    Option(
-        "The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; "
-        "0.5,0.3,… in class order; a .json file of either; or estimate, from rows without labels.",
-        metavar="MIX",
-    ),
-]
-AsJson: TypeAlias = Annotated[bool, Option("Print one JSON object.")]
-Confidence: TypeAlias = Annotated[
-    float, Option("Level of the intervals, between 0 and 1.", metavar="LEVEL")
-]
-CobiasPairs: TypeAlias = Annotated[
-    Pairs, Option("COBias over all pairs of classes, or over odd classes only.", OBJECTIVE)
-]
-Unlabelled: TypeAlias = Annotated[
-    Path | None,
-    Option(
-        "Rows without labels, for a robust fit to learn from, as from those of TABLE without.",
-        metavar="TABLE",
-    ),
-]
 
 
 def parse_memory(text: str | int) -> int:
@@ -134,17 +115,6 @@ def parse_rows(text: str) -> int | None:
     return int(text)
 
 
-RowsToFit: TypeAlias = Annotated[
-    int | None,
-    Option(
-        "Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.",
-        SEARCH,
-        metavar="N|all",
-        parser=parse_rows,
-    ),
-]
-
-
 def scale_name(name: str) -> str:
     """Return the name of a scale of weights.
 
@@ -161,33 +131,24 @@ def scale_name(name: str) -> str:
     return name
 
 
-def scale_option(ending: str = "") -> Option:
-    """Return the option for the scale of weights."""
-    text = "K: weights are 1/K, 2/K, …, 1; the paper has K = 30. "
-    text += "log:K: K geometric steps from 1/K to 1."
-    return Option(text + ending, OBJECTIVE, "K|log:K", scale_name)
-
-
-Smoothing: TypeAlias = Annotated[
-    float | None,
-    Option(
-        "μ, added to the counts inside PMI. The objective is then the published one, and may "
-        "leave classes without predictions.  [default: 0.4·M where τ is above 0]",
-        OBJECTIVE,
-        "MU",
-    ),
-]
-
-
 @dataclass(frozen=True)
 class ObjectiveOptions:
-    """The weights of the objective's terms."""
+    """The weights of the objective's terms.
 
-    beta: float = option("β, weight of COBias.", default=BETA)
-    tau: float | None = option(
-        "τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]", OBJECTIVE
-    )
-    smoothing: Smoothing = None
+    Parameters
+    ----------
+    beta
+        β, weight of COBias.
+
+    Objective
+    ---------
+    tau
+        τ, weight of the PMI term. [default: 0; 0.2 with --smoothing]
+    """
+
+    beta: float = BETA
+    tau: float | None = None
+    smoothing: float | None = None
 
     def objective(self, **settings: Any) -> Objective:  # noqa: ANN401
         """Return the objective; a μ alone brings the published τ with it."""
@@ -249,16 +210,18 @@ def model_files(*models: str | None) -> list[Path]:
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Where to work."""
+    """Where to work.
 
-    on: str | None = option(
-        "Work on a Ray cluster: ray for one on this machine, or ray:ADDRESS.",
-        CLUSTER,
-        metavar="CLUSTER",
-    )
-    workers: int | None = option(
-        "Processes that share the work.  [default: one per core]", CLUSTER, metavar="N"
-    )
+    Cluster
+    -------
+    on : CLUSTER
+        Work on a Ray cluster: ray for one on this machine, or ray:ADDRESS.
+    workers : N
+        Processes that share the work. [default: one per core]
+    """
+
+    on: str | None = None
+    workers: int | None = None
 
     @contextmanager
     def connect(self, gpus: float | None = None) -> Iterator[Cluster | None]:
@@ -289,14 +252,3 @@ class ClusterOptions:
 
                 scan = ClusterScan(Path(scan.source), workers, classes, others=others)
             yield scan, lambda done: show(f"{done:,} rows")
-
-
-@dataclass(frozen=True)
-class PromptOptions:
-    """The task, and what a prompt shows."""
-
-    task: Annotated[
-        str, Argument("agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.")
-    ]
-    shots: str = option("Demonstrations: a number, or balanced for one of each class.", default="1")
-    seed: int = option("Seed of the demonstrations.", default=0)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.option import option
 from dnip.deploying.exports.formats import Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import refuse_defer
@@ -15,7 +14,6 @@ from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
-_GROUP = "Label tokens, for logit-bias and transformers"
 # What a label follows, to see its tokens there.
 _BEFORE = "Answer:"
 
@@ -24,19 +22,20 @@ _BEFORE = "Answer:"
 class _LabelBias(Export):
     """A bias on the one token of each label.
 
-    Parameters
-    ----------
-    tokenizer : str
-        A folder, or a name on the hub.
-    labels : str, optional
-        Comma-separated label words, in class order; the class names by default.
-    answer_prefix : str, default=" "
-        What stands between a prompt and the label, as in task files. It belongs to the label's
-        token.
-    chat : bool, default=False
-        Labels begin the reply in a chat, as its template has it; `answer_prefix` is not used.
-    only_labels : bool, default=False
-        Add 100 to every bias, so that no other token can win.
+    Label tokens, for logit-bias and transformers
+    ---------------------------------------------
+    tokenizer : MODEL
+        The model's tokenizer, a folder or a name on the hub.
+    labels : A,B,C
+        What the model says for each class, in order. [default: the class names]
+    answer_prefix : TEXT
+        What stands between prompt and label, as in a task file; the default is a space, which
+        tokenizers put into the label's token.
+    chat
+        Labels begin the reply in the model's chat template.
+    only_labels
+        Add 100 to every bias, so that no other token can win. Without it a bias lowers labels, and
+        the server must hold answers to them.
     """
 
     promise: ClassVar[str] = (
@@ -44,28 +43,11 @@ class _LabelBias(Export):
         "apply, but for near-ties: biases are rounded as logits are"
     )
 
-    tokenizer: str | None = option(
-        "The model's tokenizer, a folder or a name on the hub.", _GROUP, "MODEL"
-    )
-    labels: str | None = option(
-        "What the model says for each class, in order.  [default: the class names]", _GROUP, "A,B,C"
-    )
-    answer_prefix: str = option(
-        "What stands between prompt and label, as in a task file; the default is a space, "
-        "which tokenizers put into the label's token.",
-        _GROUP,
-        "TEXT",
-        default=" ",
-    )
-    chat: bool = option(
-        "Labels begin the reply in the model's chat template.", _GROUP, default=False
-    )
-    only_labels: bool = option(
-        "Add 100 to every bias, so that no other token can win. Without it a bias lowers "
-        "labels, and the server must hold answers to them.",
-        _GROUP,
-        default=False,
-    )
+    tokenizer: str | None = None
+    labels: str | None = None
+    answer_prefix: str = " "
+    chat: bool = False
+    only_labels: bool = False
 
     def token_bias(self, coefficients: Coefficients) -> dict[int, float]:
         """Return the bias by token id: ln ω, shifted so that the largest is 0, or 100.

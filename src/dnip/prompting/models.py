@@ -6,10 +6,9 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option, option
 from dnip.base.optional import load_optional
 from dnip.prompting.engines.openai_engine import Endpoint
 from dnip.prompting.labels import Scoring
@@ -19,97 +18,94 @@ if TYPE_CHECKING:  # engines are heavy, and loaded when a model is opened
     from dnip.prompting.engines.server import ServerEngine
     from dnip.prompting.engines.transformers_engine import TransformersEngine
 
-# Kinds of options, and the headings that they stand under in a help text.
-HERE = "Model on this machine"
-SERVER = "Server"
-REASONING = "Chain of thought"
-
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What the user says of the model. A new option is a field here, with its help and its kind."""
+    """What the user says of the model. A new option is a field here, under its heading.
 
-    model: Annotated[
-        str,
-        Option(
-            "A folder, a GGUF file, or a model's name on the Hugging Face hub, such as "
-            "HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of an OpenAI-compatible server, such "
-            "as http://127.0.0.1:8000/v1.",
-            metavar="MODEL",
-        ),
-    ]
-    scoring: Scoring = option(
-        "How to score a label word of several tokens. first: the first token that no other "
-        "label has. sum: the sum of the tokens' log-probabilities. per-token: that sum per "
-        "token. mean: the mean of the tokens' probabilities.",
-        HERE,
-        default=Scoring.FIRST,
-    )
-    dtype: str | None = option(
-        "float32, bfloat16, float16, or auto for the model's own.  [default: float32]", HERE
-    )
-    device: str | None = option(
-        "cpu, cuda, cuda:1, or auto for a GPU if there is one.  [default: auto]", HERE
-    )
-    chat: bool = option(
-        "Send each prompt as a user's message in the model's chat template.", HERE, default=False
-    )
-    revision: str | None = option("Branch, tag or commit of a model on the hub.", HERE)
-    batch_tokens: int | None = option(
-        "Tokens of a batch, at most.  [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 "
-        "with --chain-of-thought]",
-        HERE,
-    )
-    served_model: str | None = option(
-        "The server's name for the model. A server needs it.", SERVER, "NAME"
-    )
-    endpoint: Endpoint | None = option(
-        "completions continues the prompt; chat sends it as a user's message.  "
-        "[default: completions; chat with --votes]",
-        SERVER,
-    )
-    api: Literal["systemone", "decisions"] | None = option(
-        "Ask a decision server, which gives the probability of every class: systemone of "
-        "transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.",
-        SERVER,
-    )
-    top_logprobs: int | None = option(
-        "How many of the likeliest tokens to ask for, up to 20.  [default: 20]", SERVER
-    )
-    tokenizer: str | None = option(
-        "The model's tokenizer, a folder or a name on the hub. Labels are then asked for by "
-        "token id, which vLLM answers exactly.",
-        SERVER,
-        "MODEL",
-    )
-    key_variable: str | None = option(
-        "Environment variable that holds the key.  [default: OPENAI_API_KEY]", SERVER, "NAME"
-    )
-    concurrency: int | None = option("Requests at the same time.  [default: 8]", SERVER)
-    timeout: float | None = option("Seconds without a sign of the server.  [default: 60]", SERVER)
-    retries: int | None = option(
-        "How often a request that failed for a passing reason is sent again.  [default: 6]", SERVER
-    )
-    extra_body: str | None = option(
-        "More fields for every request; null removes a field. They are written to the "
-        "metadata, so give no secrets.",
-        SERVER,
-        "JSON",
-    )
-    chain_of_thought: bool = option(
-        "Let the model reason before it answers, and score the last label in its answer.",
-        REASONING,
-        default=False,
-    )
-    max_new_tokens: int | None = option(
-        "Tokens of an answer, reasoning included, at most.  [default: 256; 2048 with --votes]",
-        REASONING,
-    )
-    votes: int | None = option(
-        "Sample this many answers to each prompt and count the labels that they end in. For "
-        "models that report no probabilities.",
-        SERVER,
-    )
+    Parameters
+    ----------
+    model : MODEL
+        A folder, a GGUF file, or a model's name on the Hugging Face hub, such as
+        HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of an OpenAI-compatible server, such as
+        http://127.0.0.1:8000/v1.
+
+    Model on this machine
+    ---------------------
+    scoring
+        How to score a label word of several tokens. first: the first token that no other label has.
+        sum: the sum of the tokens' log-probabilities. per-token: that sum per token. mean: the mean
+        of the tokens' probabilities.
+    dtype
+        float32, bfloat16, float16, or auto for the model's own. [default: float32]
+    device
+        cpu, cuda, cuda:1, or auto for a GPU if there is one. [default: auto]
+    chat
+        Send each prompt as a user's message in the model's chat template.
+    revision
+        Branch, tag or commit of a model on the hub.
+    batch_tokens
+        Tokens of a batch, at most. [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 with
+        --chain-of-thought]
+
+    Server
+    ------
+    served_model : NAME
+        The server's name for the model. A server needs it.
+    endpoint
+        completions continues the prompt; chat sends it as a user's message. [default: completions;
+        chat with --votes]
+    api
+        Ask a decision server, which gives the probability of every class: systemone of
+        transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.
+    top_logprobs
+        How many of the likeliest tokens to ask for, up to 20. [default: 20]
+    tokenizer : MODEL
+        The model's tokenizer, a folder or a name on the hub. Labels are then asked for by token id,
+        which vLLM answers exactly.
+    key_variable : NAME
+        Environment variable that holds the key. [default: OPENAI_API_KEY]
+    concurrency
+        Requests at the same time. [default: 8]
+    timeout
+        Seconds without a sign of the server. [default: 60]
+    retries
+        How often a request that failed for a passing reason is sent again. [default: 6]
+    extra_body : JSON
+        More fields for every request; null removes a field. They are written to the metadata, so
+        give no secrets.
+    votes
+        Sample this many answers to each prompt and count the labels that they end in. For models
+        that report no probabilities.
+
+    Chain of thought
+    ----------------
+    chain_of_thought
+        Let the model reason before it answers, and score the last label in its answer.
+    max_new_tokens
+        Tokens of an answer, reasoning included, at most. [default: 256; 2048 with --votes]
+    """
+
+    model: str
+    scoring: Scoring = Scoring.FIRST
+    dtype: str | None = None
+    device: str | None = None
+    chat: bool = False
+    revision: str | None = None
+    batch_tokens: int | None = None
+    served_model: str | None = None
+    endpoint: Endpoint | None = None
+    api: Literal["systemone", "decisions"] | None = None
+    top_logprobs: int | None = None
+    tokenizer: str | None = None
+    key_variable: str | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    extra_body: str | None = None
+    chain_of_thought: bool = False
+    max_new_tokens: int | None = None
+    votes: int | None = None
 
     @property
     def is_server(self) -> bool:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import finish
 
 
 def apply(
+    table: Path,
+    /,
     cluster: options.ClusterOptions,
-    table: options.Table,
-    out: Annotated[Path, Option("Where to write; the suffix names the format.", metavar="FILE")],
-    coefficients: options.CoefficientsOption = Path("coefficients.json"),
-    classes: options.Classes = None,
-    target_prior: options.TargetPrior = None,
-    json: options.AsJson = False,
+    out: Path,
+    coefficients: Path = Path("coefficients.json"),
+    classes: str | None = None,
+    target_prior: str | None = None,
+    json: bool = False,
 ) -> None:
     """Reweight a table and predict, at any size.
 
@@ -27,6 +26,11 @@ def apply(
     the column deferred is 1 for these, else 0. With --target-prior the weights are first moved
     toward those that are most accurate in that class mix; estimate reads TABLE once more to find
     the mix, without its labels.
+
+    Parameters
+    ----------
+    out : FILE
+        Where to write; the suffix names the format.
 
     Examples
     --------

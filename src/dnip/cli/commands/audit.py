@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-from dnip.base.option import Option
-from dnip.cli import options
 from dnip.cli.console import complain, finish
 from dnip.prompting.models import ModelOptions, open_model
 
 
 def audit(
-    prompting: options.PromptOptions,
+    task: str,
+    /,
     model: ModelOptions,
-    data: Annotated[str | None, Option("Data, as for dnip prompt.", metavar="DIR")] = None,
-    prompts: Annotated[int, Option("Prompts to measure captured mass on.")] = 8,
-    orders: Annotated[
-        int, Option("Ask again with the labels in this many other orders, and count the flips.")
-    ] = 0,
-    json: options.AsJson = False,
+    shots: str = "1",
+    seed: int = 0,
+    data: str | None = None,
+    prompts: int = 8,
+    orders: int = 0,
+    json: bool = False,
 ) -> None:
     """Check the label tokens of a task before spending compute.
 
@@ -28,6 +26,15 @@ def audit(
     on a few prompts; without, on three prompts that say nothing. The tokens of a server's
     model are shown with --tokenizer only; its mass is measured by asking the server. With --chat it
     compares the mass of plain prompts, of one message, and of demonstrations as turns.
+
+    Parameters
+    ----------
+    data : DIR
+        Data, as for dnip prompt.
+    prompts
+        Prompts to measure captured mass on.
+    orders
+        Ask again with the labels in this many other orders, and count the flips.
 
     Examples
     --------
@@ -42,14 +49,14 @@ def audit(
     from dnip.tables.columns import CONTENT_FREE
 
     model.check_templates()
-    task = load_task(prompting.task)
-    alone = data is None or model.asks_question(task)
+    loaded = load_task(task)
+    alone = data is None or model.asks_question(loaded)
     plan = make_plan(
-        task,
+        loaded,
         data or "",
         split=CONTENT_FREE if data is None else "test",
-        shots=0 if alone else parse_shots(prompting.shots),
-        seed=prompting.seed,
+        shots=0 if alone else parse_shots(shots),
+        seed=seed,
         limit=prompts,
         chain_of_thought=model.chain_of_thought,
     )

@@ -5,11 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
 
-from dnip.base.option import Option
-from dnip.cli import options
-from dnip.cli.command import Argument
 from dnip.cli.console import finish, live_progress
 
 #: Exit status for coefficients that do not fit.
@@ -17,22 +13,27 @@ DOES_NOT_HOLD = 3
 
 
 def check(
-    table: Annotated[Path, Argument("Probability table of new rows, labelled or not.")],
-    coefficients: options.CoefficientsOption,
-    alpha: Annotated[
-        float, Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL")
-    ] = 0.05,
-    looks: Annotated[
-        Path | None,
-        Option("Keep LEVEL over all looks together, which FILE counts.", metavar="FILE"),
-    ] = None,
-    json: options.AsJson = False,
+    table: Path,
+    /,
+    coefficients: Path,
+    alpha: float = 0.05,
+    looks: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Tell whether coefficients still fit new rows.
 
     Compares the probabilities of TABLE with those that the coefficients were fitted on. With
     labels, compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they
     do not.
+
+    Parameters
+    ----------
+    table
+        Probability table of new rows, labelled or not.
+    alpha : LEVEL
+        How probable a false alarm may be, between 0 and 1.
+    looks : FILE
+        Keep LEVEL over all looks together, which FILE counts.
 
     Examples
     --------

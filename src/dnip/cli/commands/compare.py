@@ -5,54 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
 
 
 def compare(
-    table: options.OptTable,
-    test: Annotated[
-        Path, Option("Labelled rows to score on. They share no row with TABLE.", metavar="TABLE")
-    ],
+    table: Path,
+    /,
+    test: Path,
     weights: options.ObjectiveOptions,
-    out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-compare"),
-    classes: options.Classes = None,
-    methods: Annotated[
-        str | None,
-        Option(
-            "Methods, comma-separated. It is an error if one cannot run.  [default: all that can]",
-            metavar="A,B,C",
-        ),
-    ] = None,
-    labels: Annotated[
-        int | None,
-        Option(
-            "Draw this many labels from TABLE for each run, as many of each class up to 100 "
-            "labels; the other rows are used without their labels.  [default: all]"
-        ),
-    ] = None,
-    seeds: Annotated[int, Option("Runs of each method, with the seeds 0, 1, ….")] = 3,
-    unlabelled: Annotated[
-        Path | None,
-        Option(
-            "More rows without labels to learn from, none of them in the test. Rows of TABLE with "
-            "an empty label are used in the same way.",
-            metavar="TABLE",
-        ),
-    ] = None,
-    content_free: Annotated[
-        Path | None,
-        Option(
-            "The model's probabilities for texts without content, written by `dnip prompt --split "
-            "content-free`. Rows of TABLE or the test whose id begins with content-free are used "
-            "in the same way.",
-            metavar="TABLE",
-        ),
-    ] = None,
-    scale: Annotated[str, options.scale_option()] = options.DEFAULT_SCALE,
-    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
-    json: options.AsJson = False,
+    out: Path = Path("dnip-compare"),
+    classes: str | None = None,
+    methods: str | None = None,
+    labels: int | None = None,
+    seeds: int = 3,
+    unlabelled: Path | None = None,
+    content_free: Path | None = None,
+    scale: Annotated[str, options.scale_name] = options.DEFAULT_SCALE,
+    confidence: float = options.DEFAULT_CONFIDENCE,
+    json: bool = False,
 ) -> None:
     """Compare DNIP with other methods.
 
@@ -62,6 +33,30 @@ def compare(
     class. Writes these, macro-F1, differences from the most probable class, all runs and a picture
     to a folder. A method whose library is
     missing is left out, with the reason. Ctrl-C keeps the finished methods.
+
+    Parameters
+    ----------
+    table
+        Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
+        .parquet, or a folder of it.
+    test : TABLE
+        Labelled rows to score on. They share no row with TABLE.
+    out : DIR
+        Folder for the results.
+    methods : A,B,C
+        Methods, comma-separated. It is an error if one cannot run. [default: all that can]
+    labels
+        Draw this many labels from TABLE for each run, as many of each class up to 100 labels; the
+        other rows are used without their labels. [default: all]
+    seeds
+        Runs of each method, with the seeds 0, 1, ….
+    unlabelled : TABLE
+        More rows without labels to learn from, none of them in the test. Rows of TABLE with an
+        empty label are used in the same way.
+    content_free : TABLE
+        The model's probabilities for texts without content, written by `dnip prompt --split
+        content-free`. Rows of TABLE or the test whose id begins with content-free are used in the
+        same way.
 
     Examples
     --------

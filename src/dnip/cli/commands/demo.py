@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from dnip.base.option import Option
-from dnip.cli import options
 from dnip.cli.console import finish, live_progress
 
 
-def demo(
-    out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-demo"),
-    json: options.AsJson = False,
-) -> None:
+def demo(out: Path = Path("dnip-demo"), json: bool = False) -> None:
     """Run the main job on a bundled table.
 
     The tables have the probabilities that SmolLM2-135M-Instruct gave to AG News. Coefficients are
     fitted on one of them and scored on the other; coefficients, a picture and a report are
     written to a folder. No download, no key, no GPU.
+
+    Parameters
+    ----------
+    out : DIR
+        Folder for the results.
 
     Examples
     --------

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish
 
@@ -14,23 +13,15 @@ _SCREEN = 12
 
 
 def evaluate(
+    table: Path,
+    /,
     cluster: options.ClusterOptions,
-    table: options.Table,
-    coefficients: Annotated[
-        Path | None, Option("Also score with these coefficients.", metavar="FILE")
-    ] = None,
-    classes: options.Classes = None,
-    picture: Annotated[
-        Path | None,
-        Option(
-            "Draw every class with its accuracy and the class that most of its errors go to, as "
-            ".png, .svg or .pdf.",
-            metavar="FILE",
-        ),
-    ] = None,
-    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
-    target_prior: options.TargetPrior = None,
-    json: options.AsJson = False,
+    coefficients: Path | None = None,
+    classes: str | None = None,
+    picture: Path | None = None,
+    confidence: float = options.DEFAULT_CONFIDENCE,
+    target_prior: str | None = None,
+    json: bool = False,
 ) -> None:
     """Show which classes starve, and what coefficients change.
 
@@ -38,6 +29,14 @@ def evaluate(
     class that coefficients choose. The intervals hold for rows that were not fitted. With
     --target-prior, rows are weighted to have that class mix, unless it is estimated from them, and
     coefficients are also scored moved to it, as `dnip apply` moves them.
+
+    Parameters
+    ----------
+    coefficients : FILE
+        Also score with these coefficients.
+    picture : FILE
+        Draw every class with its accuracy and the class that most of its errors go to, as .png,
+        .svg or .pdf.
 
     Examples
     --------

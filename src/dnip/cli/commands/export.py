@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields, make_dataclass
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import click
 
-from dnip.base.option import Option
-from dnip.cli import options
 from dnip.cli.console import complain, finish
+from dnip.cli.options import model_files
 from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
 from dnip.deploying.exports.formats import Export
 from dnip.deploying.exports.sql import DIALECTS, Sql
@@ -28,6 +28,9 @@ FormatOptions = make_dataclass(
     }.values(),
     frozen=True,
 )
+FormatOptions.__doc__ = "\n\n".join(
+    cleandoc(one.__doc__ or "") for kind in FORMATS.values() for one in kind.__mro__
+)
 
 
 def format_name(name: str) -> str:
@@ -44,13 +47,12 @@ def format_name(name: str) -> str:
 
 
 def export(
-    coefficients: options.CoefficientsFile,
-    to: Annotated[str, Option("The format.", metavar="|".join(FORMATS), parser=format_name)],
+    coefficients: Path,
+    /,
+    to: Annotated[str, format_name],
     settings: FormatOptions,  # type: ignore[valid-type]
-    out: Annotated[
-        Path | None, Option("Where to write.  [default: standard output]", metavar="FILE")
-    ] = None,
-    json: options.AsJson = False,
+    out: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Export coefficients to the format of another system.
 
@@ -59,6 +61,13 @@ def export(
     sql: a query over a table of probabilities, also by its dialect: postgresql, spark and so on.
     json-bias: a temperature and a bias per class. python, javascript: a file without dependencies.
     Each says when its decisions equal those of dnip apply.
+
+    Parameters
+    ----------
+    to : logit-bias|transformers|json-bias|onnx|python|javascript|sql
+        The format.
+    out : FILE
+        Where to write. [default: standard output]
 
     Examples
     --------
@@ -71,7 +80,7 @@ def export(
     from dnip.presenting.terminal import wrapped
 
     chosen = _chosen(to, settings)
-    tokenizer = options.model_files(vars(settings)["tokenizer"])
+    tokenizer = model_files(vars(settings)["tokenizer"])
     check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
     content = chosen.render(Coefficients.load(coefficients))
     told = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}

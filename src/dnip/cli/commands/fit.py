@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option, SolverName, Switch, option
+from dnip.base.option import Pairs, SolverName, Switch
 from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
 
@@ -16,39 +16,33 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Constraints
     from dnip.solvers import Settings, Solver
 
-_CONSTRAINTS = "Constraints, kept on the labelled rows of TABLE"
-_DEFERRING = "Deferring"
 # Settings of a solver, and the solver that has them.
 _OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
 
 
 @dataclass(frozen=True)
 class ConstraintOptions:
-    """What the weights must keep on the labelled rows."""
+    """What the weights must keep on the labelled rows.
 
-    max_accuracy_loss: float | None = option(
-        "How far accuracy may fall below that of the most probable class, such as 0.01. A robust "
-        "fit keeps it on other rows, too, as far as the labels can tell.",
-        _CONSTRAINTS,
-        "RATE",
-    )
-    min_class_accuracy: list[str] | None = option(
-        "Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every "
-        "class that is not named. May be given several times.",
-        _CONSTRAINTS,
-        "CLASS=RATE",
-    )
-    freeze: list[str] | None = option(
-        "Classes whose weight stays 1, the largest. May be given several times.",
-        _CONSTRAINTS,
-        "A,B,C",
-    )
-    allow_silence: bool = option(
-        "Let the fit lose every right prediction of a class. By default it keeps at least one "
-        "if the most probable class has one.",
-        _CONSTRAINTS,
-        default=False,
-    )
+    Constraints, kept on the labelled rows of TABLE
+    -----------------------------------------------
+    max_accuracy_loss : RATE
+        How far accuracy may fall below that of the most probable class, such as 0.01. A robust fit
+        keeps it on other rows, too, as far as the labels can tell.
+    min_class_accuracy : CLASS=RATE
+        Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every class
+        that is not named. May be given several times.
+    freeze : A,B,C
+        Classes whose weight stays 1, the largest. May be given several times.
+    allow_silence
+        Let the fit lose every right prediction of a class. By default it keeps at least one if the
+        most probable class has one.
+    """
+
+    max_accuracy_loss: float | None = None
+    min_class_accuracy: list[str] | None = None
+    freeze: list[str] | None = None
+    allow_silence: bool = False
 
     def constraints(self) -> Constraints:
         """Return the constraints, checked.
@@ -84,72 +78,70 @@ class ConstraintOptions:
 
 @dataclass(frozen=True)
 class FitOptions(ConstraintOptions, options.ObjectiveOptions):
-    """All settings of a fit, as they were given; a preset fills in what was not."""
+    """All settings of a fit, as they were given; a preset fills in what was not.
 
-    scale: Annotated[
-        str | None,
-        options.scale_option(
-            "  [default: log:1000, or wider where a robust fit needs it; 30 with --preset]"
-        ),
-    ] = None
-    terms: str = option(
-        "Terms of the objective to keep, comma-separated.",
-        options.OBJECTIVE,
-        "A,B,C",
-        default="error,cobias,pmi",
-    )
-    cobias: options.CobiasPairs = "pairwise"
-    costs: Path | None = option(
-        "What each prediction costs, as CSV or JSON: a row per true class, a column per "
-        "predicted class, with or without names. The mean cost replaces the error.",
-        options.OBJECTIVE,
-        "FILE",
-    )
-    solver: SolverName | None = option(
-        "How to search.  [default: coordinate; anneal with --preset]", options.SEARCH
-    )
-    effort: float | None = option(
-        "Multiplies the work of the coordinate solver.  [default: 1.0]", options.SEARCH
-    )
-    gap: float | None = option(
-        "The exact solver may stop when the objective is proven to be within this of the "
-        "optimum.  [default: 0.0]",
-        options.SEARCH,
-    )
-    seed: int = option("Seed of the search.", options.SEARCH, default=0)
-    time_limit: float | None = option(
-        "Seconds after which the best so far is kept.", options.SEARCH
-    )
-    preset: Literal["paper", "authors"] | None = option(
-        "paper: the settings and the annealing of the paper, with μ of the authors' code. "
-        "authors: the few moves of that code, too. Other options override it.",
-        options.SEARCH,
-    )
-    robust: Switch | None = option(
-        "on: weights that hold on other rows, however few the labels. off: the plain optimum "
-        "of the objective. auto: on, but off for large tables and for solvers other than "
-        "coordinate.  [default: auto; off with --preset]",
-        options.SEARCH,
-    )
-    target_prior: options.TargetPrior = None
-    defer: float | None = option(
-        "The share of rows to defer to a person or a larger model, such as 0.3. One threshold "
-        "per predicted class is learned beside the weights, for the sake of the whole system.",
-        _DEFERRING,
-        "SHARE",
-    )
-    defer_below: float | None = option(
-        "Instead of a share: serve of each predicted class only rows that are right at least this "
-        "often, such as 0.95, with 95 % confidence. The others are deferred.",
-        _DEFERRING,
-        "RATE",
-    )
-    helper_accuracy: str | None = option(
-        "How often that person or model is right, in every class; none: serve the rows that "
-        "remain best.  [default: 0.9]",
-        _DEFERRING,
-        "RATE|none",
-    )
+    Objective
+    ---------
+    scale : K|log:K
+        K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
+        [default: log:1000, or wider where a robust fit needs it; 30 with --preset]
+    terms : A,B,C
+        Terms of the objective to keep, comma-separated.
+    cobias
+        COBias over all pairs of classes, or over odd classes only.
+    costs : FILE
+        What each prediction costs, as CSV or JSON: a row per true class, a column per predicted
+        class, with or without names. The mean cost replaces the error.
+
+    Search
+    ------
+    solver
+        How to search. [default: coordinate; anneal with --preset]
+    effort
+        Multiplies the work of the coordinate solver. [default: 1.0]
+    gap
+        The exact solver may stop when the objective is proven to be within this of the optimum.
+        [default: 0.0]
+    seed
+        Seed of the search.
+    time_limit
+        Seconds after which the best so far is kept.
+    preset
+        paper: the settings and the annealing of the paper, with μ of the authors' code. authors:
+        the few moves of that code, too. Other options override it.
+    robust
+        on: weights that hold on other rows, however few the labels. off: the plain optimum of the
+        objective. auto: on, but off for large tables and for solvers other than coordinate.
+        [default: auto; off with --preset]
+
+    Deferring
+    ---------
+    defer : SHARE
+        The share of rows to defer to a person or a larger model, such as 0.3. One threshold per
+        predicted class is learned beside the weights, for the sake of the whole system.
+    defer_below : RATE
+        Instead of a share: serve of each predicted class only rows that are right at least this
+        often, such as 0.95, with 95 % confidence. The others are deferred.
+    helper_accuracy : RATE|none
+        How often that person or model is right, in every class; none: serve the rows that remain
+        best. [default: 0.9]
+    """
+
+    scale: Annotated[str | None, options.scale_name] = None
+    terms: str = "error,cobias,pmi"
+    cobias: Pairs = "pairwise"
+    costs: Path | None = None
+    solver: SolverName | None = None
+    effort: float | None = None
+    gap: float | None = None
+    seed: int = 0
+    time_limit: float | None = None
+    preset: Literal["paper", "authors"] | None = None
+    robust: Switch | None = None
+    target_prior: str | None = None
+    defer: float | None = None
+    defer_below: float | None = None
+    helper_accuracy: str | None = None
 
     def settings(self) -> Settings:
         """Return the settings, checked."""
@@ -212,36 +204,46 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
 
 
 def fit(
-    table: options.OptTable,
+    table: Path,
+    /,
     chosen: FitOptions,
-    out: options.CoefficientsOut = None,
-    classes: options.Classes = None,
-    unlabelled: options.Unlabelled = None,
-    evidence: Annotated[
-        bool | None,
-        Option(
-            "Judge the fit by five refits, each on labels that it has not seen: what to "
-            "expect on other rows, and a verdict.  [default: if that is quick]"
-        ),
-    ] = None,
-    only_if_better: Annotated[
-        bool,
-        Option(
-            "Unless the verdict is to apply them, write coefficients of 1 instead, which leave "
-            "the raw argmax in force."
-        ),
-    ] = False,
-    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
-    trace: Annotated[
-        Path | None, Option("Also write the course of the search, as CSV.", options.SEARCH, "FILE")
-    ] = None,
-    rows: options.RowsToFit = options.DEFAULT_ROWS,
-    json: options.AsJson = False,
+    out: Path | None = None,
+    classes: str | None = None,
+    unlabelled: Path | None = None,
+    evidence: bool | None = None,
+    only_if_better: bool = False,
+    confidence: float = options.DEFAULT_CONFIDENCE,
+    trace: Path | None = None,
+    rows: Annotated[int | None, options.parse_rows] = options.DEFAULT_ROWS,
+    json: bool = False,
 ) -> None:
     """Learn coefficients from a labelled table.
 
     Finds one weight per class that minimises error + β·COBias - τ·ΣPMI: on the labelled rows, and
     as expected on unlabelled rows. Writes the weights, and how they were found, to a JSON file.
+
+    Parameters
+    ----------
+    table
+        Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
+        .parquet, or a folder of it.
+    out : FILE
+        Where to write the coefficients. [default: coefficients.json]
+    unlabelled : TABLE
+        Rows without labels, for a robust fit to learn from, as from those of TABLE without.
+    evidence
+        Judge the fit by five refits, each on labels that it has not seen: what to expect on other
+        rows, and a verdict. [default: if that is quick]
+    only_if_better
+        Unless the verdict is to apply them, write coefficients of 1 instead, which leave the raw
+        argmax in force.
+
+    Search
+    ------
+    trace : FILE
+        Also write the course of the search, as CSV.
+    rows : N|all
+        Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.
 
     Examples
     --------

@@ -3,82 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import click
 
-from dnip.base.option import Option
-from dnip.cli import options
-from dnip.cli.command import Argument
 from dnip.cli.console import complain, finish, live_progress
+from dnip.cli.options import split_classes
 from dnip.tables.fill import Fill
 
 
 def import_(
-    files: Annotated[
-        list[Path], Argument("Answers of one model: .json, .jsonl, .csv or .parquet; or a folder.")
-    ],
-    out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
-    classes: Annotated[
-        str | None, Option("Class names in order, which a folder knows.", metavar="A,B,C")
-    ] = None,
-    from_: Annotated[
-        str | None,
-        Option(
-            "Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists "
-            "them all.  [default: recognised by content]",
-            metavar="SOURCE",
-        ),
-    ] = None,
-    question: Annotated[
-        str | None, Option("Which question of the answers to read.", metavar="NAME")
-    ] = None,
-    only: Annotated[
-        str | None,
-        Option(
-            "Read the answers of this model only; or to the question with this fingerprint, of "
-            "which the first letters do.",
-            metavar="MODEL",
-        ),
-    ] = None,
-    map_: Annotated[
-        list[str] | None,
-        Option(
-            "What the answers call a class: an option, a label word or a column. May be given "
-            "several times.",
-            metavar="CLASS=NAME",
-        ),
-    ] = None,
-    gold: Annotated[
-        Path | None,
-        Option("File with labels: .csv, .jsonl, .parquet.", metavar="FILE", also="labels"),
-    ] = None,
-    on: Annotated[
-        str | None,
-        Option(
-            "Name of the ids, in the answers and in the gold file; row joins by order.  "
-            "[default: id]",
-            metavar="ID",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        Option(
-            "Name of the labels, in the gold file or beside the answers.  [default: label]",
-            metavar="LABEL",
-        ),
-    ] = None,
-    fill: Annotated[
-        Fill,
-        Option(
-            "The probability to take for a label that is not among the reported tokens: zero, "
-            "ceiling (the most it can be) or half of that."
-        ),
-    ] = Fill.HALF,
-    votes: Annotated[
-        bool, Option("Count the answers to each row as votes for the classes that they name.")
-    ] = False,
-    json: options.AsJson = False,
+    files: list[Path],
+    /,
+    out: Path,
+    classes: str | None = None,
+    from_: str | None = None,
+    question: str | None = None,
+    only: str | None = None,
+    map_: list[str] | None = None,
+    gold: Path | None = None,
+    on: str | None = None,
+    label: str | None = None,
+    fill: Fill = Fill.HALF,
+    votes: bool = False,
+    json: bool = False,
 ) -> None:
     """Make a probability table of answers that you already have.
 
@@ -86,6 +33,37 @@ def import_(
     models, samples of evaluation harnesses, and any file with a column for each class. Refusals
     and failed requests are counted and left out. Answers without probabilities need --votes, and
     several for each row. What was found is written to TABLE.meta.json.
+
+    Parameters
+    ----------
+    files
+        Answers of one model: .json, .jsonl, .csv or .parquet; or a folder.
+    out : TABLE
+        The probability table to write.
+    classes : A,B,C
+        Class names in order, which a folder knows.
+    from_ : SOURCE
+        Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists them all.
+        [default: recognised by content]
+    question : NAME
+        Which question of the answers to read.
+    only : MODEL
+        Read the answers of this model only; or to the question with this fingerprint, of which the
+        first letters do.
+    map_ : CLASS=NAME
+        What the answers call a class: an option, a label word or a column. May be given several
+        times.
+    gold, labels : FILE
+        File with labels: .csv, .jsonl, .parquet.
+    on : ID
+        Name of the ids, in the answers and in the gold file; row joins by order. [default: id]
+    label : LABEL
+        Name of the labels, in the gold file or beside the answers. [default: label]
+    fill
+        The probability to take for a label that is not among the reported tokens: zero, ceiling
+        (the most it can be) or half of that.
+    votes
+        Count the answers to each row as votes for the classes that they name.
 
     Examples
     --------
@@ -103,7 +81,7 @@ def import_(
     with live_progress("importing"):
         imported = read_answers(
             files,
-            options.split_classes(classes),
+            split_classes(classes),
             source=from_,
             question=question,
             names=dict(map(_pair, map_ or ())),

@@ -5,53 +5,60 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from dnip.base.option import Option, Switch
+from dnip.base.option import Switch
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
 
 
 def pareto(
-    table: options.OptTable,
-    test: Annotated[
-        Path | None,
-        Option("Also score every point on these rows. They choose nothing.", metavar="TABLE"),
-    ] = None,
-    folder: Annotated[
-        Path, Option("Folder for pareto.json, pareto.csv and pareto.png.", metavar="DIR")
-    ] = Path("dnip-pareto"),
-    choose: Annotated[
-        str | None,
-        Option(
-            "Write the coefficients of one point, chosen on TABLE alone: knee, max-accuracy, "
-            "min-cobias, 'accuracy>=0.7', 'cobias<=0.05', 'loss<=0.01' (accuracy given up for "
-            "less COBias), or the number of a point.",
-            metavar="RULE",
-        ),
-    ] = None,
-    out: options.CoefficientsOut = None,
-    classes: options.Classes = None,
-    scale: Annotated[str, options.scale_option()] = options.DEFAULT_SCALE,
-    smoothing: options.Smoothing = None,
-    effort: Annotated[float, Option("Multiplies the number of fits, 46.", options.SEARCH)] = 1.0,
-    cross_fit: Annotated[
-        Switch,
-        Option(
-            "Also score points on rows of TABLE that were left out. auto: if a class has fewer "
-            "than 100 labels.",
-            options.SEARCH,
-        ),
-    ] = "auto",
-    seed: Annotated[int, Option("Seed of the search.", options.SEARCH)] = 0,
-    time_limit: Annotated[
-        float | None, Option("Seconds after which the front so far is kept.", options.SEARCH)
-    ] = None,
-    json: options.AsJson = False,
+    table: Path,
+    /,
+    test: Path | None = None,
+    folder: Path = Path("dnip-pareto"),
+    choose: str | None = None,
+    out: Path | None = None,
+    classes: str | None = None,
+    scale: Annotated[str, options.scale_name] = options.DEFAULT_SCALE,
+    smoothing: float | None = None,
+    effort: float = 1.0,
+    cross_fit: Switch = "auto",
+    seed: int = 0,
+    time_limit: float | None = None,
+    json: bool = False,
 ) -> None:
     """Show every trade-off between accuracy and COBias.
 
     Finds all weights that no other weights beat in both on the labelled rows, from the most
     accurate to the most even. Scores them on a test table, draws them, and writes the coefficients
     of the one that a rule chooses. Ctrl-C keeps the front so far.
+
+    Parameters
+    ----------
+    table
+        Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
+        .parquet, or a folder of it.
+    test : TABLE
+        Also score every point on these rows. They choose nothing.
+    folder : DIR
+        Folder for pareto.json, pareto.csv and pareto.png.
+    choose : RULE
+        Write the coefficients of one point, chosen on TABLE alone: knee, max-accuracy, min-cobias,
+        'accuracy>=0.7', 'cobias<=0.05', 'loss<=0.01' (accuracy given up for less COBias), or the
+        number of a point.
+    out : FILE
+        Where to write the coefficients. [default: coefficients.json]
+
+    Search
+    ------
+    effort
+        Multiplies the number of fits, 46.
+    cross_fit
+        Also score points on rows of TABLE that were left out. auto: if a class has fewer than 100
+        labels.
+    seed
+        Seed of the search.
+    time_limit
+        Seconds after which the front so far is kept.
 
     Examples
     --------

@@ -3,57 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from dnip.base.option import Option
 from dnip.cli import options
-from dnip.cli.command import CLUSTER
 from dnip.cli.console import complain, finish, live_progress
 from dnip.prompting.engines.base import Engine
-from dnip.prompting.models import HERE, SERVER, ModelOptions, open_model
+from dnip.prompting.models import ModelOptions, open_model
 from dnip.tables.fill import Fill
 
 
 def prompt(
+    task: str,
+    /,
     cluster: options.ClusterOptions,
-    prompting: options.PromptOptions,
-    data: Annotated[
-        str,
-        Option(
-            "Folder with train.jsonl and test.jsonl (or .csv, .parquet), which hold the task's "
-            "fields and label; or its address in an object store, such as s3://BUCKET/FOLDER; or "
-            "hf:NAME, a data set of the Hugging Face hub.",
-            metavar="DIR",
-        ),
-    ],
+    data: str,
     model: ModelOptions,
-    out: Annotated[Path, Option("The probability table to write.", metavar="FILE")],
-    split: Annotated[
-        str,
-        Option(
-            "The split to score; or content-free, three texts without content by which "
-            "`dnip compare` calibrates."
-        ),
-    ] = "test",
-    limit: Annotated[
-        int | None, Option("Score this many random rows, the same for every seed.")
-    ] = None,
-    json: options.AsJson = False,
-    truncate: Annotated[
-        bool, Option("Shorten the longest field of prompts that exceed the model's context.", HERE)
-    ] = False,
-    fill: Annotated[
-        Fill | None,
-        Option(
-            "The probability to take for a label that the server did not report: zero, ceiling "
-            "(the most it can be) or half of that.  [default: half]",
-            SERVER,
-        ),
-    ] = None,
-    gpus_per_worker: Annotated[
-        float | None,
-        Option("GPUs of each process of the cluster; 0.5 if two share one.  [default: 0]", CLUSTER),
-    ] = None,
+    out: Path,
+    shots: str = "1",
+    seed: int = 0,
+    split: str = "test",
+    limit: int | None = None,
+    json: bool = False,
+    truncate: bool = False,
+    fill: Fill | None = None,
+    gpus_per_worker: float | None = None,
 ) -> None:
     """Ask a language model for class probabilities.
 
@@ -61,6 +33,36 @@ def prompt(
     gave to all labels together. Settings and versions are written to OUT.meta.json. A run that was
     killed continues when it is started again with the same command. A server's key is read from the
     environment.
+
+    Parameters
+    ----------
+    data : DIR
+        Folder with train.jsonl and test.jsonl (or .csv, .parquet), which hold the task's fields and
+        label; or its address in an object store, such as s3://BUCKET/FOLDER; or hf:NAME, a data set
+        of the Hugging Face hub.
+    out : FILE
+        The probability table to write.
+    split
+        The split to score; or content-free, three texts without content by which `dnip compare`
+        calibrates.
+    limit
+        Score this many random rows, the same for every seed.
+
+    Model on this machine
+    ---------------------
+    truncate
+        Shorten the longest field of prompts that exceed the model's context.
+
+    Server
+    ------
+    fill
+        The probability to take for a label that the server did not report: zero, ceiling (the most
+        it can be) or half of that. [default: half]
+
+    Cluster
+    -------
+    gpus_per_worker
+        GPUs of each process of the cluster; 0.5 if two share one. [default: 0]
 
     Examples
     --------
@@ -81,19 +83,19 @@ def prompt(
     model.check(fill=fill, truncate=truncate)
     check_table_path(out)
     reads = {
-        "task": options.named_file(prompting.task, ".toml"),
+        "task": options.named_file(task, ".toml"),
         "data": split_files(data, split),
         "model": options.model_files(model.model, model.tokenizer),
     }
     check_files(reads, files_of_run(out))
-    task = load_task(prompting.task)
-    alone = model.asks_question(task)
+    loaded = load_task(task)
+    alone = model.asks_question(loaded)
     plan = make_plan(
-        task,
+        loaded,
         data,
         split=split,
-        shots=0 if alone else parse_shots(prompting.shots),
-        seed=prompting.seed,
+        shots=0 if alone else parse_shots(shots),
+        seed=seed,
         limit=limit,
         chain_of_thought=model.chain_of_thought,
     )

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import finish, live_progress
 
 
 def report(
-    table: options.Table,
-    test: Annotated[
-        Path | None, Option("Show these rows; TABLE serves to find weights.", metavar="TABLE")
-    ] = None,
-    coefficients: Annotated[
-        Path | None, Option("Show what these coefficients do.  [default: fit some]", metavar="FILE")
-    ] = None,
-    out: Annotated[Path, Option("Where to write the page.", metavar="FILE")] = Path("report.html"),
-    classes: options.Classes = None,
-    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
-    seed: Annotated[int, Option("Seed of the searches.")] = 0,
-    json: options.AsJson = False,
+    table: Path,
+    /,
+    test: Path | None = None,
+    coefficients: Path | None = None,
+    out: Path = Path("report.html"),
+    classes: str | None = None,
+    confidence: float = options.DEFAULT_CONFIDENCE,
+    seed: int = 0,
+    json: bool = False,
 ) -> None:
     """Write one HTML page: which classes starve, and what mending costs.
 
     With coefficients, TABLE is scored. Without, one half of it is fitted and the other is scored.
     With --test, TABLE is fitted and the test is scored. The page opens from disk and loads nothing.
     It holds counts and class names, and no row.
+
+    Parameters
+    ----------
+    test : TABLE
+        Show these rows; TABLE serves to find weights.
+    coefficients : FILE
+        Show what these coefficients do. [default: fit some]
+    out : FILE
+        Where to write the page.
+    seed
+        Seed of the searches.
 
     Examples
     --------

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from dnip.base.option import Option
-from dnip.cli import options
 from dnip.cli.console import Verbosity, complain, say
+from dnip.cli.options import parse_memory
 
 # Text, for the parser of the option reads defaults, too.
 _MAX_BODY: Any = "16MB"
@@ -17,50 +16,19 @@ _RECORD_SIZE: Any = "1GB"
 
 
 def serve(
-    upstream: Annotated[
-        str, Option("The decision server's URL, such as http://127.0.0.1:8000.", metavar="URL")
-    ],
-    coefficients: Annotated[
-        list[str],
-        Option(
-            "The coefficients of a question: a file that `dnip fit` wrote. Repeat it for more.",
-            metavar="QUESTION=FILE",
-        ),
-    ] = [],  # noqa: B006 - read only
-    chat: Annotated[
-        list[Path],
-        Option("Coefficients of chat completions. Repeat it for other questions.", metavar="FILE"),
-    ] = [],  # noqa: B006
-    host: Annotated[str, Option("The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, Option("The port to listen at; 0 takes a free one.")] = 8001,
-    timeout: Annotated[
-        float, Option("Seconds until the upstream answers, and for a client to send or to read on.")
-    ] = 60.0,
-    grace: Annotated[
-        float | None,
-        Option("Seconds for what is under way when it is told to stop.  [default: the timeout]"),
-    ] = None,
-    on_mismatch: Annotated[
-        Literal["refuse", "pass"] | None,
-        Option(
-            "What to do about another question or model than that of the coefficients: refuse the "
-            "request, or pass the answer on as it is, with a line in the log.  [default: refuse "
-            "decisions, pass chats]"
-        ),
-    ] = None,
-    max_body: Annotated[
-        int, Option("The longest request.", metavar="SIZE", parser=options.parse_memory)
-    ] = _MAX_BODY,
-    record: Annotated[
-        Path | None,
-        Option("Append raw probabilities to a table for each question, here.", metavar="FOLDER"),
-    ] = None,
-    record_size: Annotated[
-        int,
-        Option("The most that it holds; the oldest rows go.", None, "SIZE", options.parse_memory),
-    ] = _RECORD_SIZE,
-    record_texts: Annotated[bool, Option("Record the inputs of requests, too.")] = False,
-    log: Annotated[Literal["text", "json"], Option("How the log is written.")] = "text",
+    upstream: str,
+    coefficients: list[str] = [],  # noqa: B006 - read only
+    chat: list[Path] = [],  # noqa: B006
+    host: str = "127.0.0.1",
+    port: int = 8001,
+    timeout: float = 60.0,
+    grace: float | None = None,
+    on_mismatch: Literal["refuse", "pass"] | None = None,
+    max_body: Annotated[int, parse_memory] = _MAX_BODY,
+    record: Path | None = None,
+    record_size: Annotated[int, parse_memory] = _RECORD_SIZE,
+    record_texts: bool = False,
+    log: Literal["text", "json"] = "text",
 ) -> None:
     """Correct decisions and chat answers on their way.
 
@@ -69,6 +37,37 @@ def serve(
     unchanged. Point your application to this address instead of the server's. Keys are
     passed on and not kept. A file of coefficients may be replaced while the sidecar runs. /healthz
     tells that it runs, /readyz whether the upstream does, /metrics what it has done.
+
+    Parameters
+    ----------
+    upstream : URL
+        The decision server's URL, such as http://127.0.0.1:8000.
+    coefficients : QUESTION=FILE
+        The coefficients of a question: a file that `dnip fit` wrote. Repeat it for more.
+    chat : FILE
+        Coefficients of chat completions. Repeat it for other questions.
+    host
+        The address to listen at.
+    port
+        The port to listen at; 0 takes a free one.
+    timeout
+        Seconds until the upstream answers, and for a client to send or to read on.
+    grace
+        Seconds for what is under way when it is told to stop. [default: the timeout]
+    on_mismatch
+        What to do about another question or model than that of the coefficients: refuse the
+        request, or pass the answer on as it is, with a line in the log. [default: refuse decisions,
+        pass chats]
+    max_body : SIZE
+        The longest request.
+    record : FOLDER
+        Append raw probabilities to a table for each question, here.
+    record_size : SIZE
+        The most that it holds; the oldest rows go.
+    record_texts
+        Record the inputs of requests, too.
+    log
+        How the log is written.
 
     Examples
     --------

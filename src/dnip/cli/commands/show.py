@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from json import loads
 from pathlib import Path
-from typing import Annotated
 
-from dnip.cli import options
-from dnip.cli.command import Argument
 from dnip.cli.console import finish
 
 
-def show(
-    coefficients: options.CoefficientsFile,
-    other: Annotated[Path | None, Argument("Show what differs from this file.")] = None,
-    json: options.AsJson = False,
-) -> None:
+def show(coefficients: Path, other: Path | None = None, /, json: bool = False) -> None:
     """Show what is in a coefficients file, or what differs between two.
 
     Long texts are cut; --json has the whole file. With two files, shows what differs between them:
     weights, settings, data. Weights then stand side by side, divided by the largest, for only their
     ratios matter. The exit status is 0 whether or not anything differs.
+
+    Parameters
+    ----------
+    other
+        Show what differs from this file.
 
     Examples
     --------

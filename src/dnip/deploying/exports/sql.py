@@ -10,14 +10,12 @@ from itertools import groupby
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import option
 from dnip.deploying.exports.formats import EXACT, Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.tables.columns import DEFERRED
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
 
-_GROUP = "SQL"
 # Arguments of one call: older versions of SQLite take at most 127.
 _MOST_ARGUMENTS = 100
 # Whole numbers up to here are exact in double precision.
@@ -165,13 +163,14 @@ class Sql(Export):
     has NULL in both. A table that has a column of that name already is refused by the database: the
     name is ambiguous then.
 
-    Parameters
-    ----------
-    dialect : {"duckdb", "sqlite", "postgresql", "spark", …}, default="duckdb"
-    table_name : str, default="probabilities"
-        In parts separated by dots.
-    columns : str, optional
-        Comma-separated names of the probability columns, in class order; p0, p1, … by default.
+    SQL
+    ---
+    dialect
+        The database that runs the query.
+    table_name : NAME
+        The table of probabilities; dots separate parts of its name.
+    columns : A,B,C
+        Its probability columns, in the order of the classes. [default: p0,p1,…]
 
     Examples
     --------
@@ -195,16 +194,9 @@ class Sql(Export):
 
     promise: ClassVar[str] = EXACT
 
-    dialect: DialectName = option("The database that runs the query.", _GROUP, default="duckdb")
-    table_name: str = option(
-        "The table of probabilities; dots separate parts of its name.",
-        _GROUP,
-        "NAME",
-        default="probabilities",
-    )
-    columns: str | None = option(
-        "Its probability columns, in the order of the classes.  [default: p0,p1,…]", _GROUP, "A,B,C"
-    )
+    dialect: DialectName = "duckdb"
+    table_name: str = "probabilities"
+    columns: str | None = None
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the query.
