@@ -9,9 +9,8 @@ import pytest
 from cases import cases
 from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
 from dnip.base.escaping import html, markdown, printable
-from dnip.presenting.drawing.bars import class_accuracy_figure
-from dnip.presenting.drawing.flows import odd_class_figure
-from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.drawing import class_accuracy_figure, save_figure
+from dnip.presenting.flows import odd_class_figure
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",

@@ -10,7 +10,7 @@ from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP
 from dnip.comparing.presentation import present_comparison
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.metrics.intervals import PAIRED
-from dnip.presenting.artefacts import Estimate
+from dnip.presenting.formats import Estimate
 from strategies import random_probabilities
 
 

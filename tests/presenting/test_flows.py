@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 import oracles
 from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.metrics import class_accuracies
-from dnip.presenting.drawing.bars import class_accuracy_figure
-from dnip.presenting.drawing.flows import MOST_CLASSES, flows, odd_class_figure
-from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.drawing import class_accuracy_figure, save_figure
+from dnip.presenting.flows import MOST_CLASSES, flows, odd_class_figure
 from dnip.tables.evaluation import Evaluation
 from strategies import seeded
 

@@ -11,7 +11,7 @@ from cases import cases
 from dnip import ProbabilityTable
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.metrics.expected import expected_cobias
-from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.drawing import save_figure
 from dnip.presenting.front import FILES, present_front
 from strategies import random_probabilities
 

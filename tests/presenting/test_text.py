@@ -8,9 +8,8 @@ from rich.cells import cell_len
 
 from cases import cases
 from dnip import Coefficients
-from dnip.presenting.artefacts import Column, Estimate, Table
 from dnip.presenting.evaluation import describe, describe_constraints
-from dnip.presenting.formats import show
+from dnip.presenting.formats import Column, Estimate, show
 from dnip.presenting.terminal import WIDTH, to_text, wrapped
 from dnip.tables.evaluation import Evaluation
 
@@ -73,7 +72,7 @@ COLUMNS = [Column("class"), Column("rows"), Column("rate", 3), Column("taken for
 
 def lines(*names):
     rows = [(name, 9, 0.5, other) for name, other in zip(names, reversed(names), strict=True)]
-    return to_text(Table("", "", COLUMNS, rows)).splitlines()
+    return to_text(COLUMNS, rows).splitlines()
 
 
 @pytest.mark.parametrize("name", ["x" * 10_000, "正" * 100, "🦊" * 50])
@@ -86,7 +85,7 @@ def test_long_names_are_cut_where_the_table_would_be_too_wide(name):
 
 def test_names_of_a_few_letters_are_never_cut():
     rows = [("of 12 letter", *[0.5] * 15)]
-    text = to_text(Table("", "", [Column("class"), *[Column("rate", 3)] * 15], rows))
+    text = to_text([Column("class"), *[Column("rate", 3)] * 15], rows)
     assert "of 12 letter  0.500" in text
 
 

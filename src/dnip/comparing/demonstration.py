@@ -12,8 +12,7 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.files import new_folder
 from dnip.fitting.fit import fit
 from dnip.fitting.record import Fit
-from dnip.presenting.drawing.bars import class_accuracy_figure
-from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.drawing import class_accuracy_figure, save_figure
 from dnip.presenting.evaluation import describe
 from dnip.presenting.results import write_text
 from dnip.tables import ProbabilityTable

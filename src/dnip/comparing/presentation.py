@@ -8,8 +8,8 @@ from typing import Any
 
 from dnip.comparing.results import COMPARED, Comparison
 from dnip.metrics import METRICS, scores
-from dnip.presenting.artefacts import Column, Figure, Table
-from dnip.presenting.drawing.style import tidy
+from dnip.presenting.drawing import Figure, tidy
+from dnip.presenting.formats import Column
 from dnip.presenting.results import ResultFiles, Results
 
 FILES = ResultFiles("results.json", "runs.csv", "comparison.png")
@@ -19,15 +19,6 @@ _TRANSDUCTIVE = " *"
 
 def present_comparison(comparison: Comparison) -> Results:
     """Return a line per method, with notes; a figure where a method was finished."""
-    return Results(
-        _table(comparison),
-        comparison.to_dict(),
-        _fits(comparison),
-        _figure(comparison) if comparison.methods else None,
-    )
-
-
-def _table(comparison: Comparison) -> Table:
     columns = [
         Column("method"),
         Column(METRICS["accuracy"].title, 3),
@@ -48,7 +39,11 @@ def _table(comparison: Comparison) -> Table:
         f"{comparison.n_test:,} test rows"
     )
     skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
-    return Table("comparison", title, columns, rows, _caption(comparison), notes=tuple(skipped))
+    figure = _figure(comparison) if comparison.methods else None
+    notes = (_caption(comparison), *skipped)
+    return Results(
+        columns, rows, comparison.to_dict(), _fits(comparison), figure, title=title, notes=notes
+    )
 
 
 def _caption(comparison: Comparison) -> str:
@@ -95,4 +90,4 @@ def _figure(comparison: Comparison) -> Figure:
         f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
         f"{comparison.confidence:.0%} intervals"
     )
-    return Figure("comparison", title, partial(_draw, comparison=comparison), (9.0, 4.8))
+    return Figure(partial(_draw, comparison=comparison), (9.0, 4.8), title)

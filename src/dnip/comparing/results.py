@@ -12,7 +12,7 @@ from dnip.base.typing import Confusion
 from dnip.comparing.baselines import Method
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.intervals import PAIRED, difference_intervals
-from dnip.presenting.artefacts import Estimate
+from dnip.presenting.formats import Estimate
 
 #: What methods are compared by.
 COMPARED = (*HEADLINE, "macro_f1")

@@ -5,23 +5,25 @@ from __future__ import annotations
 from math import ceil, log10
 
 from dnip.deploying.check import Check
-from dnip.presenting.artefacts import Column, Estimate, Row, Table
-from dnip.presenting.formats import percent
-from dnip.presenting.terminal import to_text
+from dnip.presenting.formats import Column, Estimate, percent
+from dnip.presenting.terminal import columns_to_text
 
 
 def describe_check(check: Check) -> str:
     """Return every class at the fit and now, the tests, and the verdict."""
     mix, title = check.mix, "share of labels" if check.n_labelled else "estimated share"
-    columns = [Column("class"), *(Column(c, 3) for c in ("share at fit", title, "distance"))]
     now = mix.shares.tolist()
     if not check.n_labelled:
-        now = map(Estimate, now, mix.low.tolist(), mix.high.tolist())
-    distances = check.comparison.distances.tolist()
-    rows: list[Row] = [*zip(check.classes, check.shares.tolist(), now, distances, strict=True)]
+        now = [*map(Estimate, now, mix.low.tolist(), mix.high.tolist())]
+    columns = {
+        Column("class"): check.classes,
+        Column("share at fit", 3): check.shares.tolist(),
+        Column(title, 3): now,
+        Column("distance", 3): check.comparison.distances.tolist(),
+    }
     parts = [
         f"{check.n_rows:,} new rows, against {check.rows_at_fit:,.0f} rows of the fit",
-        to_text(Table("check", "", columns, rows)),
+        columns_to_text(columns),
         "\n".join(f"{name:<18} {text}" for name, text in findings(check)),
     ]
     if check.origin:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dnip.method.coefficients import Coefficients
 from dnip.method.scales import WeightScale
-from dnip.presenting.artefacts import Column, Row, Table
-from dnip.presenting.terminal import shorten, to_text
+from dnip.presenting.formats import Column, Row, Value
+from dnip.presenting.terminal import columns_to_text, shorten, to_text
 
 # Letters of a class name, of the name of an entry and of a value, so that lines fit 80 columns.
 _CLASS, _ENTRY, _WIDE, _NARROW = 40, 28, 50, 23
@@ -35,20 +35,19 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     fit.seed        0
     """
     indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
-    names = [shorten(name, _CLASS) for name in coefficients.classes]
-    columns = [Column("class"), Column("weight", 5), Column("index")]
-    values = [names, coefficients.weights.tolist(), indices]
+    columns: dict[Column, Sequence[Value]] = {
+        Column("class"): [shorten(name, _CLASS) for name in coefficients.classes],
+        Column("weight", 5): coefficients.weights.tolist(),
+        Column("index"): indices,
+    }
     if coefficients.defer is not None:
-        columns.append(Column("deferred below", 5))
-        values.append(coefficients.defer.thresholds.tolist())
-    rows: list[Row] = [*zip(*values, strict=True)]
+        columns[Column("deferred below", 5)] = coefficients.defer.thresholds.tolist()
     entries = [
         (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
         for name, value in {"mark": coefficients.digest, **_entries(coefficients)}.items()
     ]
-    weights = to_text(Table("weights", "", columns, rows))
-    record = to_text(Table("entries", "", [Column("entry"), Column("value")], entries))
-    return f"{weights}\n\n{record}"
+    record = to_text([Column("entry"), Column("value")], entries)
+    return f"{columns_to_text(columns)}\n\n{record}"
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,7 @@ class Differences:
             (shorten(name, _CLASS), a, b, _ratio(a, b)) for name, (a, b) in self.weights.items()
         ]
         parts = [
-            "weights, where the largest of the common classes is 1:\n"
-            + to_text(Table("weights", "", columns, rows))
+            "weights, where the largest of the common classes is 1:\n" + to_text(columns, rows)
         ]
         if self.reordered:
             parts.append("The classes stand in another order.")
@@ -120,7 +118,7 @@ class Differences:
                 (shorten(name, _ENTRY), *(shorten(_written(one), _NARROW) for one in both))
                 for name, both in self.entries.items()
             ]
-            parts.append(to_text(Table("entries", "", columns, rows)))
+            parts.append(to_text(columns, rows))
         else:
             parts.append("Settings and records are the same.")
         return "\n\n".join(parts)

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from dnip.fitting.pareto import TradeOff, trace_front
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import probabilities_of
-from dnip.presenting.drawing.bars import draw_class_accuracies
-from dnip.presenting.drawing.flows import draw_flows, odd_class_sides
-from dnip.presenting.drawing.front import draw_front
-from dnip.presenting.drawing.style import load_matplotlib
+from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
+from dnip.presenting.flows import draw_flows
+from dnip.presenting.front import draw_front
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.given import as_table
@@ -166,8 +165,6 @@ class ClassAccuracyDisplay(_EvaluationDisplay):
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
         draw_class_accuracies(axes, self.evaluation)
-        if len(self.evaluation.sides) > 1:
-            axes.legend(frameon=False, fontsize=8)
 
 
 class OddClassDisplay(_EvaluationDisplay):
@@ -197,7 +194,7 @@ class OddClassDisplay(_EvaluationDisplay):
     """
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        draw_flows([axes], odd_class_sides(self.evaluation)[-1:], self.evaluation.classes)
+        draw_flows([axes], self.evaluation, [*self.evaluation.sides][-1:])
 
 
 class FrontDisplay(_Display):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import listed
+from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
 from dnip.metrics import HEADLINE, METRICS, class_accuracies, odd_classes
-from dnip.presenting.artefacts import Column, Estimate, Table, Value
-from dnip.presenting.formats import percent, show
+from dnip.presenting.formats import Column, Estimate, Row, Value, percent, show
 from dnip.presenting.terminal import to_text, wrapped
 from dnip.tables.evaluation import Evaluation
 
@@ -62,26 +62,28 @@ def describe(
     told = evaluation.to_dict(confidence, with_counts=False)
     names = ("before", "after", "adjusted") if evaluation.reweighted is not None else ("accuracy",)
     sides = dict(zip(names, ("raw", "reweighted", "adjusted"), strict=False))
-    columns: list[tuple[Column, Sequence[Value]]] = [
-        (Column("class"), evaluation.classes),
-        (Column("rows"), evaluation.raw.sum(axis=1).tolist()),
-    ]
+    columns: dict[Column, Sequence[Value]] = {
+        Column("class"): evaluation.classes,
+        Column("rows"): evaluation.raw.sum(axis=1).tolist(),
+    }
     if coefficients is not None:
-        columns.append((Column("weight", 3), coefficients.weights.tolist()))
-    columns += [
-        (Column(title, 3), class_rates(told[side])) for title, side in sides.items() if side in told
-    ]
+        columns[Column("weight", 3)] = coefficients.weights.tolist()
+    columns |= {
+        Column(title, 3): class_rates(told[side]) for title, side in sides.items() if side in told
+    }
     last = [*evaluation.sides.values()][-1]
-    odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
-    columns.append((Column("taken for"), odd))
-    rows: list[Sequence[Value] | str]
-    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    columns[Column("taken for")] = taken_for(evaluation.classes, last)
+    rows: list[Row] = [*zip(*columns.values(), strict=True)]
     if most is not None and len(rows) > most:
         order = np.argsort(class_accuracies(last), kind="stable")  # without rows: at the end
         left = f"… and {len(rows) - most:,} classes that are right more often"
         rows = [*(rows[c] for c in order[:most]), left]
-    table = to_text(Table("classes", "", [column for column, _ in columns], rows))
-    return f"{table}\n\n{_totals(told)}"
+    return f"{to_text([*columns], rows)}\n\n{_totals(told)}"
+
+
+def taken_for(classes: Sequence[str], confusion: Confusion) -> list[str]:
+    """Return the class that most errors of each class go to; nothing for one without errors."""
+    return ["" if c < 0 else classes[c] for c in odd_classes(confusion)]
 
 
 def always_sentence(always: tuple[str, float]) -> str:

@@ -13,22 +13,22 @@ from dnip.fitting.record import NOT_JUDGED, Fit, note_on_free
 from dnip.fitting.refits import A_POINT
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import NEVER
-from dnip.metrics import METRICS, odd_classes
+from dnip.metrics import METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
-from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.evaluation import (
     always_sentence,
     class_rates,
     describe_constraints,
+    taken_for,
     with_interval,
 )
-from dnip.presenting.formats import percent
+from dnip.presenting.formats import Column, percent
 from dnip.presenting.results import write_rows
-from dnip.presenting.terminal import WIDTH, to_text
+from dnip.presenting.terminal import WIDTH, columns_to_text, to_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from dnip.method.solution import Solution
 
@@ -148,22 +148,16 @@ def _classes(fitted: Fit, level: float) -> str:
         columns[refits] = [f"{low:.3f}–{high:.3f}" for low, high in evidence.ranges]
         bounds = class_accuracy_intervals(shown.reweighted, level)
         after = {**after, "intervals": {"class_accuracies": bounds}}
-    odd = ["" if c < 0 else names[c] for c in odd_classes(shown.reweighted)]
     columns |= {
         Column("before", 3): sides["raw"]["class_accuracies"],
         Column("after", 3): class_rates(after),
-        Column("taken for"): odd,
+        Column("taken for"): taken_for(names, shown.reweighted),
     }
-    text = _lines(columns)
+    text = columns_to_text(columns)
     if evidence is not None and max(map(cell_len, text.splitlines())) > WIDTH:
         del columns[refits]  # long names leave no room for it
-        text = _lines(columns)
+        text = columns_to_text(columns)
     return text
-
-
-def _lines(columns: Mapping[Column, Sequence[Any]]) -> str:
-    rows = list(zip(*columns.values(), strict=True))
-    return to_text(Table("classes", "", list(columns), rows))
 
 
 def describe_deferring(fitted: Fit, confidence: float) -> str:
@@ -182,19 +176,21 @@ def describe_deferring(fitted: Fit, confidence: float) -> str:
     columns = [Column("thresholds"), *figures, level, Column("worst class", 3)]
     who = "; of those that remain" if helper is None else f" to a helper, right on {helper:.0%}"
     title = f"Expected on other rows, {100 * defer.share:.3g}% of them deferred{who}:"
-    return f"{title}\n{to_text(Table('deferring', '', columns, rows))}"
+    return f"{title}\n{to_text(columns, rows)}"
 
 
 def _served(coefficients: Coefficients) -> str:
     """Return how much of each predicted class is served, and how often that is right."""
     found, defer = coefficients.fit["defer_below"], coefficients.defer
     assert defer is not None
-    names = ("class", "threshold", "served", "right")
-    columns = [Column("class"), *(Column(name, 3) for name in names[1:])]
     thresholds = [None if t == NEVER else t for t in defer.thresholds.tolist()]
-    rows = zip(coefficients.classes, thresholds, found["served"], found["right"], strict=True)
+    columns = {
+        Column("class"): coefficients.classes,
+        Column("threshold", 3): thresholds,
+        **{Column(name, 3): found[name] for name in ("served", "right")},
+    }
     title = f"To serve each class right at {found['rate']:g}, {found['sure']:.0%} sure:"
-    return f"{title}\n{to_text(Table('served', '', columns, list(rows)))}"
+    return f"{title}\n{columns_to_text(columns)}"
 
 
 def deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:

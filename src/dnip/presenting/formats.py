@@ -1,10 +1,71 @@
-"""Values as text."""
+"""Values, the columns of tables, and both as text."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple, TypeAlias
 
-from dnip.presenting.artefacts import Column, Estimate, Value
+
+class Estimate(NamedTuple):
+    """A number measured on some rows, and the confidence interval of its value on endless rows.
+
+    COBias on few rows is larger than on endless ones, so it may lie above its interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def mean(cls, values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Estimate:
+        """Return the mean over runs, with the mean ends of their intervals.
+
+        All runs are scored on the same rows, so the chance in these rows does not average out.
+        """
+        low, high = (fmean(ends) for ends in zip(*intervals, strict=True))
+        return cls(fmean(values), low, high)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain JSON values."""
+        return dict(self._asdict())
+
+
+#: A cell of a table. None is an empty place; a float is printed with the column's digits.
+Value: TypeAlias = str | int | float | Estimate | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    title : str
+    digits : int
+        Digits after the point, of all numbers but whole ones.
+    group : str
+        A heading above neighbouring columns of the same group; empty for none.
+    signed : bool
+        Whether numbers above 0 have a plus sign, as differences do.
+    right : bool
+        Whether texts are set to the right, as numbers are.
+    wide : bool
+        Whether the column is left out on a terminal, which has no room for it.
+    """
+
+    title: str
+    digits: int = 1
+    group: str = ""
+    signed: bool = False
+    right: bool = False
+    wide: bool = False
+
+
+#: A row of a table: a value for each column, or a heading across the table.
+Row: TypeAlias = Sequence[Value] | str
 
 
 def show(value: Value, column: Column) -> str:
@@ -12,7 +73,6 @@ def show(value: Value, column: Column) -> str:
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column
     >>> [show(v, Column("accuracy", 3)) for v in (0.5213, 1234, "?", None)]
     ['0.521', '1,234', '?', '-']
     >>> show(Estimate(0.12, 0.1, 0.15), Column("change", 2, signed=True))
@@ -36,7 +96,6 @@ def percent(rate: float) -> str:
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column
     >>> percent(198 / 260), percent(0.8125), show(0.8125, Column("accuracy", 3))
     ('76.2 %', '81.2 %', '0.812')
     """

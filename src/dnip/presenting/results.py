@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, new_folder
-from dnip.presenting.artefacts import Figure, Table
-from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.drawing import Figure, save_figure
+from dnip.presenting.formats import Column, Row
 from dnip.presenting.terminal import to_text, wrapped
 
 
@@ -25,26 +25,32 @@ class Results:
 
     Attributes
     ----------
-    table : Table
-        What people read first.
+    columns : sequence of Column
+    rows : sequence of Row
+        The table that people read first.
     content : dict
         For programs: everything, as plain JSON values.
-    rows : iterable of sequences
+    lines : iterable of sequences
         For spreadsheets: one line per measurement, the header first.
     figure : Figure or None
         None where nothing can be drawn.
+    title : str
+    notes : tuple of str
+        Lines below the table.
     """
 
-    table: Table
+    columns: Sequence[Column]
+    rows: Sequence[Row]
     content: dict[str, Any]
-    rows: Iterable[Sequence[Any]]
+    lines: Iterable[Sequence[Any]]
     figure: Figure | None
+    title: str = ""
+    notes: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """Return title, table and notes for a terminal."""
-        table = self.table
-        notes = "\n".join(note for note in (table.caption, *table.notes) if note)
-        parts = (wrapped(table.title), to_text(table), wrapped(notes))
+        table, notes = to_text(self.columns, self.rows), "\n".join(self.notes)
+        parts = (wrapped(self.title), table, wrapped(notes))
         return "\n\n".join(printable(part) for part in parts if part)
 
 
@@ -90,7 +96,7 @@ class ResultFiles(NamedTuple):
         with new_folder(folder) as target:
             written = [
                 write_json(target / self.results, results.content),
-                write_rows(target / self.rows, results.rows),
+                write_rows(target / self.rows, results.lines),
             ]
             if results.figure is not None:
                 with suppress(MissingDependencyError):  # the data goes without its picture

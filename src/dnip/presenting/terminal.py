@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from rich.cells import cell_len, set_cell_size
 
 from dnip.base.escaping import printable
-from dnip.presenting.artefacts import Table
-from dnip.presenting.formats import show
+from dnip.presenting.formats import Column, Row, Value, show
 
 #: Columns of a terminal.
 WIDTH = 80
@@ -52,54 +50,44 @@ def shorten(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def to_text(table: Table) -> str:
-    """Return a table for a terminal: aligned columns but the wide ones, no title, no caption.
+def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+    """Return a table for a terminal: aligned columns but the wide ones.
 
     Where it is wider than a terminal, long texts are cut.
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column, Table
     >>> rows = [("yes", 9, 0.5), ("no", 10, None)]
-    >>> print(to_text(Table("", "", [Column("class"), Column("rows"), Column("rate", 3)], rows)))
+    >>> print(to_text([Column("class"), Column("rows"), Column("rate", 3)], rows))
     class  rows   rate
     yes       9  0.500
     no       10      -
     """
-    table = _narrow(table)
-    titles = [_on_one_line(column.title) for column in table.columns]
-    lines = [
-        None
-        if isinstance(row, str)
-        else [
-            _on_one_line(show(value, column))
-            for column, value in zip(table.columns, row, strict=True)
-        ]
-        for row in table.rows
-    ]
-    right = [_is_right(table, c) for c in range(len(titles))]
-    cells = [titles, *(line for line in lines if line is not None)]
-    widths = _fitting([max(map(cell_len, column)) for column in zip(*cells, strict=True)], right)
-    printed = [] if not any(c.group for c in table.columns) else [_groups_above(table, widths)]
-    printed.append(_in_columns(titles, right, widths))
-    for row, line in zip(table.rows, lines, strict=True):
-        printed.append(_on_one_line(str(row)) if line is None else _in_columns(line, right, widths))
+    kept = [c for c, column in enumerate(columns) if not column.wide]
+    columns = [columns[c] for c in kept]
+    rows = [row if isinstance(row, str) else [row[c] for c in kept] for row in rows]
+    values = [row for row in rows if not isinstance(row, str)]
+    right = [_is_right(column, [row[c] for row in values]) for c, column in enumerate(columns)]
+    shown = [[show(*pair) for pair in zip(row, columns, strict=True)] for row in values]
+    lines = [[*map(_on_one_line, line)] for line in ([c.title for c in columns], *shown)]
+    widths = _fitting([max(map(cell_len, cells)) for cells in zip(*lines, strict=True)], right)
+    aligned = (_in_columns(line, right, widths) for line in lines)
+    printed = [_groups_above(columns, widths)] if any(c.group for c in columns) else []
+    printed.append(next(aligned))
+    printed += [_on_one_line(row) if isinstance(row, str) else next(aligned) for row in rows]
     return "\n".join(printed)
 
 
-def _is_right(table: Table, column: int) -> bool:
+def columns_to_text(columns: Mapping[Column, Sequence[Value]]) -> str:
+    """Return a table that is given by its columns, likewise."""
+    return to_text([*columns], [*zip(*columns.values(), strict=True)])
+
+
+def _is_right(column: Column, values: Sequence[Value]) -> bool:
     """Say whether a column is set to the right: one of numbers is."""
-    cells = [row[column] for row in table.rows if not isinstance(row, str)]
-    filled = [value for value in cells if value is not None]
+    filled = [value for value in values if value is not None]
     is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
-    return is_numeric or table.columns[column].right
-
-
-def _narrow(table: Table) -> Table:
-    """Return a table without its wide columns."""
-    kept = [c for c, column in enumerate(table.columns) if not column.wide]
-    rows = [row if isinstance(row, str) else [row[c] for c in kept] for row in table.rows]
-    return replace(table, columns=[table.columns[c] for c in kept], rows=rows)
+    return is_numeric or column.right
 
 
 def _fitting(widths: list[int], right: Sequence[bool]) -> list[int]:
@@ -125,11 +113,11 @@ def _in_columns(cells: Sequence[str], right: Sequence[bool], widths: Sequence[in
     return "  ".join(padded).rstrip()
 
 
-def _groups_above(table: Table, widths: Sequence[int]) -> str:
+def _groups_above(columns: Sequence[Column], widths: Sequence[int]) -> str:
     """Return the line of group headings, each in the middle of its columns."""
     parts, end = [], 0
-    for title, columns in groupby(column.group for column in table.columns):
-        span = len(list(columns))
+    for title, group in groupby(column.group for column in columns):
+        span = len(list(group))
         begin, end = end, end + span
         parts.append(f"{_on_one_line(title):^{sum(widths[begin:end]) + 2 * (span - 1)}}")
     return "  ".join(parts).rstrip()

@@ -48,9 +48,9 @@ def evaluate(
     from dnip.base.validation import check_level
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.drawing.flows import odd_class_figure
-    from dnip.presenting.drawing.style import check_picture, save_figure
+    from dnip.presenting.drawing import check_picture, save_figure
     from dnip.presenting.evaluation import describe, next_step
+    from dnip.presenting.flows import odd_class_figure
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from itertools import cycle, product
 from typing import Any, NamedTuple
 
@@ -13,9 +12,7 @@ import numpy as np
 from dnip.base.escaping import literal
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
-from dnip.presenting.artefacts import Figure
-from dnip.presenting.drawing.bars import score_line
-from dnip.presenting.drawing.style import COLOURS, FAINT, FIXED, INK, load_matplotlib
+from dnip.presenting.drawing import COLOURS, FAINT, FIXED, INK, Figure, load_matplotlib, score_line
 from dnip.presenting.terminal import shorten
 from dnip.tables.evaluation import Evaluation
 
@@ -79,22 +76,6 @@ def flows(confusion: Confusion) -> list[Flow]:
     return found
 
 
-class FlowSide(NamedTuple):
-    """One panel of the figure: its title, the counts, and the colour of its bars."""
-
-    title: str
-    confusion: Confusion
-    colour: str
-
-
-def odd_class_sides(evaluation: Evaluation) -> list[FlowSide]:
-    """Return what the picture of odd classes shows: before, after and adjusted, as far as known."""
-    return [
-        FlowSide(score_line(evaluation, side, counts), counts, FIXED[side])
-        for side, counts in evaluation.sides.items()
-    ]
-
-
 def odd_class_figure(evaluation: Evaluation) -> Figure:
     """Return every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
 
@@ -103,37 +84,29 @@ def odd_class_figure(evaluation: Evaluation) -> Figure:
     arrow is as thick as the share of all its rows. The first panel says which of many classes are
     shown.
     """
-    sides, classes = odd_class_sides(evaluation), evaluation.classes
+    sides, classes = tuple(evaluation.sides), evaluation.classes
+    rows, columns = (1, len(sides)) if len(sides) <= _MOST_BESIDE else (len(sides), 1)
     longest = max(len(_short(name)) for name in classes)
-    rows, columns = _grid(sides)
     width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * columns
     height = (1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)) * rows
-    draw = partial(_draw, sides=sides, classes=classes)
-    return Figure("odd-classes", "", draw, (width, height))
+
+    def draw(figure: Any) -> None:  # noqa: ANN401 - the library's own type
+        draw_flows(figure.subplots(rows, columns, squeeze=False).ravel(), evaluation, sides)
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
+
+    return Figure(draw, (width, height))
 
 
-def _draw(
-    figure: Any,  # noqa: ANN401 - the library's own type
-    sides: Sequence[FlowSide],
-    classes: Sequence[str],
-) -> None:
-    draw_flows(figure.subplots(*_grid(sides), squeeze=False).ravel(), sides, classes)
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
-
-
-def _grid(sides: Sequence[FlowSide]) -> tuple[int, int]:
-    """Return rows and columns of panels."""
-    return (1, len(sides)) if len(sides) <= _MOST_BESIDE else (len(sides), 1)
-
-
-def draw_flows(panels: Sequence[Any], sides: Sequence[FlowSide], classes: Sequence[str]) -> None:
+def draw_flows(panels: Sequence[Any], evaluation: Evaluation, sides: Sequence[str]) -> None:
     """Draw each side into axes of its own; the first says which of many classes are shown."""
-    shown = _least_accurate(sides[0].confusion)
-    found = [flows(side.confusion) for side in sides]
+    counts, classes = [evaluation.sides[side] for side in sides], evaluation.classes
+    shown = _least_accurate(counts[0])
+    found = [flows(each) for each in counts]
     looks = _looks([[flow[c] for c in shown] for flow in found])
-    for axes, flow, side in zip(panels, found, sides, strict=True):
-        _draw_side(axes, flow, classes, shown, side.colour, looks)
-        axes.set_title(side.title, fontsize=10.5, loc="left", pad=24)
+    for axes, flow, side, confusion in zip(panels, found, sides, counts, strict=True):
+        _draw_side(axes, flow, classes, shown, FIXED[side], looks)
+        title = score_line(evaluation, side, confusion)
+        axes.set_title(title, fontsize=10.5, loc="left", pad=24)
     if len(shown) < len(classes):
         note = f"The {len(shown)} least accurate of {len(classes)} classes"
         panels[0].set_xlabel(note, fontsize=9, color=FAINT, loc="left")

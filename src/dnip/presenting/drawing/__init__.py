@@ -1,1 +1,0 @@
-"""Figures: every kind as a function that returns one, in one palette."""
