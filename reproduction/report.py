@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dnip.base import __version__
 from dnip.base.escaping import markdown as escaped, printable
 from dnip.base.files import atomic_path
-from dnip.base.version import __version__
 from reproduction.experiments import Experiment, Run
 from reproduction.experiments.base import ARRAYS, FIRST
 from reproduction.judging import Claim, Scores, judge

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dnip.base.version import __version__
+from dnip.base import __version__
 
 if TYPE_CHECKING:
     from dnip.base.errors import (

@@ -190,7 +190,7 @@ def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
 
 
 def test_a_node_with_another_version_is_refused(cluster, address, tables, dnip, tmp_path):
-    other = "import dnip.base.version as of; of.__version__ = '0.0.1'"
+    other = "import dnip.base as of; of.__version__ = '0.0.1'"
     (tmp_path / "sitecustomize.py").write_text(other)
     path = os.pathsep.join([str(tmp_path), *sys.path])
     node = cluster.add_node(**NODE, env_vars={"PYTHONPATH": path})

@@ -14,7 +14,7 @@ from dnip.deploying.chat import PassedError, correct_chat
 from dnip.deploying.sidecar.recording import Recorder
 from dnip.prompting.answers import read_answers
 from dnip.tables.columns import QUESTION
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 from processes import wait_for
 from sidecars import ask, completion, numbers, reply
 

@@ -10,8 +10,7 @@ from dnip.prompting.journal import open_journal
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.run import run_plan
-from dnip.tables.provenance import metadata_path
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question, metadata_path
 from fakes import TASK, FakeEngine, scores, write_data
 
 

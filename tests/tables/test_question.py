@@ -5,8 +5,14 @@ import json
 import pytest
 
 from dnip.tables.columns import QUESTION
-from dnip.tables.provenance import changes_of_origin, origin_of, question_of
-from dnip.tables.question import Question, fingerprint, fixed_messages
+from dnip.tables.provenance import (
+    Question,
+    changes_of_origin,
+    fingerprint,
+    fixed_messages,
+    origin_of,
+    question_of,
+)
 
 ASKED = ("m", "chat", ["a", "b"], [["system", "Name it."]])
 

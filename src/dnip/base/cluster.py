@@ -16,9 +16,9 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from dnip.base import __version__
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
 from dnip.base.optional import load_optional
-from dnip.base.version import __version__
 
 # How often Ray repeats a task whose process died.
 _RETRIES = 4

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 import click
 
-from dnip.base.version import __version__
+from dnip.base import __version__
 from dnip.cli.console import Verbosity
 from dnip.cli.options import __doc__ as shared_words
 

@@ -21,8 +21,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import once
 from dnip.tables.columns import CORRECTED, DEFERRED
 from dnip.tables.fill import fill_unreported
-from dnip.tables.provenance import question_of
-from dnip.tables.question import Question, fixed_messages
+from dnip.tables.provenance import Question, fixed_messages, question_of
 
 #: The likeliest tokens to ask for: the most that services give.
 TOP = 20

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base import __version__
 from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
 from dnip.base.frames import make_columns
 from dnip.base.typing import Booleans, Integers
-from dnip.base.version import __version__
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL, FitEvidence, Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients

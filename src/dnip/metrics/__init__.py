@@ -4,17 +4,19 @@ A class without examples has no accuracy: it is ``nan`` in :func:`class_accuraci
 every mean.
 """
 
-from dnip.metrics.accuracy import (
+from dnip.metrics.catalogue import HEADLINE, METRICS, Metric, metric_intervals, scores
+from dnip.metrics.cobias import cobias, cobias_score, cobias_single, odd_classes
+from dnip.metrics.confusion import (
     accuracy,
     balanced_accuracy,
     class_accuracies,
+    confusion_matrix,
     macro_f1,
+    pmi,
+    prediction_ratios,
+    smoothing_over,
     worst_class_accuracy,
 )
-from dnip.metrics.catalogue import HEADLINE, METRICS, Metric, metric_intervals, scores
-from dnip.metrics.cobias import cobias, cobias_score, cobias_single, odd_classes
-from dnip.metrics.confusion import confusion_matrix, prediction_ratios
-from dnip.metrics.pmi import pmi, smoothing_over
 
 __all__ = [
     "HEADLINE",

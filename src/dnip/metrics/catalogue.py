@@ -10,15 +10,16 @@ import numpy as np
 
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.accuracy import (
+from dnip.metrics.cobias import cobias, cobias_of, cobias_single, odd_classes
+from dnip.metrics.confusion import (
     accuracy,
+    as_counts,
     balanced_accuracy,
     class_accuracies,
     macro_f1,
+    prediction_ratios,
     worst_class_accuracy,
 )
-from dnip.metrics.cobias import cobias, cobias_of, cobias_single, odd_classes
-from dnip.metrics.confusion import as_counts, prediction_ratios
 from dnip.metrics.intervals import (
     accuracy_interval,
     balanced_accuracy_interval,

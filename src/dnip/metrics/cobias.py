@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers
-from dnip.metrics.accuracy import class_accuracies
-from dnip.metrics.confusion import as_counts
+from dnip.metrics.confusion import as_counts, class_accuracies
 
 
 def cobias(confusion: ArrayLike) -> float:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base import __version__
 from dnip.base.errors import BackendError, InvalidInputError, shown
 from dnip.base.files import atomic_path, check_writable, read_text
 from dnip.base.validation import is_storable
-from dnip.base.version import __version__
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, ScoredRow
 from dnip.prompting.journal import changed_settings, flat, open_journal
 from dnip.prompting.labels import Scoring

@@ -15,10 +15,9 @@ from dnip.base.validation import check_classes
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.cells import UNLABELLED, check_ids
 from dnip.tables.columns import default_classes
-from dnip.tables.formats.frame import make_frame, read_frame
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import check_blocks, read_rows
-from dnip.tables.rows import Rows, joined
+from dnip.tables.rows import Rows, joined, make_frame, read_frame
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import block_of, open_writer
 

@@ -13,8 +13,7 @@ from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.deploying.application import apply_stream
 from dnip.deploying.decisions import correct
 from dnip.prompting.answers import read_answers, write_import
-from dnip.tables.provenance import origin_of
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question, origin_of
 
 CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dnip.deploying.decisions.answers import YES_NO, order_of
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 
 
 def asked_question(model: str | None, content: Mapping[str, Any]) -> Question | None:

@@ -33,8 +33,7 @@ from dnip.deploying.sidecar.upstream import FailedError
 from dnip.deploying.sidecar.watching import WatchedCoefficients
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import TwiceError, once
-from dnip.tables.provenance import question_of
-from dnip.tables.question import Question, fixed_messages
+from dnip.tables.provenance import Question, fixed_messages, question_of
 
 
 class OtherQuestionError(InvalidInputError):

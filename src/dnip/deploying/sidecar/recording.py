@@ -24,7 +24,7 @@ from dnip.base.validation import check_integer
 from dnip.deploying.decisions import Correction, Decision
 from dnip.method.coefficients import Coefficients
 from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 
 #: The size of a folder of records, in bytes: the least, and that by default.
 LEAST, MOST = 10_000_000, 1_000_000_000

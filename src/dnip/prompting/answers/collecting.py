@@ -18,7 +18,7 @@ from dnip.prompting.answers.rows import ROWS
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 from dnip.prompting.files import Found
 from dnip.tables.columns import ID, LABEL, QUESTION
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 
 #: Under which name answers hold the model that gave them.
 _MODEL = ("model", "modelVersion", "model_version", "model_name")

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dnip.base import __version__
 from dnip.base.arrays import check_mass
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
-from dnip.base.version import __version__
 from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
@@ -84,7 +84,7 @@ class ImportSummary:
         Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
         and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
     asked : dict or None
-        What is known of the question, as `dnip.tables.question.Question.to_dict` returns it.
+        What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
     """
 
     files: tuple[str, ...]

@@ -10,7 +10,7 @@ from dnip.base.typing import Floats
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
-from dnip.tables.question import Question, fixed_messages
+from dnip.tables.provenance import Question, fixed_messages
 
 #: The detail of a row that holds how many answers its vote shares are of.
 SAMPLES = "samples"

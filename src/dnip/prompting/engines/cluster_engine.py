@@ -14,7 +14,7 @@ from dnip.prompting.engines.batches import blocks
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 
 
 class ClusterEngine:

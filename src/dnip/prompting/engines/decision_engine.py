@@ -14,7 +14,7 @@ from dnip.deploying.decisions.requests import asked_question
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 
 
 @dataclass(frozen=True)

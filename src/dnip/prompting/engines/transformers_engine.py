@@ -22,7 +22,7 @@ from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import LabelTokens, Scoring, check_first_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
-from dnip.tables.question import Question
+from dnip.tables.provenance import Question
 
 T = TypeVar("T")
 
