@@ -154,9 +154,8 @@ def lines(figure: Any, series: Mapping[str, Any], ticks: Sequence[str], x: str) 
     figure.set_size_inches(10, 3.4)
     for axes, metric in zip(figure.subplots(1, 3), list(TITLES)[:3], strict=True):
         for number, (name, frame) in enumerate(series.items()):
-            look = {"color": colour_of(name, number), "label": name}
             values = 100 * np.asarray(frame)[:, list(TITLES).index(metric)]
-            axes.plot(range(len(ticks)), values, "o-", **look)
+            axes.plot(range(len(ticks)), values, "o-", color=colour_of(name, number), label=name)
         axes.set_xticks(range(len(ticks)), ticks)
         axes.set_xlabel(x)
         plain(axes, f"{TITLES[metric]} (%)")

@@ -46,10 +46,8 @@ def table_confusion(run: Run, results: Any) -> str:
     of_class = zip(names, counts, true, own[RAW].rates, strict=True)
     rows = [[name, *map(int, row), int(all_), f"{rate:.2f}"] for name, row, all_, rate in of_class]
     rows.append(["All", *map(int, predicted), int(counts.sum()), ""])
-    for name, ratio in {
-        "Precision": np.diagonal(counts) / predicted,
-        "Ratio": predicted / true,
-    }.items():
+    ratios = {"Precision": np.diagonal(counts) / predicted, "Ratio": predicted / true}
+    for name, ratio in ratios.items():
         rows.append([name, *(f"{x:.2f}" for x in ratio), "", ""])
     return markdown([f"True ({cell.task}, raw)", *names, "All", "Accuracy"], rows)
 
@@ -113,14 +111,8 @@ def draw_overview(figure: Any, run: Run, results: Any) -> None:
         counts, rates = own[method].counts, np.nan_to_num(own[method].rates)
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         gaps = np.abs(rates[:, None] - rates)
-        heat(
-            above,
-            f"{method}: answers (%)",
-            shares,
-            (100 * shares).round().astype(int),
-            names,
-            names,
-        )
+        percent = (100 * shares).round().astype(int)
+        heat(above, f"{method}: answers (%)", shares, percent, names, names)
         labels = [f"{name}\n{rate:.0%}" for name, rate in zip(names, rates, strict=True)]
         told = f"differences of class accuracies, COBias {100 * own[method].cobias:.1f}"
         heat(below, told, gaps, (100 * gaps).round().astype(int), labels, names)

@@ -1,6 +1,7 @@
 """Prompting for all cells, with a model that is made up."""
 
 import json
+import shutil
 from types import SimpleNamespace
 from zlib import crc32
 
@@ -73,8 +74,11 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_file(prompt, tmp_p
     pd.testing.assert_frame_equal(frame, pd.read_parquet(tmp_path / "p.parquet"))
 
 
-def test_more_rows_add_to_those_that_are_there_and_the_file_can_be_read(prompt, tmp_path):
+@pytest.mark.parametrize("parts", ["are there", "are gone"])
+def test_more_rows_add_to_those_that_are_there_and_the_file_can_be_read(prompt, tmp_path, parts):
     assert prompt(Model(), "--rows", 4).status == 0
+    if parts == "are gone":
+        shutil.rmtree(tmp_path / "p.parts")
     few = pd.read_parquet(tmp_path / "p.parquet")
     more = Model()
     assert prompt(more).status == 0
