@@ -11,9 +11,8 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
-from dnip.deploying.exports.formats import JsonBias, Onnx
-from dnip.deploying.exports.scripts import JavaScript, PythonFile
-from dnip.deploying.exports.sql import DIALECTS, Sql
+from dnip.deploying.exports import JavaScript, JsonBias, Onnx, PythonFile
+from dnip.deploying.sql import DIALECTS, Sql
 from dnip.deploying.transformers import ReweightedLabels
 from dnip.method.defer import Deferral
 from dnip.prompting.label_bias import LogitBias, SequenceBias

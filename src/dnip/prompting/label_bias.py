@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.deploying.exports.formats import Export, split_names
+from dnip.deploying.exports import Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import refuse_defer
 from dnip.prompting.engines.hub import HubTokenizer

@@ -11,12 +11,11 @@ import click
 
 from dnip.cli.console import complain, finish
 from dnip.cli.options import model_files
-from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
-from dnip.deploying.exports.formats import Export
-from dnip.deploying.exports.sql import DIALECTS, Sql
+from dnip.deploying.exports import FORMATS as PLAIN_FORMATS, Export
+from dnip.deploying.sql import DIALECTS, Sql
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 
-FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
+FORMATS: dict[str, type[Export]] = {**TOKEN_FORMATS, **PLAIN_FORMATS, "sql": Sql}
 
 #: The options of all formats. Those that share an option declare it alike.
 FormatOptions = make_dataclass(

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
-from dnip.deploying.exports.formats import EXACT, Export, split_names
+from dnip.deploying.exports import Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.tables.columns import DEFERRED
 
@@ -191,8 +191,6 @@ class Sql(Export):
     WHERE "prediction" = 1;
     <BLANKLINE>
     """
-
-    promise: ClassVar[str] = EXACT
 
     dialect: DialectName = "duckdb"
     table_name: str = "probabilities"

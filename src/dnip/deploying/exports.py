@@ -1,0 +1,289 @@
+"""Coefficients in the formats of other systems. Adding one: a class here, an entry in `FORMATS`.
+
+SQL has a file of its own; `dnip.prompting.label_bias` has the formats that need a tokenizer.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.optional import load_optional
+from dnip.method.coefficients import Coefficients
+from dnip.method.defer import refuse_defer
+
+#: When a format that multiplies in double precision decides as `dnip apply` does.
+EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001"
+
+# Old enough for runtimes of 2022: ONNX Runtime 1.12 and newer.
+_OPSET, _IR = 17, 8
+
+
+@dataclass(frozen=True)
+class Export(ABC):
+    """A format to export coefficients to. The fields of a subclass are its options.
+
+    Attributes
+    ----------
+    promise : str
+        One sentence, without a stop: when its decisions equal those of `Coefficients.predict`.
+    """
+
+    promise: ClassVar[str] = EXACT
+
+    @abstractmethod
+    def render(self, coefficients: Coefficients) -> str | bytes:
+        """Return the content of the exported file; text ends in a line end.
+
+        Raises
+        ------
+        InvalidInputError
+            If these coefficients, or the options, do not fit the format.
+        """
+
+
+def split_names(text: str, classes: Sequence[str], option: str) -> list[str]:
+    """Return comma-separated names, one per class. Quotes protect a comma.
+
+    Parameters
+    ----------
+    text : str
+    classes : sequence of str
+    option : str
+        How the user knows the names, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        For another number of names, an empty one, or one given twice.
+
+    Examples
+    --------
+    >>> split_names('a, "b,c"', ["cat", "dog"], "--labels")
+    ['a', 'b,c']
+    """
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if len(names) != len(classes):
+        raise InvalidInputError(
+            f"{option} has {len(names)} names, but there are {len(classes)} classes",
+            hint="Give one name per class, in the order of the classes, separated by commas",
+        )
+    if not all(names) or len(set(names)) < len(names):
+        raise InvalidInputError(f"{option}: names must differ and not be empty; got {text!r:.200}")
+    return names
+
+
+@dataclass(frozen=True)
+class JsonBias(Export):
+    """The bias ln ω of every option, to be added to its log-probability.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> print(JsonBias().render(Coefficients(["no", "yes"], [30, 15], 30)), end="")
+    {"temperature": 1.0, "bias": {"no": 0.0, "yes": -0.6931471805599453}}
+    """
+
+    promise: ClassVar[str] = (
+        "Logarithms are rounded: two classes whose products differ by less than about 1e-15 of "
+        "their size may change places"
+    )
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the JSON text, in ASCII."""
+        refuse_defer(coefficients.defer, "json-bias")
+        return json.dumps({"temperature": 1.0, "bias": coefficients.logit_bias()}) + "\n"
+
+
+@dataclass(frozen=True)
+class Onnx(Export):
+    """A model from ``probabilities``, float64 of shape (M, N), to ``prediction``, int64 (M,).
+
+    The metadata entry ``classes`` holds the class names as a JSON array.
+    """
+
+    def render(self, coefficients: Coefficients) -> bytes:
+        """Return the serialized model.
+
+        Raises
+        ------
+        MissingDependencyError
+            If onnx is not installed.
+        """
+        refuse_defer(coefficients.defer, "onnx")
+        onnx = load_optional("onnx", purpose="export to ONNX", extra="onnx")
+        make, kind = onnx.helper, onnx.TensorProto
+        n_classes = len(coefficients.classes)
+        graph = make.make_graph(
+            [
+                make.make_node("Mul", ["probabilities", "weights"], ["scores"]),
+                # the first of equal products, as everywhere
+                make.make_node(
+                    "ArgMax", ["scores"], ["prediction"], axis=1, keepdims=0, select_last_index=0
+                ),
+            ],
+            "dnip",
+            [make.make_tensor_value_info("probabilities", kind.DOUBLE, ["rows", n_classes])],
+            [make.make_tensor_value_info("prediction", kind.INT64, ["rows"])],
+            [onnx.numpy_helper.from_array(coefficients.multipliers, "weights")],
+        )
+        model = make.make_model(
+            graph, opset_imports=[make.make_opsetid("", _OPSET)], ir_version=_IR
+        )
+        make.set_model_props(model, {"classes": json.dumps(coefficients.classes)})
+        onnx.checker.check_model(model)
+        return bytes(model.SerializeToString())
+
+
+_PYTHON = '''\
+"""Decide by class weights, exported by dnip.
+
+%(promise)s.
+"""
+
+CLASSES = (
+%(classes)s
+)
+WEIGHTS = (
+%(weights)s
+)
+
+
+def predict(probabilities):
+    """Return the class with the largest weight times probability; the first one on a tie."""
+    if len(probabilities) != len(CLASSES):
+        raise ValueError(f"{len(CLASSES)} probabilities are needed, got {len(probabilities)}")
+    scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
+    if not any(probabilities) or not all(0 <= score < float("inf") for score in scores):
+        raise ValueError(f"these are no probabilities: {probabilities}")
+    return CLASSES[scores.index(max(scores))]
+'''
+
+_PYTHON_DEFER = '''
+
+THRESHOLDS = (
+%(thresholds)s
+)
+
+
+def deferred(probabilities):
+    """Return whether the row goes to somebody better: its share is below that of its class."""
+    winner, total = CLASSES.index(predict(probabilities)), 0.0
+    for weight, p in zip(WEIGHTS, probabilities):  # sum() rounds in other ways
+        total += weight * float(p)
+    return WEIGHTS[winner] * float(probabilities[winner]) / total < THRESHOLDS[winner]
+'''
+
+_JAVASCRIPT = """\
+// Decide by class weights, exported by dnip.
+// %(promise)s.
+
+export const CLASSES = /** @type {const} */ ([
+%(classes)s
+]);
+export const WEIGHTS = [
+%(weights)s
+];
+
+/**
+ * Return the class with the largest weight times probability; the first one on a tie.
+ *
+ * @param {ArrayLike<number>} probabilities One per class, in the order of CLASSES.
+ * @returns {(typeof CLASSES)[number]}
+ */
+export function predict(probabilities) {
+    const given = Array.from(probabilities);
+    if (given.length !== CLASSES.length) {
+        throw new RangeError(`${CLASSES.length} probabilities are needed, got ${given.length}`);
+    }
+    const scores = WEIGHTS.map(
+        (weight, n) => typeof given[n] === "number" ? weight * given[n] : NaN,
+    );
+    if (!given.some(Boolean) || !scores.every((score) => score >= 0 && score < Infinity)) {
+        throw new RangeError(`these are no probabilities: ${given}`);
+    }
+    const largest = scores.reduce((one, other) => Math.max(one, other));
+    return /** @type {(typeof CLASSES)[number]} */ (CLASSES[scores.indexOf(largest)]);
+}
+"""
+
+
+_JAVASCRIPT_DEFER = """
+export const THRESHOLDS = [
+%(thresholds)s
+];
+
+/**
+ * Return whether the row goes to somebody better: its share is below that of its class.
+ * @param {ArrayLike<number>} probabilities
+ */
+export function deferred(probabilities) {
+    const winner = CLASSES.indexOf(predict(probabilities));
+    const scores = WEIGHTS.map((weight, n) => weight * probabilities[n]);
+    return scores[winner] / scores.reduce((sum, score) => sum + score) < THRESHOLDS[winner];
+}
+"""
+
+
+class _Script(Export):
+    """A file of code, from templates: what all have, and what is added for thresholds."""
+
+    template: ClassVar[str]
+    defer: ClassVar[str]
+    literal: ClassVar[staticmethod[[str], str]]  # writes a text in ASCII
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the file, in ASCII."""
+        thresholds = coefficients.defer and coefficients.defer.thresholds.tolist()
+        values = {
+            "classes": map(self.literal, coefficients.classes),
+            "weights": map(repr, coefficients.multipliers.tolist()),
+            "thresholds": map(repr, thresholds or ()),
+        }
+        lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
+        template = self.template + self.defer * bool(thresholds)
+        return template % {"promise": EXACT, **lines}
+
+
+class PythonFile(_Script):
+    """A file with one function, for Python 3 alone; with thresholds, with ``deferred``, too.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> names = {}
+    >>> exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
+    >>> names["predict"]([0.6, 0.4])
+    'yes'
+    """
+
+    template, defer, literal = _PYTHON, _PYTHON_DEFER, staticmethod(ascii)
+
+
+class JavaScript(_Script):
+    """An ES module with one function; with thresholds, with ``deferred``, too.
+
+    TypeScript reads its types from the comments.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> print(JavaScript().render(Coefficients(["no", "yes"], [15, 30], 30)).splitlines()[4])
+        "no",
+    """
+
+    template, defer, literal = _JAVASCRIPT, _JAVASCRIPT_DEFER, staticmethod(json.dumps)
+
+
+#: By the name that users type.
+FORMATS: dict[str, type[Export]] = {
+    "json-bias": JsonBias,
+    "onnx": Onnx,
+    "python": PythonFile,
+    "javascript": JavaScript,
+}
