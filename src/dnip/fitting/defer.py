@@ -264,9 +264,8 @@ def thresholds_of(
         Of the rows to defer.
     """
     mix = problem.class_counts / problem.class_counts.sum() if target is None else target
-    own = np.asarray(problem.counts * problem.unit, np.float64)
     with unwarned():
-        weight = weigh_rows(problem.labels, mix, problem.classes, own)
+        weight = weigh_rows(problem.labels, mix, problem.classes, problem.weights)
     helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
     rows = Decided.by(multipliers, problem, weight)
     _, each = learn(rows, len(mix), share, helper)

@@ -248,7 +248,7 @@ def refit(
 ) -> Refits:
     """Repeat a fit without each fold of the labels."""
     p = problem.probabilities if found.moved is None else found.moved
-    y, classes, counts = problem.labels, problem.classes, problem.counts * problem.unit
+    y, classes, counts = problem.labels, problem.classes, problem.weights
     if found.decision is None:
         settings, unlabelled = replace(settings, robust="off"), unlabelled[:0]
     else:  # what is lost is judged by the rows left out

@@ -107,7 +107,7 @@ def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[In
     """Return on how many rows silent classes are above 0, and right by as much weight as can be."""
     chosen = np.flatnonzero(silent[problem.labels])
     p, labels = problem.probabilities[chosen], problem.labels[chosen]
-    count = problem.counts[chosen] * problem.unit
+    count = problem.weights[chosen]
     places = np.arange(len(labels)), labels
     own = p[places].copy()
     p[places] = 0

@@ -117,11 +117,8 @@ def on_all_rows(solution: Solution, evaluation: Evaluation, settings: Settings) 
     assert evaluation.reweighted is not None
     raw, confusion = map(evaluation.in_population, (evaluation.raw, evaluation.reweighted))
     goal = on_classes(settings.objective, evaluation.classes)
-    kept = solution.constraints
-    if kept is not None:
-        demands = settings.constraints.on(evaluation.classes, evaluation.raw.sum(axis=1) > 0)
-        kept = demands.to_dict(confusion, raw)
-    return solution.restated(goal, confusion, constraints=kept)
+    demands = settings.constraints.on(evaluation.classes, evaluation.raw.sum(axis=1) > 0)
+    return solution.restated(goal, confusion, constraints=demands.to_dict(confusion, raw))
 
 
 def note_on_sample(sample: Sample, settings: Settings) -> str:

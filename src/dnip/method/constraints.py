@@ -153,17 +153,12 @@ class Demands:
     no_silence: bool
 
     @property
-    def are_asked(self) -> bool:
-        """Whether the user asked for a number of correct predictions."""
-        return self.max_accuracy_loss is not None or bool((self.least > 0).any())
-
-    @property
     def has_floors(self) -> bool:
         """Whether some number of correct predictions must be reached."""
-        return self.no_silence or self.are_asked
+        return self.no_silence or self.max_accuracy_loss is not None or bool((self.least > 0).any())
 
-    def correct_counts(self, true: Integers, raw: Integers) -> Integers:
-        """Return the correct counts that classes must reach, (N,).
+    def floors(self, true: Integers, raw: Integers) -> tuple[Integers, int]:
+        """Return the correct counts that must be reached: by each class, (N,), and by all together.
 
         Parameters
         ----------
@@ -172,26 +167,16 @@ class Demands:
         raw : ndarray of shape (N,)
             Those that the raw argmax gets right.
         """
-        counts = [
-            _least_count(Fraction(repr(rate)), int(n))
-            for rate, n in zip(self.least.tolist(), true, strict=True)
+        least = [
+            # of a rate as written: 0.7, not the nearest float64
+            max(0, math.ceil((Fraction(repr(rate)) - _ROUNDING) * n))
+            for rate, n in zip(self.least.tolist(), true.tolist(), strict=True)
         ]
-        alive = (raw > 0) & self.no_silence
-        return np.maximum(np.array(counts, np.int64), alive)
-
-    def total_count(self, raw: int, n_examples: int) -> int:
-        """Return the correct count that all classes together must reach.
-
-        Parameters
-        ----------
-        raw : int
-            That of the raw argmax.
-        n_examples : int
-        """
+        floors = np.maximum(np.array(least, np.int64), (raw > 0) & self.no_silence)
         if self.max_accuracy_loss is None:
-            return 0
-        spare = Fraction(repr(self.max_accuracy_loss)) * n_examples
-        return max(0, math.ceil(raw - spare - _ROUNDING * n_examples))
+            return floors, 0
+        may_be_lost = Fraction(repr(self.max_accuracy_loss)) + _ROUNDING
+        return floors, max(0, math.ceil(int(raw.sum()) - may_be_lost * int(true.sum())))
 
     def missed(self, confusion: Counts, raw: Counts) -> list[str]:
         """Return what is asked and not reached, a clause each, the worst first.
@@ -217,8 +202,8 @@ class Demands:
         clauses.sort(reverse=True)
         return [said for shortfall, said in clauses if shortfall > _ROUNDING]
 
-    def to_dict(self, confusion: Counts, raw: Counts) -> dict[str, Any]:
-        """Return what was asked and what was reached, as a coefficients file records it.
+    def to_dict(self, confusion: Counts, raw: Counts) -> dict[str, Any] | None:
+        """Return what was asked and what was reached, as a coefficients file records it, if it was.
 
         Parameters
         ----------
@@ -240,7 +225,7 @@ class Demands:
             }
         if self.frozen:
             summary["freeze"] = [self.classes[c] for c in self.frozen]
-        return summary
+        return summary or None
 
 
 # A class index has no more digits.
@@ -316,8 +301,3 @@ def _check_key(name: str, key: object) -> None:
             f"{name}: a class is a name or an index; got {key!r}",
             hint="Give names as text, indices as whole numbers from 0",
         )
-
-
-def _least_count(rate: Fraction, n_examples: int) -> int:
-    """Return the least count that reaches a rate as written: 0.7, not the nearest float64."""
-    return max(0, math.ceil((rate - _ROUNDING) * n_examples)) if n_examples else 0

@@ -140,6 +140,11 @@ class Problem:
         return float(self.counts.sum() * self.unit)
 
     @property
+    def weights(self) -> Floats:
+        """How many examples each row counts as, shape (M,)."""
+        return np.asarray(self.counts * self.unit)
+
+    @property
     def n_cells(self) -> int:
         """M·N."""
         return int(self.probabilities.size)

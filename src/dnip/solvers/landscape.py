@@ -244,8 +244,8 @@ class Landscape:
             return {}
         true = self.problem.class_counts
         raw = np.diag(self._passes.count(self.equal_weights()))
-        total = demands.total_count(int(raw.sum()), int(true.sum()))
-        return {"floors": demands.correct_counts(true, raw), "floor": total}
+        floors, total = demands.floors(true, raw)
+        return {"floors": floors, "floor": total}
 
     def _with_held(self, point: WeightIndices | Floats) -> Floats:
         here = np.array(point, np.float64)

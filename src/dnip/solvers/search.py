@@ -187,9 +187,6 @@ def find_optimum(
         status = status.unproven
     if bound is not None:  # the two values of one point may differ by rounding
         bound = value if status is Status.OPTIMAL else min(bound, value)
-    kept = None
-    if demands.are_asked or demands.frozen:
-        kept = demands.to_dict(confusion, landscape.confusion(landscape.equal_weights()))
     return Solution(
         weight_indices=point.astype(np.int64),
         scale=scale.size,
@@ -207,7 +204,7 @@ def find_optimum(
         trace=trace,
         unfitted=ruled,
         spacing=scale.spacing,
-        constraints=kept,
+        constraints=demands.to_dict(confusion, landscape.confusion(landscape.equal_weights())),
     )
 
 

@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dnip.fitting.robust.calibrating import calibrate, find_drift
-from dnip.fitting.robust.shift import fit_shift
-from dnip.fitting.robust.smooth import batch_shift, update_shares
+from dnip.fitting.robust.smooth import batch_shift, fit_shift, update_shares
 from dnip.priors.calibration import log_probabilities
 from populations import biased_rows
 

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.fitting.fit import fit
-from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
+from dnip.fitting.robust.solve import ConstraintRepair, round_to_scale
+from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from populations import Rows, biased_rows, few, solve_robustly
@@ -315,7 +317,7 @@ def test_hardly_any_weights_of_the_scale_are_closer(name):
         found = round_to_scale(log_weights, scale)
         every = itertools.product(np.log(scale.levels), repeat=3)
         best = min(error(np.array(levels), log_weights) for levels in every)
-        assert error(np.log(found.multipliers), log_weights) <= 1.5 * best + 0.02
+        assert error(np.log(scale.multipliers(found)), log_weights) <= 1.5 * best + 0.02
 
 
 @pytest.mark.parametrize("name", [30, "log:30"])
@@ -326,21 +328,22 @@ def test_indices_come_back(name):
         indices = rng.integers(1, 31, 5)
         indices[rng.integers(5)] = 30
         found = round_to_scale(np.log(scale.weights(indices)), scale)
-        ratios = scale.levels[found.indices - 1] / scale.levels[indices - 1]
+        ratios = scale.levels[found - 1] / scale.levels[indices - 1]
         np.testing.assert_allclose(ratios, ratios[0])
 
 
 def test_the_first_weights_on_the_way_that_keep_are_taken():
     scale = WeightScale.of(100)
-    start, end = (round_to_scale(np.log([1.0, w]), scale) for w in (1.0, 0.25))
-
-    def keeps(multipliers):
-        return multipliers[1] / multipliers[0] <= 0.5
-
-    weights, part = go_until_kept(start, end, keeps, scale)
-    assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
-    assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
-    assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)
+    p, labels = np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([0, 1])
+    repair = ConstraintRepair(Constraints(), Problem.of(p, labels))
+    repair.keeps = lambda multipliers: multipliers[1] / multipliers[0] <= 0.5
+    optimum = solve(p, labels, scale=scale)
+    start, end = np.array([100, 100]), np.array([100, 25])
+    indices, part = repair.repair(start, lambda: replace(optimum, weight_indices=end), scale)
+    assert (indices[1] / indices[0], part) == (0.5, 0.5)
+    assert repair.repair(end, None, scale)[1] == 0.0
+    repair.keeps = lambda _: False
+    assert repair.repair(start, lambda: replace(optimum, weight_indices=end), scale)[1] == 1.0
 
 
 @cases((6.0, 10_000), (1.0, 1_000))

@@ -1,4 +1,4 @@
-"""The smooth estimator of an opt set, and what it says about unlabelled rows."""
+"""The smooth estimator: log-weights and a temperature, and what they say of unlabelled rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,155 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
-from dnip.fitting.robust.shift import fit_shift
 from dnip.method.problem import Problem
-from dnip.priors.calibration import log_probabilities, softmax
+from dnip.priors.calibration import Calibration, log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
 from dnip.solvers.landscape import is_over
 from dnip.tables.splitting import draw_per_class
 
+# Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
+_PULLS = (100.0, 10.0, 1.0, 0.1)
+# Precision of the prior on the inverse temperature around 1.
+_SHARPNESS_PULL = 1.0
+# Labels may contradict the probabilities, but never reverse their order.
+_LEAST_SHARPNESS = 0.1
+
+_MAX_STEPS = 50
+_TOLERANCE = 1e-9
+
+# Newton's method solves a system of so many classes at most. Of more, the prior is taken as it is.
+_MOST_CLASSES = 500
+
 # Rounds of balancing a batch of uneven class shares.
 _ROUNDS = 10
+
+
+def fit_shift(
+    log_p: Floats,
+    labels: Labels,
+    weight: Floats,
+    prior: Floats,
+    pull: float | None = None,
+    deadline: float | None = None,
+) -> Calibration:
+    """Fit by class-balanced log-loss, with an L2 pull of the log-odds to those of a prior.
+
+    The scores s·(ln p + prior) + δ are linear in s and δ. So the loss is convex, and Newton's
+    method finds its only minimum; the log-weights are prior + δ/s. The strength of the pull is the
+    one that makes the labels most probable (empirical Bayes, by Laplace's approximation). Of more
+    than 500 classes the prior is taken as it is.
+
+    Parameters
+    ----------
+    log_p : ndarray of shape (M, N)
+        ln p.
+    labels : ndarray of shape (M,)
+        Class indices.
+    weight : ndarray of shape (M,)
+        How much each example counts.
+    prior : ndarray of shape (N,)
+        Log-weights that the fit is pulled to.
+    pull : float, optional
+        Precision of the prior in log-odds; by default chosen from 0.1 to 100.
+    deadline : float, optional
+        A ``time.perf_counter`` reading after which no further step is made.
+
+    Returns
+    -------
+    Calibration
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 20)
+    >>> fitted = fit_shift(np.log(p), np.array([0, 1] * 20), np.ones(40), np.zeros(2))
+    >>> fitted.log_weights.round(2)
+    array([-0.64,  0.64])
+    """
+    n_classes = len(prior)
+    support = np.bincount(labels, weight, n_classes).astype(np.float64)
+    if n_classes > _MOST_CLASSES:
+        return Calibration(prior - prior.mean(), 1.0, support)
+    scores = log_p + prior
+    # every class that has labels gets the same part of the total weight
+    balanced = weight * (weight.sum() / np.count_nonzero(support)) / support[labels]
+    pulls = _PULLS if pull is None else (pull,)
+    found = fitted = None
+    for one in pulls:  # each begins where the one before ended
+        given = scores, labels, balanced, one, len(pulls) > 1, deadline
+        fitted = _newton(*given, fitted)
+        if fitted.sharpness < _LEAST_SHARPNESS:
+            fitted = _newton(*given, None, hold_sharpness=True)
+        found = fitted if found is None else max(found, fitted, key=lambda f: f.evidence)
+        if is_over(deadline):
+            break
+    assert found is not None
+    shift = prior + found.delta / found.sharpness
+    return Calibration(shift - shift.mean(), found.sharpness, support)
+
+
+class _Fitted(NamedTuple):
+    sharpness: float
+    delta: Floats  # (N,)
+    evidence: float  # log-probability of the labels under the prior; 0 if not needed
+
+
+def _newton(
+    scores: Floats,
+    labels: Labels,
+    weight: Floats,
+    pull: float,
+    judged: bool,
+    deadline: float | None,
+    start: _Fitted | None,
+    *,
+    hold_sharpness: bool = False,
+) -> _Fitted:
+    n_rows, n_classes = scores.shape
+    rows = np.arange(n_rows)
+
+    def loss(x: Floats) -> float:
+        z = x[0] * scores + x[1:]
+        top = z.max(axis=1)
+        surprise = top + np.log(np.exp(z - top[:, None]).sum(axis=1)) - z[rows, labels]
+        penalty = pull * (x[1:] ** 2).sum() + _SHARPNESS_PULL * (x[0] - 1) ** 2
+        return float(weight @ surprise + penalty / 2)
+
+    x = np.zeros(n_classes + 1)
+    x[0] = 1.0
+    if start is not None:
+        x[0], x[1:] = start.sharpness, start.delta
+    free = slice(int(hold_sharpness), None)
+    if hold_sharpness:
+        x[0] = _LEAST_SHARPNESS
+    now = loss(x)
+    for _ in range(_MAX_STEPS):
+        q = softmax(x[0] * scores + x[1:])
+        weighted = weight[:, None] * q
+        mean = (q * scores).sum(axis=1)
+        gradient = np.empty(n_classes + 1)
+        residual = weighted.copy()
+        residual[rows, labels] -= weight
+        gradient[0] = (residual * scores).sum() + _SHARPNESS_PULL * (x[0] - 1)
+        gradient[1:] = residual.sum(axis=0) + pull * x[1:]
+        apart = scores - mean[:, None]
+        curvature = np.empty((n_classes + 1, n_classes + 1))
+        curvature[0, 0] = (weighted * apart**2).sum() + _SHARPNESS_PULL
+        curvature[0, 1:] = curvature[1:, 0] = (weighted * apart).sum(axis=0)
+        curvature[1:, 1:] = np.diag(weighted.sum(axis=0) + pull) - weighted.T @ q
+        step = np.zeros(n_classes + 1)
+        step[free] = np.linalg.solve(curvature[free, free], gradient[free])
+        decrement = float(gradient @ step)
+        length = 1.0
+        while (then := loss(x - length * step)) > now - 1e-4 * length * decrement and length > 1e-6:
+            length /= 2
+        x, now = x - length * step, then
+        if decrement < _TOLERANCE or is_over(deadline):
+            break
+    evidence = 0.0
+    if judged:
+        log_determinant = np.linalg.slogdet(curvature[free, free])[1]
+        evidence = float(n_classes * np.log(pull) - log_determinant) / 2 - now
+    return _Fitted(float(x[0]), x[1:], evidence)
 
 
 def batch_shift(
@@ -49,7 +189,6 @@ def batch_shift(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.array([[0.9, 0.1], [0.7, 0.3]] * 50)
     >>> batch_shift(p, np.array([0.5, 0.5])).round(2)
     array([-0.68,  0.68])
@@ -242,7 +381,6 @@ def label_shares(support: Floats) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> label_shares(np.array([8.0, 1.0, 0.0])).round(2)
     array([0.81, 0.14, 0.05])
     """
@@ -272,7 +410,6 @@ def update_shares(
 
     Examples
     --------
-    >>> import numpy as np
     >>> posterior = np.array([[0.99, 0.01]] * 8 + [[0.01, 0.99]] * 2)
     >>> update_shares(posterior, np.array([0.5, 0.5]), np.array([3e3, 3e3])).round(2)
     array([0.8, 0.2])
