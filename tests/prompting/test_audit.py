@@ -8,11 +8,10 @@ import pytest
 from cases import cases
 from dnip import InvalidInputError
 from dnip.presenting.prompting import describe_audit
-from dnip.prompting.audit import audit
+from dnip.prompting.audit import audit, count_flips
 from dnip.prompting.data import Examples
 from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.engines.hub import HubTokenizer
-from dnip.prompting.forms import count_flips
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import Plan, make_plan
 from dnip.prompting.prompt import PromptBuilder

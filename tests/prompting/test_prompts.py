@@ -9,7 +9,7 @@ pytest.importorskip("jinja2", reason="prompts need jinja2")
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.forms import in_order
+from dnip.prompting.audit import in_order
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import built_in_tasks, load_task
 from fakes import TASK

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dnip import BackendError, InvalidInputError, ProbabilityTable
-from dnip.prompting.journal import open_journal
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import hash_prompts, make_plan
-from dnip.prompting.run import run_plan
+from dnip.prompting.run import open_journal, run_plan
 from dnip.tables.provenance import Question, metadata_path
 from fakes import TASK, FakeEngine, scores, write_data
 

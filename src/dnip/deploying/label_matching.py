@@ -1,11 +1,13 @@
-"""Which reported tokens stand for which label."""
+"""Which reported tokens, and which words of a text, stand for which label."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import permutations, product
 from typing import NamedTuple
 
@@ -186,6 +188,64 @@ class LabelMatcher:
             for label, answers in enumerate(self.answers)
             if any(answer.startswith(text) for answer in answers)
         }
+
+
+@dataclass(frozen=True)
+class TextMatcher:
+    """How a text is read as a vote for a label.
+
+    The last label word in the text is the vote, for models reason first and answer last. A word
+    counts where it stands alone (no letter, digit or underscore on either side). Of two label
+    words that overlap, the one that begins first counts, and of those the longer. Case does not
+    matter, unless two label words differ in nothing else. A text without a label word is no vote.
+
+    Parameters
+    ----------
+    words : tuple of str
+        The label words, in class order.
+
+    Examples
+    --------
+    >>> matcher = TextMatcher(("good", "bad", "not good"))
+    >>> matcher.read("The plot is good, the acting is not. So: Bad.")
+    1
+    >>> matcher.read("It is not good.")
+    2
+    >>> matcher.read("The goodness of it!") is None
+    True
+    """
+
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        stripped = [word.strip() for word in self.words]
+        if not all(stripped) or len(set(stripped)) < len(stripped) or not stripped:
+            raise InvalidInputError(
+                f"label words must differ, and none may be empty; got {self.words!r}"
+            )
+
+    def read(self, text: str | None) -> int | None:
+        """Return the class that a text votes for; None for no vote, or an answer that was cut."""
+        if text is None:
+            return None
+        pattern, labels = self._pattern
+        last = deque(pattern.finditer(text), maxlen=1)
+        return labels[(last[0].lastindex or 0) - 1] if last else None
+
+    def count(self, votes: Iterable[int | None]) -> Floats:
+        """Return the number of votes for each label, shape (N,); None is no vote."""
+        cast = [vote for vote in votes if vote is not None]
+        return np.bincount(cast, minlength=len(self.words)).astype(np.float64)
+
+    @cached_property
+    def _pattern(self) -> tuple[re.Pattern[str], list[int]]:
+        """A group for each word, longest first, and the label of each group."""
+        words = [word.strip() for word in self.words]
+        labels = sorted(range(len(words)), key=lambda label: -len(words[label]))
+        choices = "|".join(f"({re.escape(words[label])})" for label in labels)
+        case_matters = len({word.casefold() for word in words}) < len(words)
+        flags = re.NOFLAG if case_matters else re.IGNORECASE
+        return re.compile(rf"(?<!\w)(?:{choices})(?!\w)", flags), labels
 
 
 @cache

@@ -6,17 +6,29 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
-from dnip.prompting.engines.openai_engine import Endpoint
+from dnip.prompting.engines.decision_engine import DecisionEngine
+from dnip.prompting.engines.hub import HubTokenizer, library
+from dnip.prompting.engines.openai_engine import (
+    Endpoint,
+    OpenAIEngine,
+    OpenAIReasoningEngine,
+    VotingEngine,
+)
+from dnip.prompting.engines.server import Server, ServerEngine
+from dnip.prompting.engines.transformers_engine import TransformersEngine
+from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
 from dnip.prompting.labels import Scoring
 from dnip.prompting.task import Task
 
-if TYPE_CHECKING:  # engines are heavy, and loaded when a model is opened
-    from dnip.prompting.engines.server import ServerEngine
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
+#: Of those that take an option, messages name the first.
+ENGINES: tuple[type[TransformersEngine | ServerEngine], ...] = (
+    *(TransformersEngine, TransformersReasoningEngine),
+    *(OpenAIEngine, OpenAIReasoningEngine, VotingEngine, DecisionEngine),
+)
 
 
 @dataclass(frozen=True)
@@ -119,18 +131,19 @@ class ModelOptions:
                 f"{self.model} is a server, and a server needs the name of its model",
                 hint="Give --served-model; GET /models lists the names",
             )
+        extra = "openai" if self.is_server else "transformers"
+        load_optional("jinja2", purpose="fill prompt templates", extra=extra)
 
     @property
     def engine(self) -> type[TransformersEngine | ServerEngine]:
         """The kind of engine that the options ask for."""
-        local, reasoning, server, server_reasoning, votes, decisions = _engines()
         if not self.is_server:
-            return reasoning if self.chain_of_thought else local
+            return TransformersReasoningEngine if self.chain_of_thought else TransformersEngine
         if self.api is not None:
-            return decisions
+            return DecisionEngine
         if self.votes is not None:
-            return votes
-        return server_reasoning if self.chain_of_thought else server
+            return VotingEngine
+        return OpenAIReasoningEngine if self.chain_of_thought else OpenAIEngine
 
     def asks_question(self, task: Task) -> bool:
         """Say whether the task's own question is sent, in which no demonstration can stand."""
@@ -151,45 +164,11 @@ class ModelOptions:
         for name, value in {**vars(self), **further}.items():
             given = value is not None and value is not False and value is not Scoring.FIRST
             if given and name not in ("model", *self.engine.OPTIONS):
-                takers = [one.KIND for one in _engines() if name in one.OPTIONS]
+                takers = [one.KIND for one in ENGINES if name in one.OPTIONS]
                 flag = f"--{name.replace('_', '-')}"
                 raise InvalidInputError(
                     f"{flag} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"
                 )
-
-    def check_templates(self) -> None:
-        """Refuse to fill templates without their library, and name the extra that the model needs.
-
-        Raises
-        ------
-        MissingDependencyError
-        """
-        extra = "openai" if self.is_server else "transformers"
-        load_optional("jinja2", purpose="fill prompt templates", extra=extra)
-
-    def given(self, *names: str, **renamed: str) -> dict[str, Any]:
-        """Return those of some options that were given, under the library's names."""
-        named = {**{name: name for name in names}, **renamed}
-        values = {theirs: getattr(self, ours) for theirs, ours in named.items()}
-        return {name: value for name, value in values.items() if value is not None}
-
-
-def _engines() -> tuple[type[TransformersEngine | ServerEngine], ...]:
-    """Return all kinds of engines; of those that take an option, the first is named in messages."""
-    from dnip.prompting.engines.decision_engine import DecisionEngine
-    from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
-    from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
-    from dnip.prompting.engines.votes import VotingEngine
-
-    return (
-        TransformersEngine,
-        TransformersReasoningEngine,
-        OpenAIEngine,
-        OpenAIReasoningEngine,
-        VotingEngine,
-        DecisionEngine,
-    )
 
 
 def open_model(
@@ -203,44 +182,34 @@ def open_model(
     stop : str, optional
         Text that ends an answer, where the model reasons and goes on with the very prompt.
     """
-    from dnip.prompting.engines.hub import HubTokenizer
-    from dnip.prompting.engines.server import Server, ServerEngine
-
     kind = options.engine
-    settings = options.given("max_new_tokens")
-    if options.chain_of_thought and options.votes is None:
+    settings: dict[str, Any] = {
+        _SETTINGS.get(name, name): value
+        for name in kind.OPTIONS
+        if (value := getattr(options, name, None)) is not None
+    }
+    if settings.pop("chain_of_thought", False) and kind is not VotingEngine:
         chat = options.chat or options.endpoint == Endpoint.CHAT
         settings["stop"] = None if chat else stop
     if not issubclass(kind, ServerEngine):
-        settings |= options.given("dtype", "device", "revision", "batch_tokens", "chat", "scoring")
-        _quieten()
+        if not sys.stderr.isatty():  # nobody watches the bars that transformers draws
+            os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
+            library().utils.logging.disable_progress_bar()
         return kind(options.model, **settings)
-    settings |= options.given("endpoint", "top_logprobs", samples="votes")
-    settings |= options.given(endpoint="api")
+    of_server = {name: settings.pop(name) for name in _OF_SERVER if name in settings}
     if options.tokenizer is not None:
         settings["tokenizer"] = HubTokenizer(options.tokenizer)
-    talking = options.given("key_variable", "concurrency", "timeout", "retries")
-    return kind(
-        options.served_model or "",
-        server=Server(options.model, **talking),
-        extra_body=_parse_extra(options.extra_body),
-        **settings,
-    )
+    if options.extra_body is not None:
+        settings["extra_body"] = _parse_object(options.extra_body)
+    return kind(server=Server(options.model, **of_server), **settings)
 
 
-def _quieten() -> None:
-    """Leave out the bars that transformers draws, where no one watches."""
-    if not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")  # for the bars of GGUF files
-        library: Any = load_optional(
-            "transformers.utils.logging", purpose="run a language model", extra="transformers"
-        )
-        library.disable_progress_bar()
+# What engines call an option where it is not its own name, and what is told of a server.
+_SETTINGS = {"served_model": "model", "votes": "samples", "api": "endpoint"}
+_OF_SERVER = ("key_variable", "concurrency", "timeout", "retries")
 
 
-def _parse_extra(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
+def _parse_object(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):

@@ -8,9 +8,10 @@ import pytest
 from cases import cases
 from dnip.base.errors import BackendError
 from dnip.deploying.decisions.requests import asked_question
+from dnip.deploying.label_matching import TextMatcher
 from dnip.prompting.engines.decision_engine import DecisionEngine
+from dnip.prompting.engines.openai_engine import VotingEngine
 from dnip.prompting.engines.server import Server
-from dnip.prompting.engines.votes import Ballot, VotingEngine
 from dnip.prompting.prompt import Prompt, PromptBuilder
 from dnip.prompting.task import DecisionWording, Task
 from failing_server import FailingServer
@@ -122,7 +123,7 @@ MOODS = ("good", "bad", "not good")
     (("straße", "weg"), "STRASSE oder Straße", 0),
 )
 def test_the_last_label_word_is_the_vote(words, text, vote):
-    assert Ballot(words).read(text) == vote
+    assert TextMatcher(words).read(text) == vote
 
 
 def spoken(body):

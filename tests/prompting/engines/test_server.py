@@ -17,9 +17,8 @@ import pytest
 from cases import cases
 from dnip import BackendError, InvalidInputError, ProbabilityTable
 from dnip.prompting.engines.decision_engine import DecisionEngine
-from dnip.prompting.engines.openai_engine import OpenAIEngine
+from dnip.prompting.engines.openai_engine import OpenAIEngine, VotingEngine
 from dnip.prompting.engines.server import Server
-from dnip.prompting.engines.votes import VotingEngine
 from dnip.prompting.plan import make_plan
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.run import run_plan

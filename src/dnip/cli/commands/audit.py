@@ -48,7 +48,6 @@ def audit(
     from dnip.prompting.task_files import load_task
     from dnip.tables.columns import CONTENT_FREE
 
-    model.check_templates()
     loaded = load_task(task)
     alone = data is None or model.asks_question(loaded)
     plan = make_plan(

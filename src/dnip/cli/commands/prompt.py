@@ -79,7 +79,6 @@ def prompt(
     from dnip.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.prompting.task_files import load_task
 
-    model.check_templates()
     model.check(fill=fill, truncate=truncate)
     check_table_path(out)
     reads = {

@@ -20,11 +20,11 @@ from dnip.base.escaping import valid_unicode
 from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
+from dnip.deploying.label_matching import TextMatcher
 from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
 from dnip.prompting.answers.source import Row, Wanted
-from dnip.prompting.engines.votes import Ballot
 from dnip.prompting.files import Found, Places, read_values
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
@@ -160,10 +160,10 @@ def read_answers(
     fill : Fill or str
         The probability to take for a label that was not reported.
     votes : bool, default=False
-        Whether to count the answers of each row as votes, as `Ballot` reads them. Answers are of
-        one row if they have the same id, or are several to one prompt. A probability is a share of
-        the row's votes, and captured mass the share of its answers that are votes. A row without a
-        vote is left out.
+        Whether to count the answers of each row as votes, as `TextMatcher` reads them. Answers are
+        of one row if they have the same id, or are several to one prompt. A probability is a share
+        of the row's votes, and captured mass the share of its answers that are votes. A row without
+        a vote is left out.
     only : str, optional
         The model, or the first letters of a question's fingerprint, whose answers are read.
 
@@ -204,7 +204,7 @@ def read_answers(
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
-    polled = _count_votes(collector, Ballot(wanted.names)) if votes else None
+    polled = _count_votes(collector, TextMatcher(wanted.names)) if votes else None
     if not collector.kept:
         lost = {"refused": len(collector.refused), **(polled or {})}
         lost |= {"failed": len(collector.failed), "several": len(collector.several)}
@@ -317,7 +317,7 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
     return names
 
 
-def _count_votes(collector: Collector, ballot: Ballot) -> dict[str, int]:
+def _count_votes(collector: Collector, matcher: TextMatcher) -> dict[str, int]:
     """Give rows their shares of votes, and refuse those without a vote; return the counts."""
     polled, collector.kept, cast = [*collector.kept.values()], {}, []
     polled = _of_one_stem(polled)
@@ -329,7 +329,7 @@ def _count_votes(collector: Collector, ballot: Ballot) -> dict[str, int]:
             hint="For votes, give all answers to a row the same id, and name its key with --on",
         )
     for number, (where, _, row) in enumerate(polled):
-        counts = ballot.count(map(ballot.read, row.texts))
+        counts = matcher.count(map(matcher.read, row.texts))
         if n := int(counts.sum()):
             cast.append(n)
             row = replace(row, scores=counts / n, mass=n / len(row.texts))  # noqa: PLW2901

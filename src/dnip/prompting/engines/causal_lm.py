@@ -12,11 +12,11 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
-from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.gguf_file import read_gguf
 from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files, library, load
 
@@ -315,3 +315,38 @@ def fork(cache: Any, rows: int) -> Any:
     if rows > 1 and len(cache.layers[0].keys) == 1:
         forked.batch_repeat_interleave(rows)
     return forked
+
+
+def pad(
+    rows: Sequence[Sequence[int]], *, left: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Make one matrix of rows of different lengths.
+
+    Parameters
+    ----------
+    rows : sequence of B sequences of int
+    left : bool, default=False
+        Pad in front of a row instead of behind it.
+
+    Returns
+    -------
+    tokens : ndarray of shape (B, T), int64
+        0 where a row is padded.
+    real : ndarray of shape (B, T), bool
+        False where a row is padded.
+
+    Examples
+    --------
+    >>> pad([[5, 6], [7]])[0]
+    array([[5, 6],
+           [7, 0]])
+    >>> pad([[5, 6], [7]], left=True)[1]
+    array([[ True,  True],
+           [False,  True]])
+    """
+    lengths = np.array([len(row) for row in rows])[:, None]
+    places = np.arange(lengths.max())
+    real = places >= lengths.max() - lengths if left else places < lengths
+    tokens = np.zeros(real.shape, np.int64)
+    tokens[real] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    return tokens, real

@@ -10,7 +10,7 @@ from typing import Any
 
 from dnip.base.cluster import Cluster
 from dnip.prompting.engines.base import Engine, ScoredRow
-from dnip.prompting.engines.batches import blocks
+from dnip.prompting.engines.transformers_engine import blocks
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task

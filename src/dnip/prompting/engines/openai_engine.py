@@ -1,17 +1,17 @@
-"""Label probabilities from the log-probabilities that an OpenAI-compatible server reports."""
+"""Label probabilities that an OpenAI-compatible server reports, or that its answers vote for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.deploying.label_matching import LabelMatcher, Match
-from dnip.deploying.tokens import read_answer, read_reported
-from dnip.prompting.engines.base import FALLBACK
+from dnip.deploying.label_matching import LabelMatcher, Match, TextMatcher
+from dnip.deploying.tokens import read_answer, read_reported, read_text
+from dnip.prompting.engines.base import FALLBACK, SAMPLES, ScoredRow
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.labels import check_first_tokens
@@ -194,6 +194,78 @@ class OpenAIReasoningEngine(OpenAIEngine):
         if not read.positions:
             return matcher.nothing(), details
         return matcher.match(read.positions[-1 if place is None else place]), details
+
+
+@dataclass(frozen=True)
+class VotingEngine(ServerEngine):
+    """Scores labels by how many of a prompt's sampled answers end in them.
+
+    One request per sample, since not all servers draw several at once, at temperature 1; each has a
+    seed of its own, the same for all prompts. An answer that was cut at `max_new_tokens` is no
+    vote: its last label word is a thought. See `TextMatcher` for how a text is read. Shares stay as
+    they were counted: two labels with as many votes are a tie, and a tie goes to the lowest class,
+    as everywhere.
+    ``details["unmatched"]`` is how many of the samples are no vote.
+
+    Parameters
+    ----------
+    model, server, extra_body
+        As for `ServerEngine`.
+    endpoint : Endpoint or str, default="chat"
+        In ``"completions"``, an answer ends where the task's next example would begin.
+    samples : int, default=16
+        Answers drawn for each prompt; a share is a multiple of its inverse.
+    max_new_tokens : int, default=2048
+        The longest answer, thoughts included.
+    """
+
+    OPTIONS = (*ServerEngine.OPTIONS, *("endpoint", "votes", "max_new_tokens", "chain_of_thought"))
+    KIND = "votes of a server's answers"
+    NAME = "openai-votes"
+    ENDPOINTS = PATHS
+
+    endpoint: str = Endpoint.CHAT
+    samples: int = 16
+    max_new_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("samples", self.samples, at_least=1)
+        check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
+
+    def score(
+        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
+    ) -> Iterator[ScoredRow]:
+        """Yield the vote shares of every prompt but those `done`, when all its samples are in.
+
+        Raises
+        ------
+        InvalidInputError
+            Before the first request, for label words that are alike or empty.
+        BackendError
+            If a request fails for good.
+        """
+        matcher = TextMatcher(task.label_words)
+        continues = not self.chat and task.separator
+        common = {
+            "max_tokens": self.max_new_tokens,
+            "temperature": 1.0,
+            "stop": [task.separator] if continues else None,
+        }
+        bodies = (
+            (row, asked(prompt, chat=self.chat) | common | {"seed": sample})
+            for row, prompt in enumerate(prompts)
+            if row not in done
+            for sample in range(self.samples)
+        )
+        votes: dict[int, list[int | None]] = {}
+        for row, vote in self._ask(bodies, lambda answer: matcher.read(read_text(answer))):
+            cast = votes.setdefault(row, [])
+            cast.append(vote)
+            if len(cast) == self.samples:
+                counts = matcher.count(votes.pop(row))
+                details = {SAMPLES: self.samples, "unmatched": self.samples - int(counts.sum())}
+                yield ScoredRow(row, counts / self.samples, details=details)
 
 
 def label_matcher(

@@ -16,7 +16,6 @@ from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import ScoredRow, prompted
-from dnip.prompting.engines.batches import blocks, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import LabelTokens, Scoring, check_first_tokens
@@ -25,6 +24,9 @@ from dnip.prompting.task import Task
 from dnip.tables.provenance import Question
 
 T = TypeVar("T")
+
+#: Rows that are worked on at a time: rows of similar length are sought within them.
+BLOCK_ROWS = 2048
 
 
 class TransformersEngine:
@@ -233,7 +235,7 @@ class TransformersEngine:
         alike: bool = False,
     ) -> Iterator[tuple[NDArray[np.int64], T]]:
         """Compute all batches that hold a row which is not done."""
-        for batch in plan(lengths, self._batch_tokens, alike=alike):
+        for batch in batches(lengths, self._batch_tokens, alike=alike):
             if not done.issuperset(batch.tolist()):
                 yield from self._in_memory(batch, compute)
 
@@ -285,3 +287,72 @@ def mean_per_label(each: Floats, labels: LabelTokens) -> Floats:
     begins = np.cumsum([0, *map(len, labels.ids)])[:-1]
     sums: Floats = np.add.reduceat(each, begins, axis=-1)
     return sums / [len(ids) for ids in labels.ids]
+
+
+def shared_length(rows: Sequence[list[int]]) -> int:
+    """Return how many tokens all rows begin with, leaving each at least one of its own.
+
+    One row alone shares nothing.
+
+    Examples
+    --------
+    >>> shared_length([[5, 6, 7], [5, 6, 8, 9]])
+    2
+    >>> shared_length([[5, 6], [5, 6, 8, 9]]), shared_length([[5, 6]])
+    (1, 0)
+    """
+    if len(rows) < 2:
+        return 0
+    # What the first and the last in sorted order share, all between them share.
+    low, high = min(rows), max(rows)
+    most = min(map(len, rows)) - 1
+    differ = (i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b)
+    return min(most, next(differ, most))
+
+
+def batches(
+    lengths: Sequence[int], budget: int, *, alike: bool = False
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the row numbers of each batch, longest rows first.
+
+    Rows of similar length come together, so that little is padding; the longest come first, so
+    that memory that does not suffice shows at once.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Tokens of each row.
+    budget : int
+        Most tokens of a batch, padding included; a longer row goes alone.
+    alike : bool, default=False
+        Give a batch rows of one length only.
+
+    Examples
+    --------
+    >>> [batch.tolist() for batch in batches([3, 1, 3, 2], 6)]
+    [[0, 2], [3, 1]]
+    >>> [batch.tolist() for batch in batches([3, 1, 3, 2], 6, alike=True)]
+    [[0, 2], [3], [1]]
+    """
+    sizes = np.asarray(lengths, np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    begin = 0
+    while begin < len(order):
+        longest = int(sizes[order[begin]])
+        end = begin + max(1, budget // max(1, longest))
+        batch = order[begin:end]
+        if alike:
+            batch = batch[sizes[batch] == longest]
+        yield batch
+        begin += len(batch)
+
+
+def blocks(n: int, size: int = BLOCK_ROWS) -> list[tuple[int, int]]:
+    """Divide rows into runs (first, last + 1), in which rows are batched by themselves.
+
+    Examples
+    --------
+    >>> blocks(10, size=4)
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    return [(first, min(first + size, n)) for first in range(0, n, size)]

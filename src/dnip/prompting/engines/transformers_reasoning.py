@@ -15,8 +15,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK, ScoredRow
-from dnip.prompting.engines.batches import pad
-from dnip.prompting.engines.causal_lm import fork
+from dnip.prompting.engines.causal_lm import fork, pad
 from dnip.prompting.engines.transformers_engine import TransformersEngine, mean_per_label
 from dnip.prompting.labels import LabelTokens, Scoring, check_first_tokens, last_label
 from dnip.prompting.prompt import Prompt
