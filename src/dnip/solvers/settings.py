@@ -72,7 +72,7 @@ class Settings:
     scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
         weights ξ/K, as in the paper. By default ``"log:1000"``; a robust fit takes ``"log:10000"``
-        where its optimum fills that.
+        where it needs that.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver object.
     seed : int, default=0

@@ -346,11 +346,11 @@ def test_the_first_weights_on_the_way_that_keep_are_taken():
     assert repair.repair(start, lambda: replace(optimum, weight_indices=end), scale)[1] == 1.0
 
 
-@cases((6.0, 10_000), (1.0, 1_000))
-def test_a_sharp_model_gets_a_wider_scale(sharpness, size):
+@cases((6.0, 0.0, 10_000), (1.0, 0.0, 1_000), (1.0, -11.0, 10_000))
+def test_a_wider_scale_where_a_model_is_sharp_or_a_class_out_of_reach(sharpness, last, size):
     rng = np.random.default_rng(1)
     labels = rng.integers(4, size=400)
-    scores = rng.normal(size=(400, 4)) + 1.2 * np.eye(4)[labels] + [0.7, -0.5, 0.3, 0.0]
+    scores = rng.normal(size=(400, 4)) + 1.2 * np.eye(4)[labels] + [0.7, -0.5, 0.3, last]
     p = np.exp(sharpness * scores)
     p /= p.sum(axis=1, keepdims=True)
     assert fit(p, labels, evidence=False).solution.scale == size

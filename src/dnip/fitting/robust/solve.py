@@ -107,7 +107,7 @@ def _span(values: Floats, form: str) -> str:
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
-# The scale to take where the weights of an optimum span ratios up to this part of the usual K.
+# The scale to take where an estimate spans ratios up to this part of the usual K.
 _WIDE, _FULL = WeightScale.of("log:10000"), 0.5
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
@@ -228,8 +228,8 @@ def fit_robustly(
         settings = replace(settings, scale=scale)
         sought = replace(settings, objective=goal, constraints=freezing)
         found = find_optimum(rows, sought, began, absent=absent, progress=progress)
-        spread = np.delete(found.weights, absent)
-        fills = spread.max() / spread.min() >= _FULL * settings.scale.size
+        estimates = np.delete([smooth.log_weights, np.log(found.weights)], absent, axis=1)
+        fills = np.ptp(estimates, axis=1).max() >= np.log(_FULL * settings.scale.size)
         if not (settings.widens and fills and found.status is Status.FINISHED):
             break  # else the model is sharp: its log-odds are large
 
