@@ -12,7 +12,7 @@ from dnip.deploying.application import estimate_stream
 from dnip.method.coefficients import Coefficients
 from dnip.priors.target import TargetPrior, is_estimate, read_prior
 from dnip.tables import Scan
-from dnip.tables.reading import classes_of
+from dnip.tables.reading import layout_of
 
 #: Where coefficients go if no option names the file.
 USUAL_OUT = Path("coefficients.json")
@@ -30,7 +30,8 @@ def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> P
     if out is not None or not USUAL_OUT.is_file():
         return out or USUAL_OUT
     old = _held(USUAL_OUT)
-    if old is None or (not table.is_fifo() and old.classes != classes_of(table, classes)):
+    layout = None if old is None or table.is_fifo() else layout_of(table, classes)
+    if old is None or (layout is not None and old.classes != layout.classes):
         raise InvalidInputError(
             f"{USUAL_OUT} holds {_described(old)}, and would be lost",
             hint=f"Name another file with --out, or write over it with --out {USUAL_OUT}",

@@ -26,7 +26,8 @@ from dnip.method.constraints import Constraints
 from dnip.method.objective import ConfusionFunction, ObjectiveLike, beta_of
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
-from dnip.priors.calibration import Calibration, effective_rows
+from dnip.metrics.intervals import effective_rows
+from dnip.priors.calibration import Calibration
 from dnip.priors.estimate import estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Coordinate, Progress, Settings

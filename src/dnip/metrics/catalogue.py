@@ -16,6 +16,7 @@ from dnip.metrics.confusion import (
     as_counts,
     balanced_accuracy,
     class_accuracies,
+    in_mix,
     macro_f1,
     prediction_ratios,
     worst_class_accuracy,
@@ -26,7 +27,9 @@ from dnip.metrics.intervals import (
     class_accuracy_intervals,
     cobias_interval,
     cobias_single_interval,
+    effective_rows,
     macro_f1_interval,
+    wilson,
     worst_class_interval,
 )
 
@@ -142,7 +145,9 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     return {**found, "confusion": confusion.tolist()} if with_counts else found
 
 
-def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
+def metric_intervals(
+    confusion: Counts, level: float = 0.9, target: Floats | None = None
+) -> dict[str, Any]:
     """Return the confidence intervals of the metrics, and of every class accuracy.
 
     Parameters
@@ -152,12 +157,14 @@ def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
         have been fitted on these rows.
     level : float, default=0.9
         How probably an interval holds the value on endless rows of the same kind.
+    target : ndarray of shape (N,), optional
+        Class shares that the intervals are for; classes without a share do not count.
 
     Returns
     -------
     dict
-        ``[low, high]`` by the names of :data:`METRICS`; under ``class_accuracies`` a list of them,
-        with None for a class without rows.
+        ``[low, high]`` by the names of :data:`METRICS`, but for those that are not known in another
+        mix; under ``class_accuracies`` a list of them, with None for a class without rows.
 
     Raises
     ------
@@ -173,9 +180,14 @@ def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
     [0.15, 0.43]
     """
     check_level("confidence", level)
+    rows = confusion if target is None else confusion * (target > 0)[:, None]
     found: dict[str, Any] = {
-        name: metric.interval(confusion, level)
+        name: metric.interval(rows, level)
         for name, metric in METRICS.items()
-        if metric.interval is not None
+        if metric.interval is not None and (target is None or not metric.depends_on_mix)
     }
-    return {**found, "class_accuracies": class_accuracy_intervals(confusion, level)}
+    if target is not None:
+        n_effective = effective_rows(rows.sum(axis=1), target)
+        right = accuracy(in_mix(confusion, target)) * n_effective
+        found = {"accuracy": wilson([right], [n_effective], level)[0].tolist(), **found}
+    return {**found, "class_accuracies": class_accuracy_intervals(rows, level)}

@@ -90,6 +90,30 @@ def as_counts(confusion: ArrayLike) -> Counts:
     return counts
 
 
+def in_mix(confusion: Counts, target: Floats) -> Counts:
+    """Return counts of the same number of rows in another class mix, as fractions.
+
+    Class accuracies, and so COBias, do not change; accuracy and F1 do.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (N, N)
+        Counts, rows true, columns predicted.
+    target : ndarray of shape (N,)
+        Class shares; classes without rows have none.
+
+    Examples
+    --------
+    >>> in_mix(np.array([[8, 2], [4, 6]]), np.array([0.9, 0.1]))
+    array([[14.4,  3.6],
+           [ 0.8,  1.2]])
+    """
+    true = confusion.sum(axis=1)
+    part = target * (true > 0)
+    share = part / part.sum() / np.maximum(true, 1)
+    return np.asarray(confusion * (share * true.sum())[:, None])
+
+
 def prediction_ratios(confusion: ArrayLike) -> Floats:
     """How often each class is predicted, relative to how often it is true.
 

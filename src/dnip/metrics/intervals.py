@@ -233,7 +233,53 @@ def _hits_and_sizes(confusion: Counts) -> tuple[Floats, Floats]:
     return np.diag(confusion)[present].astype(float), sizes[present].astype(float)
 
 
-def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any]:
+def effective_rows(support: Floats, target: Floats) -> float:
+    """Return how many equally weighted rows tell the error rate as precisely: (Σ w)² / Σ w².
+
+    Parameters
+    ----------
+    support : ndarray of shape (N,)
+        Labelled rows of each class.
+    target : ndarray of shape (N,)
+        Class shares that they are weighed to (Kish 1965).
+
+    Examples
+    --------
+    >>> effective_rows(np.array([3.0, 1.0]), np.array([0.5, 0.5]))
+    3.0
+    """
+    counted = (support > 0) & (target > 0)
+    part = target[counted] / target[counted].sum()
+    return float(1 / (part**2 / support[counted]).sum())
+
+
+def accuracy_change(agreement: Counts, level: float, target: Floats | None = None) -> Interval:
+    """Return the interval of what changes in accuracy between two sets of weights.
+
+    Parameters
+    ----------
+    agreement, level, target
+        As for `difference_intervals`.
+
+    Examples
+    --------
+    >>> agreement = np.array([[[2, 2], [8, 88]], [[30, 40], [2, 28]]])
+    >>> [round(bound, 2) for bound in accuracy_change(agreement, 0.9)]
+    [0.1, 0.22]
+    """
+    sizes = agreement.sum(axis=(1, 2))
+    part, n_effective = sizes.astype(np.float64), float(sizes.sum())
+    if target is not None:
+        part, n_effective = target * (sizes > 0), effective_rows(sizes, target)
+    weight = part / part.sum() * n_effective / np.maximum(sizes, 1)
+    gained, lost = weight @ agreement[:, 0, 1], weight @ agreement[:, 1, 0]
+    bounds: Interval = paired_bounds([gained], [lost], [n_effective], level)[0].tolist()
+    return bounds
+
+
+def difference_intervals(
+    agreement: Counts, level: float = 0.9, target: Floats | None = None
+) -> dict[str, Any]:
     """Return the intervals of what changes between two sets of weights on the same rows.
 
     Parameters
@@ -241,6 +287,8 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     agreement : ndarray of shape (N, 2, 2)
         Rows of each class by whether the first and whether the second set got them right.
     level : float, default=0.9
+    target : ndarray of shape (N,), optional
+        Class shares that the accuracy is for; classes without a share do not count.
 
     Returns
     -------
@@ -258,6 +306,8 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     [-0.55, -0.31]
     """
     check_level("confidence", level)
+    if target is not None:
+        agreement = agreement * (target > 0)[:, None, None]
     sizes = agreement.sum(axis=(1, 2)).astype(np.float64)
     gained, lost = agreement[:, 0, 1], agreement[:, 1, 0]
     present = np.flatnonzero(sizes)
@@ -269,9 +319,8 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     )
     together = gap_correlation(agreement[present], before.middle, after.middle, cobias_of, _rng())
     change = difference_of(before, after, _TOGETHER * together)
-    bounds = paired_bounds([gained.sum()], [lost.sum()], [sizes.sum()], level)[0]
     return {
-        "accuracy": bounds.tolist(),
+        "accuracy": accuracy_change(agreement, level, target),
         "cobias": [change.low, change.high],
         "class_accuracies": [by_class[c] if n else None for c, n in enumerate(sizes)],
     }

@@ -233,23 +233,3 @@ def weigh_rows(
         )
     ratio = np.where(counted, target, 0.0) / np.where(counted, mass, 1.0)
     return np.asarray(own * ratio[labels] * (own.sum() / target[counted].sum()))
-
-
-def effective_rows(support: Floats, target: Floats) -> float:
-    """Return how many equally weighted rows tell the error rate as precisely: (Σ w)² / Σ w².
-
-    Parameters
-    ----------
-    support : ndarray of shape (N,)
-        Labelled rows of each class.
-    target : ndarray of shape (N,)
-        Class shares that they are weighed to (Kish 1965).
-
-    Examples
-    --------
-    >>> effective_rows(np.array([3.0, 1.0]), np.array([0.5, 0.5]))
-    3.0
-    """
-    counted = (support > 0) & (target > 0)
-    part = target[counted] / target[counted].sum()
-    return float(1 / (part**2 / support[counted]).sum())

@@ -349,26 +349,6 @@ def _no_class_columns(
     )
 
 
-def not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
-    """Return what to do where a column that was taken for a class may be none.
-
-    Examples
-    --------
-    >>> layout = resolve_columns(["label", "bad", "good", "sure"], classes=None, source="t.csv")
-    >>> not_all_classes(layout, ["good", "bad", "good"])
-    'No label is sure: if that is no class, name the classes with --classes bad,good \
-(in Python: classes=[...])'
-    """
-    told = dict.fromkeys(str(label).strip() for label in labels)
-    if hint := read_as_answers(layout.names, layout.source, [*told]):
-        return hint
-    found = [name for name in layout.probabilities if name in told]
-    others = [name for name in layout.probabilities if name not in told]
-    if len(found) < 2 or not others:
-        return "If a column is no class, name the others with --classes (in Python: classes=[...])"
-    return f"No label is {_listed(others)}: if that is no class, {name_classes(found)}"
-
-
 def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = ()) -> str:
     """Return the command to read a file with if its columns are those of answers, else nothing.
 

@@ -19,11 +19,10 @@ from dnip.base.validation import check_countable, check_level, check_several_cla
 from dnip.method.coefficients import Coefficients, as_coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
-from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
+from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.cobias import odd_classes
-from dnip.metrics.confusion import count_pairs
-from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
-from dnip.priors.calibration import effective_rows
+from dnip.metrics.confusion import count_pairs, in_mix
+from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.given import TableLike, as_table
@@ -86,22 +85,30 @@ class Evaluation:
         sides = [each for each in (self.raw, self.reweighted) if each is not None]
         rates = " -> ".join(f"{accuracy(self.in_population(each)):.3f}" for each in sides)
         gaps = " -> ".join(f"{cobias(each):.3f}" for each in sides)
-        worst = " -> ".join(self._worst(class_accuracies(each)) for each in sides)
+        worst = " -> ".join(
+            f"{listed([self.classes[np.nanargmin(each)]])} {np.nanmin(each):.3f}"
+            for each in map(class_accuracies, sides)
+        )
         return (
             f"Evaluation({self.n:,} rows, {len(self.classes)} classes: accuracy {rates}, "
             f"COBias {gaps}, worst {worst})"
         )
 
-    def _worst(self, rates: Floats) -> str:
-        return f"{listed([self.classes[np.nanargmin(rates)]])} {np.nanmin(rates):.3f}"
-
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        columns = [class_accuracies(counts).tolist() for counts in self.sides.values()]
+        names = [name.replace("_", " ") for name in self._columns]
+        return html_table(repr(self), names, [*zip(*self._columns.values(), strict=True)])
+
+    @property
+    def _columns(self) -> dict[str, list[Any]]:
+        """What is known of each class."""
         odd = [*self.classes, ""]  # no class is -1
-        taken = [odd[c] for c in odd_classes([*self.sides.values()][-1])]
-        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, taken, strict=True)]
-        return html_table(repr(self), ["class", "rows", *self.sides, "taken for"], rows)
+        return {
+            "class": list(self.classes),
+            "rows": self.raw.sum(axis=1).tolist(),
+            **{name: class_accuracies(counts).tolist() for name, counts in self.sides.items()},
+            "taken_for": [odd[c] for c in odd_classes([*self.sides.values()][-1])],
+        }
 
     @property
     def sides(self) -> dict[str, Confusion]:
@@ -140,17 +147,7 @@ class Evaluation:
         >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame().before.tolist()
         [1.0, 0.5]
         """
-        odd = [*self.classes, ""]  # no class is -1
-        rates = {name: class_accuracies(counts) for name, counts in self.sides.items()}
-        return make_columns(
-            {
-                "class": list(self.classes),
-                "rows": self.raw.sum(axis=1),
-                **rates,
-                "taken_for": [odd[c] for c in odd_classes([*self.sides.values()][-1])],
-            },
-            library,
-        )
+        return make_columns(self._columns, library)
 
     def starving(self, level: float) -> tuple[str, ...]:
         """Return the classes that are right less often than the mean class, weakest first.
@@ -171,22 +168,9 @@ class Evaluation:
     def in_population(self, confusion: Counts) -> Counts:
         """Return counts of the same number of rows in the class mix of `target`, as fractions.
 
-        Class accuracies, and so COBias, do not change; accuracy and F1 do.
-
-        Examples
-        --------
-        >>> counts = np.array([[8, 2], [4, 6]])
-        >>> half = Evaluation(("a", "b"), 20, 0, counts, None, target=np.array([0.9, 0.1]))
-        >>> half.in_population(counts)
-        array([[14.4,  3.6],
-               [ 0.8,  1.2]])
+        See :func:`dnip.metrics.confusion.in_mix`.
         """
-        if self.target is None:
-            return confusion
-        true = confusion.sum(axis=1)
-        part = self.target * (true > 0)
-        share = part / part.sum() / np.maximum(true, 1)
-        return np.asarray(confusion * (share * true.sum())[:, None])
+        return confusion if self.target is None else in_mix(confusion, self.target)
 
     def to_dict(
         self, confidence: float | None = None, *, with_counts: bool = True
@@ -225,64 +209,18 @@ class Evaluation:
             if with_counts:
                 summary[name]["confusion"] = confusion.tolist()
             if confidence is not None:
-                summary[name]["intervals"] = self._intervals(confusion, confidence)
+                summary[name]["intervals"] = metric_intervals(confusion, confidence, self.target)
         if self.reweighted is not None and self.agreement is not None:
             summary["difference"] = _differences(summary["raw"], summary["reweighted"])
             if confidence is not None:
-                intervals = self._difference_intervals(self.agreement, confidence)
+                intervals = difference_intervals(self.agreement, confidence, self.target)
                 summary["difference"]["intervals"] = intervals
         return summary
 
-    def _intervals(self, confusion: Confusion, level: float) -> dict[str, Any]:
-        """Return the intervals of metrics; in another class mix, of those that are known there."""
-        if self.target is None:
-            return metric_intervals(confusion, level)
-        rows, n_effective = self._counted(confusion)
-        known = {
-            name: bounds
-            for name, bounds in metric_intervals(rows, level).items()
-            if name not in METRICS or not METRICS[name].depends_on_mix
-        }
-        right = accuracy(self.in_population(confusion)) * n_effective
-        return {"accuracy": wilson([right], [n_effective], level)[0].tolist(), **known}
-
-    def _difference_intervals(self, agreement: Confusion, level: float) -> dict[str, Any]:
-        if self.target is None:
-            return difference_intervals(agreement, level)
-        known = difference_intervals(self._counted(agreement)[0], level)
-        return {**known, "accuracy": self.accuracy_change(level)}
-
     def accuracy_change(self, level: float) -> list[float]:
-        """Return the interval of what the coefficients change in accuracy, in the mix of `target`.
-
-        Examples
-        --------
-        >>> agreement = np.array([[[2, 2], [8, 88]], [[30, 40], [2, 28]]])
-        >>> counts = np.array([[96, 4], [70, 30]])
-        >>> found = Evaluation(("a", "b"), 200, 0, counts, counts, agreement)
-        >>> [round(bound, 2) for bound in found.accuracy_change(0.9)]
-        [0.1, 0.22]
-        """
+        """Return the interval, of a level, of what coefficients change in accuracy in the mix."""
         assert self.agreement is not None
-        rows, n_effective = self.agreement, float(self.agreement.sum())
-        sizes = rows.sum(axis=(1, 2))
-        part = sizes.astype(np.float64)
-        if self.target is not None:
-            rows, n_effective = self._counted(self.agreement)
-            sizes = rows.sum(axis=(1, 2))
-            part = self.target * (sizes > 0)
-        part = part / part.sum() * n_effective / np.maximum(sizes, 1)
-        gained, lost = part @ rows[:, 0, 1], part @ rows[:, 1, 0]
-        bounds: list[float] = paired_bounds([gained], [lost], [n_effective], level)[0].tolist()
-        return bounds
-
-    def _counted(self, counts: Confusion) -> tuple[Confusion, float]:
-        """Return the rows of classes with a share, and the effective number of rows in the mix."""
-        assert self.target is not None
-        occurs = (self.target > 0).reshape(-1, *[1] * (counts.ndim - 1))
-        rows = np.asarray(counts * occurs)
-        sizes = rows.reshape(len(rows), -1).sum(axis=1).astype(np.float64)
-        return rows, effective_rows(sizes, self.target)
+        return accuracy_change(self.agreement, level, self.target)
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dnip.base.validation import check_classes
 from dnip.tables.cells import UNLABELLED, LabelRule, check_scalars, is_missing
 from dnip.tables.columns import LABEL, CellLocation, default_classes
 from dnip.tables.guards import check_order
+from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def as_table(
     if unnamed and any(isinstance(label, str) for label in labels):
         known = read != UNLABELLED
         check_order(data.probabilities[known], read[known], names)
-    return ProbabilityTable(data.probabilities, read, data.ids, names, data.source, data.mass)
+    return ProbabilityTable.trusted(Rows(**{**vars(data), "labels": read, "classes": names}))
 
 
 class _Labels(CellLocation):
@@ -120,4 +121,4 @@ def _sorted_labels(labels: Sequence[object], n_classes: int) -> tuple[str, ...]:
             f"{listed(list(map(str, known)))}",
             hint="Give classes=[...], the class of each column in order, also those that y lacks",
         )
-    return tuple(map(str, known))
+    return check_classes(list(map(str, known)))

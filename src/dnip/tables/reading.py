@@ -35,7 +35,8 @@ from dnip.tables.columns import (
     RECORDED,
     CellLocation,
     Layout,
-    not_all_classes,
+    name_classes,
+    read_as_answers,
 )
 from dnip.tables.formats import Format, format_of
 from dnip.tables.formats.text import cannot_read
@@ -136,10 +137,8 @@ def counted_rows(blocks: Iterable[Rows], progress: Progress | None) -> Iterator[
             progress(n_rows)
 
 
-def classes_of(
-    path: str | os.PathLike[str], classes: Sequence[str] | None = None
-) -> tuple[str, ...] | None:
-    """Return the classes of a table by its first rows, None if it has no rows.
+def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> Layout | None:
+    """Return what the columns of a table hold, by its first rows; None if it has no rows.
 
     Parameters
     ----------
@@ -151,12 +150,6 @@ def classes_of(
     InvalidInputError
         For a path that cannot be read, and for columns that are no classes.
     """
-    layout = layout_of(path, classes)
-    return None if layout is None else layout.classes
-
-
-def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> Layout | None:
-    """Return what the columns of a table hold, as `classes_of`."""
     names = None if classes is None else check_classes(classes)
     blocks = check_readable(path).read(Path(path), names, 1)
     return next((block.layout for block in blocks), None)
@@ -301,10 +294,13 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
         numbers = numbers_of(block)
         p, off, sums = normalise_rows(numbers[:, :n_classes], location)
         if layout.from_header and 2 * len(off) >= len(p):
-            _refuse_columns(layout, off, sums, location)
+            raise InvalidInputError(
+                f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were "
+                f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
+            )
     except InvalidInputError as error:
         if layout.from_header and not isinstance(error, EmptyCellError):
-            error.hint = not_all_classes(layout, as_list(columns.get(LABEL, ())))
+            error.hint = _not_all_classes(layout, as_list(columns.get(LABEL, ())))
         raise
     labels = ids = mass = None
     if LABEL in columns:
@@ -337,7 +333,13 @@ class WholeTable:
     def add(self, seen: Seen) -> None:
         """Add the next block; InvalidInputError for other columns, and an id of an earlier row."""
         self._first = self._first or seen
-        _check_same_columns(self._first.layout, seen.layout)
+        first, other = self._first.layout, seen.layout
+        if first.columns != other.columns or first.classes != other.classes:
+            raise InvalidInputError(
+                f"{other.source}: the columns {', '.join(other.columns)} differ from "
+                f"{', '.join(first.columns)} of {first.source}, or the class names do",
+                hint="Write all parts from one table",
+            )
         self.n_rows += seen.n_rows
         self._sums.add(seen.n_rows, seen.off, seen.sums, seen.location)
         if seen.ids is not None:
@@ -363,18 +365,13 @@ class WholeTable:
             warn(f"{self._source}: {captured.sentence}")
 
 
-def _check_same_columns(first: Layout, other: Layout) -> None:
-    if first.columns != other.columns or first.classes != other.classes:
-        raise InvalidInputError(
-            f"{other.source}: the columns {', '.join(other.columns)} differ from "
-            f"{', '.join(first.columns)} of {first.source}, or the class names do",
-            hint="Write all parts from one table",
-        )
-
-
-def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellLocation) -> None:
-    """Refuse rows most of which do not sum to 1: some columns are likely no classes."""
-    raise InvalidInputError(
-        f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were taken for "
-        f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
-    )
+def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
+    """Return what to do where a column that was taken for a class may be none."""
+    told = dict.fromkeys(str(label).strip() for label in labels)
+    if hint := read_as_answers(layout.names, layout.source, [*told]):
+        return hint
+    found = [name for name in layout.probabilities if name in told]
+    others = [name for name in layout.probabilities if name not in told]
+    if len(found) < 2 or not others:
+        return "If a column is no class, name the others with --classes (in Python: classes=[...])"
+    return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"
