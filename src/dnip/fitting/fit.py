@@ -33,8 +33,7 @@ from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate,
 from dnip.solvers import Coordinate, Progress, Settings
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.given import TableLike
-from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
+from dnip.tables.guards import TableLike, check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample
 from dnip.tables.sketch import LEAST_ROWS, TableSample
 from dnip.tables.splitting import draw_per_class

@@ -23,8 +23,7 @@ from dnip.solvers import Settings
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.given import TableLike, as_table
-from dnip.tables.guards import check_raw
+from dnip.tables.guards import TableLike, as_table, check_raw
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler

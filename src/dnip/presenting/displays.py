@@ -16,8 +16,7 @@ from dnip.presenting.flows import draw_flows
 from dnip.presenting.front import draw_front
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.given import as_table
-from dnip.tables.guards import check_same_classes, scored_rows
+from dnip.tables.guards import as_table, check_same_classes, scored_rows
 
 
 class _Display:

@@ -32,8 +32,7 @@ from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.given import TableLike, as_table
-from dnip.tables.guards import check_disjoint, check_same_classes, scored_rows
+from dnip.tables.guards import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
 
 # Fits of the front, as a part of those of `dnip pareto`.

@@ -25,8 +25,7 @@ from dnip.metrics.confusion import count_pairs, in_mix
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import CapturedMass, MassCounts
-from dnip.tables.given import TableLike, as_table
-from dnip.tables.guards import check_same_classes, tell_corrected
+from dnip.tables.guards import TableLike, as_table, check_same_classes, tell_corrected
 from dnip.tables.reading import Progress, counted_rows
 from dnip.tables.sampling import SignalSample
 
