@@ -59,7 +59,7 @@ def test_ctrl_c_keeps_the_front_so_far(dnip, tables, monkeypatch):
     def interrupted(*_given, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.fitting.pareto.solve.run", interrupted)
+    monkeypatch.setattr("dnip.fitting.pareto.fronts.run", interrupted)
     run = dnip("pareto", "opt.csv", "--scale", "9", "--choose", "knee", "--json")
     assert run.status == 0
     assert run.err.startswith("interrupted: ")

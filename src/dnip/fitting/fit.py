@@ -19,7 +19,7 @@ from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
 from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
-from dnip.fitting.robust.calibrating import calibrate, rows_per_class
+from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints
@@ -36,7 +36,6 @@ from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.guards import TableLike, check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample
 from dnip.tables.sketch import LEAST_ROWS, TableSample
-from dnip.tables.splitting import draw_per_class
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
@@ -113,9 +112,9 @@ def fit(
     if settings.robust == "auto" and not sample.is_whole:
         settings = replace(settings, robust="off")
     labelled = scored_rows(table, "a fit")
-    assert labelled.labels is not None
-    weight = sample.weights
-    calibration = calibrate_table(labelled, deadline)
+    p, labels, weight = labelled.probabilities, labelled.labels, sample.weights
+    assert labels is not None
+    calibration = calibrate_sample(p, labels, deadline=deadline)
     more = None
     if unlabelled is not None:
         given = None if isinstance(unlabelled, str | os.PathLike) else table.classes
@@ -128,7 +127,7 @@ def fit(
 
     left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
     settled = replace(settings, target_prior=shares, time_limit=left)
-    problem = Problem.trusted(labelled.probabilities, labelled.labels, table.classes, weight)
+    problem = Problem.trusted(p, labels, table.classes, weight)
     found = fit_robustly(problem, settled, free, progress=progress)
 
     is_quick = refits_are_quick(problem)
@@ -285,18 +284,6 @@ def _unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> 
         check_raw(more)
         parts.append(more.probabilities)
     return np.concatenate(parts)
-
-
-def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -> Calibration:
-    """Return the calibration of labelled rows, or of a sample if there are many.
-
-    It ends at `deadline`, a ``time.perf_counter`` reading, at the latest.
-    """
-    assert labelled.labels is not None
-    most = rows_per_class(labelled.n_classes)
-    rng = np.random.default_rng(0)
-    drawn = draw_per_class(labelled.labels, labelled.n_classes, rng, most)
-    return calibrate(labelled.probabilities[drawn], labelled.labels[drawn], deadline=deadline)
 
 
 def _find_target(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,8 +19,7 @@ from dnip.tables.evaluation import Evaluation
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5
 
-#: Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
-Refit = Callable[["Integers"], "Floats"]
+T = TypeVar("T")
 
 # Parts of the way from the raw argmax to the fit that are tried under a limit, the longest first.
 _PARTS = tuple(step / 20 for step in range(20, 0, -1))
@@ -36,7 +36,7 @@ class Refits:
     labels : ndarray of shape (M,)
         Class indices, of at least two classes.
     refit : callable
-        Repeats the fit on some of the rows.
+        Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
     classes : tuple of str
         Class names.
     beta : float
@@ -67,7 +67,7 @@ class Refits:
         self,
         probabilities: Probabilities,
         labels: Labels,
-        refit: Refit,
+        refit: Callable[[Integers], Floats],
         *,
         classes: tuple[str, ...],
         beta: float,
@@ -80,31 +80,25 @@ class Refits:
         self._beta, self._target, self._captured_mass = beta, target, captured_mass
         self._is_mix_given = is_mix_given
         self._raw = decide(probabilities)
-        fold = deal_folds(labels, USUAL_FOLDS, seed)
-        parts = [fold == number for number in range(USUAL_FOLDS)]
-        # two classes can be fitted, and something is left to judge by
-        self._left_out = [p for p in parts if len(np.unique(labels[~p])) >= 2 and p.any()]
-        with unwarned():
-            self._multipliers = [refit(np.flatnonzero(~rows)) for rows in self._left_out]
+        self._refits = refit_without(labels, USUAL_FOLDS, seed, refit)
 
-    def left_out(self, part: float = 1.0) -> Iterator[tuple[Booleans, Floats]]:
-        """Yield for each refit which rows it has not seen, and what it multiplies by."""
-        for rows, multipliers in zip(self._left_out, self._multipliers, strict=True):
-            yield rows, multipliers**part
+    def left_out(self, part: float = 1.0) -> list[tuple[Booleans, Floats]]:
+        """Return for each refit which rows it has not seen, and what it multiplies by."""
+        return [(rows, multipliers**part) for rows, multipliers in self._refits]
 
     def assess(self, part: float = 1.0) -> FitEvidence:
         """Return what refits say of other rows, if weights go a part of the way from equal ones."""
-        n = len(self._classes)
-        multipliers = [each**part for each in self._multipliers]
-        predicted = [decide(self._p, each) for each in multipliers]
-        on_all = [count_pairs(self._labels, found, n, n) for found in predicted]
-        apart = [
-            count_pairs(self._labels[rows], found[rows], n, n)
-            for rows, found in zip(self._left_out, predicted, strict=True)
-        ]
-        followed = followed_chance(on_all, apart) if apart else 1.0
-        evaluation, is_given = self._evaluate(part), self._is_mix_given
-        return FitEvidence.of(evaluation, followed, self._beta, multipliers, is_mix_given=is_given)
+        n, labels, refits = len(self._classes), self._labels, self.left_out(part)
+        predicted = [(rows, decide(self._p, multipliers)) for rows, multipliers in refits]
+        on_all = [count_pairs(labels, found, n, n) for _, found in predicted]
+        apart = [count_pairs(labels[rows], found[rows], n, n) for rows, found in predicted]
+        return FitEvidence.of(
+            self._evaluate(part),
+            followed_chance(on_all, apart) if apart else 1.0,
+            self._beta,
+            [multipliers for _, multipliers in refits],
+            is_mix_given=self._is_mix_given,
+        )
 
     def free(self, whole: FitEvidence) -> tuple[float, FitEvidence] | None:
         """Return a limit on lost accuracy, and what is to be had under it.
@@ -158,29 +152,39 @@ class Refits:
         )
 
 
-def deal_folds(labels: Labels, n_folds: int, seed: int) -> Integers:
-    """Return the fold of each row; every fold gets an even share of each class.
+def refit_without(
+    labels: Labels, n_folds: int, seed: int, refit: Callable[[Integers], T]
+) -> list[tuple[Booleans, T]]:
+    """Refit without each fold of the rows; every fold gets an even share of each class.
 
     Parameters
     ----------
     labels : ndarray of shape (M,)
         Class indices.
     n_folds : int
+        A fold lacks a class only if the class has fewer rows than there are folds.
     seed : int
+    refit : callable
+        Takes the numbers of the rows to fit on.
 
     Returns
     -------
-    ndarray of shape (M,)
-        Fold numbers from 0. A fold lacks a class only if the class has fewer rows than folds.
+    list of tuple
+        Which rows each refit has not seen, shape (M,), and what it returned. There is none where
+        two classes could not be fitted, or no row is left to judge by.
 
     Examples
     --------
-    >>> deal_folds(np.array([0, 0, 1, 1, 1, 1]), 2, seed=0)
-    array([1, 0, 1, 0, 0, 1])
+    >>> refits = refit_without(np.array([0, 0, 1, 1, 1, 1]), 2, 0, lambda rows: rows.tolist())
+    >>> [kept for _, kept in refits]
+    [[0, 2, 5], [1, 3, 4]]
     """
     rng = np.random.default_rng(seed)
     fold = np.empty(len(labels), np.int64)
     for c in np.unique(labels):
-        rows = np.flatnonzero(labels == c)
-        fold[rows] = (rng.permutation(len(rows)) + rng.integers(n_folds)) % n_folds
-    return fold
+        own = np.flatnonzero(labels == c)
+        fold[own] = (rng.permutation(len(own)) + rng.integers(n_folds)) % n_folds
+    parts = [fold == number for number in range(n_folds)]
+    parts = [rows for rows in parts if len(np.unique(labels[~rows])) >= 2 and rows.any()]
+    with unwarned():
+        return [(rows, refit(np.flatnonzero(~rows))) for rows in parts]

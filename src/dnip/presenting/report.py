@@ -19,7 +19,7 @@ from dnip.base.validation import check_integer
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
-from dnip.fitting.pareto.rules import place_on
+from dnip.fitting.pareto.fronts import place_on
 from dnip.fitting.record import Fit
 from dnip.method.coefficients import Coefficients, as_coefficients
 from dnip.method.prediction import decide

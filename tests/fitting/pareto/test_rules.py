@@ -7,7 +7,7 @@ import oracles
 from cases import cases
 from dnip import InvalidInputError, Status
 from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
-from dnip.fitting.pareto.rules import knee
+from dnip.fitting.pareto.fronts import knee
 from dnip.method.scales import WeightScale
 from fronts import indices_of
 from strategies import random_probabilities
@@ -98,12 +98,10 @@ def test_every_row_is_scored_once_by_the_front_without_its_fold():
     p, labels = noise(45)
     found = front(p, labels, scale=6)
     checked = cross_fit(p, labels, found)
-    assert sorted(np.bincount(checked.folds)) == [9] * 5
-    for c in range(3):
-        assert (np.bincount(checked.folds[labels == c], minlength=5) == 3).all()
+    assert [rows.class_counts.tolist() for rows, _ in checked.refits] == [[3] * 3] * 5
     expected = np.zeros((3, 3), np.int64)
-    for fold, without in enumerate(checked.fronts):
-        kept = checked.folds != fold
+    for rows, without in checked.refits:
+        kept = ~(p[:, None] == rows.probabilities).all(axis=2).any(axis=1)
         assert indices_of(front(p[kept], labels[kept], scale=6)) == indices_of(without)
         indices = without.points[-1].weight_indices
         expected += oracles.confusion_at(p[~kept], labels[~kept], indices)
@@ -125,8 +123,7 @@ def test_small_classes_make_fewer_folds():
     labels[:] = np.arange(30) % 2
     labels[:2] = 2
     checked = cross_fit(p, labels, front(p, labels, scale=6))
-    assert len(checked.fronts) == 2
-    assert sorted(checked.folds[labels == 2]) == [0, 1]
+    assert [rows.class_counts[2] for rows, _ in checked.refits] == [1, 1]
 
 
 def test_ctrl_c_ends_it(monkeypatch):
@@ -136,5 +133,6 @@ def test_ctrl_c_ends_it(monkeypatch):
     def interrupt(*_given, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.fitting.pareto.solve.run", interrupt)
-    assert cross_fit(p, labels, found) is None
+    monkeypatch.setattr("dnip.fitting.pareto.fronts.run", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cross_fit(p, labels, found)

@@ -2,32 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Switch
-from dnip.base.typing import Confusion, Counts
+from dnip.base.typing import Confusion, Counts, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice
-from dnip.fitting.fit import calibrate_table
-from dnip.fitting.pareto.rules import FEW, CrossFit, Rule, cross_fit
-from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
+from dnip.fitting.pareto.fronts import Front, FrontProgress, Rule, front, place_on
 from dnip.fitting.record import provenance_of
+from dnip.fitting.refits import USUAL_FOLDS, refit_without
+from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import sample_of
 from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import decide
+from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
-from dnip.metrics.confusion import count_pairs
 from dnip.metrics.expected import expected_cobias
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sketch import TableSample
+
+#: A front over-fits where some class has fewer labelled examples than this: its accuracy is then
+#: known to 0.05 at best.
+FEW = 100
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """Scores on rows that were left out: each fold's front is scored on the other rows.
+
+    Attributes
+    ----------
+    refits : list of tuple
+        The rows that each front has not seen, and the front.
+    confusions : tuple of ndarray of shape (N, N)
+        For each point of the whole front: counts of all rows, each under the point that stands at
+        the same place of the front found without it.
+    """
+
+    refits: list[tuple[Problem, Front]]
+    confusions: tuple[Confusion, ...]
+
+    @classmethod
+    def of(cls, refits: list[tuple[Problem, Front]], found: Front) -> Self:
+        """Score every point of a front."""
+        at, nearest = place_on(found.points), []
+        for _, without in refits:
+            apart = at[:, None, :] - place_on(without.points)[None, :, :]
+            nearest.append((apart**2).sum(axis=2).argmin(axis=1).tolist())
+        places = zip(*nearest, strict=True)
+        return cls(refits, tuple(_count_left_out(refits, each) for each in places))
+
+    def score(self, rule: Rule) -> Confusion:
+        """Return the counts of all rows when a rule chooses on each fold's front.
+
+        Where no point of a fold's front obeys the rule, the nearest one is used.
+        """
+        return _count_left_out(self.refits, [rule.nearest(found) for _, found in self.refits])
+
+
+def _count_left_out(refits: list[tuple[Problem, Front]], places: Iterable[int]) -> Confusion:
+    counts = [
+        rows.confusion(found.multipliers(place))
+        for (rows, found), place in zip(refits, places, strict=True)
+    ]
+    return np.asarray(np.sum(counts, axis=0))
 
 
 class Side(NamedTuple):
@@ -190,6 +236,83 @@ def _hedged_summary(confusion: Counts) -> dict[str, Any]:
     return {**_summary(confusion), "expected_cobias": expected_cobias(confusion)}
 
 
+def cross_fit(
+    probabilities: Probabilities,
+    labels: Labels,
+    found: Front,
+    *,
+    smoothing: float | None = None,
+    effort: float = 1.0,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CrossFit:
+    """Find the front again without each fold, and score every point on the rows left out.
+
+    A point of the whole front is compared with the one of a fold's front that stands at the same
+    place between its ends.
+
+    Parameters
+    ----------
+    probabilities, labels : ndarray
+        What `found` was found on; each row counts once.
+    found : Front
+    smoothing, effort
+        As for :func:`front`.
+    time_limit : float, optional
+        Seconds for all folds together.
+    progress : callable, optional
+        Receives the fold and the number of folds.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user interrupts a front.
+    InvalidInputError
+        If some class has a single example: it cannot be fitted and scored.
+
+    Examples
+    --------
+    >>> from dnip.metrics import accuracy
+    >>> rng = np.random.default_rng(0)
+    >>> p, labels = rng.dirichlet([1, 1, 1], 60), np.arange(60) % 3
+    >>> found = front(p, labels)
+    >>> checked = cross_fit(p, labels, found)
+    >>> accuracy(checked.score(Rule.of("max-accuracy"))) < found.points[0].accuracy
+    True
+    """
+    sizes = found.support[found.support > 0]
+    if sizes.min() < 2:
+        raise InvalidInputError(
+            "a class has a single labelled row, which cannot be left out and fitted on both",
+            hint="Label more rows, or leave cross-fitting off",
+        )
+    n_folds = int(min(USUAL_FOLDS, sizes.min()))
+    numbers = count(1)
+
+    def without_fold(rows: Integers) -> Front:
+        if progress is not None:
+            progress(next(numbers), n_folds)
+        without = front(
+            probabilities[rows],
+            labels[rows],
+            scale=found.scale,
+            smoothing=smoothing,
+            effort=effort,
+            seed=found.seed,
+            time_limit=None if time_limit is None else time_limit / n_folds,
+        )
+        if without.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return without
+
+    classes = tuple(map(str, range(len(found.support))))
+    refits = [
+        (Problem.trusted(probabilities[left_out], labels[left_out], classes), without)
+        for left_out, without in refit_without(labels, n_folds, found.seed, without_fold)
+    ]
+    return CrossFit.of(refits, found)
+
+
 def trace_front(
     table: ProbabilityTable | Path,
     test: ProbabilityTable | None = None,
@@ -259,22 +382,20 @@ def trace_front(
     fewest = sizes[sizes > 0].min()
     wanted = cross == "on" or (cross == "auto" and 2 <= fewest < FEW and weight is None)
     share = time_limit / 2 if wanted and time_limit is not None else time_limit
+    settings: dict[str, Any] = {"smoothing": smoothing, "effort": effort}
     found = front(
         p,
         labels,
         scale=scale,
-        smoothing=smoothing,
-        effort=effort,
         seed=seed,
         sample_weight=weight,
         time_limit=share,
         classes=opt.classes,
         progress=progress,
+        **settings,
     )
-    data_hash = opt.data_hash
-    if weight is not None:
-        data_hash = count(Coefficients(opt.classes, found.raw.weight_indices, found.scale), None)[1]
-    provenance = provenance_of(sample, data_hash, calibrate_table(labelled), seed)
+    _, data_hash = count(Coefficients(opt.classes, found.raw.weight_indices, found.scale), None)
+    provenance = provenance_of(sample, data_hash, calibrate_sample(p, labels), seed)
     like = TableSample.of(p, labels, mass=labelled.mass, weight=weight)
     provenance["sketch"] = like.sketch().to_dict()
     trade_off = TradeOff(
@@ -287,10 +408,9 @@ def trace_front(
             p,
             labels,
             found,
-            smoothing=smoothing,
-            effort=effort,
             time_limit=None if time_limit is None else max(time_limit - found.seconds, 0.0),
             progress=cross_progress,
+            **settings,
         )
     except KeyboardInterrupt:
         checked = None
@@ -298,12 +418,9 @@ def trace_front(
 
 
 def _score(table: ProbabilityTable, found: Front) -> Side:
-    p, labels = np.asfortranarray(table.probabilities), table.labels
-    assert labels is not None
-    n_classes = table.n_classes
-
-    def count(point: Point) -> Confusion:
-        predictions = decide(p, found.scale.multipliers(point.weight_indices))
-        return count_pairs(labels, predictions, n_classes, n_classes)
-
-    return Side(tuple(map(count, found.points)), (count(found.raw), count(found.optimum)))
+    assert table.labels is not None
+    p = np.asfortranarray(table.probabilities)
+    problem = Problem.trusted(p, table.labels, table.classes)
+    points = [*found.points, found.raw, found.optimum]
+    counts = [problem.confusion(found.scale.multipliers(point.weight_indices)) for point in points]
+    return Side(tuple(counts[:-2]), tuple(counts[-2:]))

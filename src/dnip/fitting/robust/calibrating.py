@@ -24,17 +24,6 @@ _ROWS, _CELLS, _LEAST_ROWS = 1_000, 100_000, 10
 _PULL = 3.0
 
 
-def rows_per_class(n_classes: int) -> int:
-    """Return how many rows of a class a calibration need be learned from, at most.
-
-    Examples
-    --------
-    >>> rows_per_class(4), rows_per_class(100)
-    (1000, 10)
-    """
-    return min(_ROWS, max(_CELLS // n_classes**2, _LEAST_ROWS))
-
-
 def calibrate(
     probabilities: Probabilities,
     labels: Labels,
@@ -75,6 +64,26 @@ def calibrate(
     return replace(found, log_weights=np.where(support > 0, found.log_weights, middle))
 
 
+def calibrate_sample(
+    probabilities: Probabilities,
+    labels: Labels,
+    weight: Floats | None = None,
+    deadline: float | None = None,
+) -> Calibration:
+    """Return the calibration of labelled rows, or of a sample if there are many.
+
+    Parameters
+    ----------
+    probabilities, labels, weight, deadline
+        As for :func:`calibrate`; the weight may be any multiple.
+    """
+    n_classes, rng = probabilities.shape[1], np.random.default_rng(0)
+    most = min(_ROWS, max(_CELLS // n_classes**2, _LEAST_ROWS))
+    drawn = draw_per_class(labels, n_classes, rng, most)
+    counted = None if weight is None else weight[drawn] * (len(labels) / weight.sum())
+    return calibrate(probabilities[drawn], labels[drawn], counted, deadline)
+
+
 def what_labels_tell(
     probabilities: Probabilities,
     labels: Labels,
@@ -82,8 +91,6 @@ def what_labels_tell(
     target: Floats | None = None,
 ) -> dict[str, Any]:
     """Return what coefficients record of an opt set, for use with other class mixes.
-
-    A sample of large sets is used.
 
     Parameters
     ----------
@@ -99,14 +106,11 @@ def what_labels_tell(
     >>> what_labels_tell(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))["class_shares"]
     [0.5, 0.5]
     """
-    n_classes, rng = probabilities.shape[1], np.random.default_rng(0)
-    drawn = draw_per_class(labels, n_classes, rng, rows_per_class(n_classes))
-    counted = None if weight is None else weight[drawn] * (len(labels) / weight.sum())
-    shares = np.bincount(labels, weight, n_classes) if target is None else target
+    shares = np.bincount(labels, weight, probabilities.shape[1]) if target is None else target
     sample = TableSample.of(probabilities, labels, weight=weight, target=target)
     return {
         "class_shares": (shares / shares.sum()).tolist(),
-        "calibration": calibrate(probabilities[drawn], labels[drawn], counted).to_dict(),
+        "calibration": calibrate_sample(probabilities, labels, weight).to_dict(),
         "sketch": sample.sketch().to_dict(),
     }
 
