@@ -47,12 +47,12 @@ def test_histograms_count_the_true_class_and_wrong_decisions():
     multipliers = np.array([1.0, 2.0, 3.0])
     new = table.probabilities * multipliers
     new /= new.sum(axis=1, keepdims=True)
-    found = measure(table.probabilities, table.labels, multipliers)
+    found = measure(table.probabilities, table.labels, multipliers, 0.9)
     for c in range(3):
         own = new[table.labels == c, c]
-        assert found.own[c].tolist() == np.histogram(own, BINS, (0, 1))[0].tolist()
+        assert found["own"][c] == np.histogram(own, BINS, (0, 1))[0].tolist()
     wrong = new.argmax(axis=1) != table.labels
-    assert found.sure[0].tolist() == np.histogram(new.max(axis=1)[wrong], BINS, (0, 1))[0].tolist()
+    assert found["sure"][0] == np.histogram(new.max(axis=1)[wrong], BINS, (0, 1))[0].tolist()
 
 
 @pytest.mark.parametrize(("right", "n", "shown"), [(198, 260, "76.2 %"), (325, 400, "81.2 %")])

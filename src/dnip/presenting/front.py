@@ -71,7 +71,7 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     chosen = None if rule is None else rule.choose(front)
     best = knee(front.points)
     marks = {best: "knee", **({} if chosen is None else {chosen: "*"})}
-    shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
+    shown = sorted({*spread(front, _MOST), *marks})
     sides = found.sides
     columns = [Column("point", right=True)]
     hidden = _TOO_MANY if len(sides) == len(_SHOWN) else ()
@@ -104,12 +104,13 @@ def describe_choice(found: TradeOff, rule: Rule) -> str:
     return text
 
 
-def choose_shown(front: Front, always: set[int]) -> list[int]:
-    """Return the places of points spread over a front, its ends and some others among them."""
+def spread(front: Front, most: int) -> list[int]:
+    """Return the places of at most so many points, evenly spread over a front, ends included."""
+    if len(front.points) <= most:
+        return list(range(len(front.points)))
     places = place_on(front.points) @ [-1, 1]
-    wanted = np.linspace(places[0], places[-1], _MOST)
-    spread = {int(np.abs(places - place).argmin()) for place in wanted}
-    return sorted(spread | always)
+    wanted = np.linspace(places[0], places[-1], most)
+    return sorted({int(np.abs(places - place).argmin()) for place in wanted})
 
 
 def _scores(sides: Iterable[str], counts: Sequence[Counts | None], name: str) -> list[Value]:

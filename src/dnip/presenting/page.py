@@ -13,7 +13,7 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import html
 from dnip.base.files import atomic_path
 from dnip.base.optional import load_optional
-from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
@@ -24,57 +24,13 @@ from dnip.presenting.formats import percent
 #: Bars of a histogram of probabilities.
 BINS = 20
 
-_TOTALS = "accuracy", "COBias", "worst class", "classes never right"
 
+def measure(
+    probabilities: Probabilities, labels: Labels, multipliers: Floats, level: float
+) -> dict[str, Any]:
+    """Count labelled rows under weights: counts, metrics and intervals, ready for JSON.
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Counts of labelled rows under one choice of weights.
-
-    Attributes
-    ----------
-    confusion : ndarray of shape (N, N)
-        Rows true, columns predicted.
-    own : ndarray of shape (N, BINS)
-        For each class, how many of its rows give it a probability in each bin from 0 to 1.
-    sure : ndarray of shape (2, BINS)
-        How many wrong and how many right decisions have a probability in each bin.
-    """
-
-    confusion: Confusion
-    own: Integers
-    sure: Integers
-
-    def to_dict(self, level: float) -> dict[str, Any]:
-        """Return counts, metrics and Wilson intervals of class accuracies, ready for JSON.
-
-        The page shows `totals` as they are, and `rates` times 100: neither is rounded again.
-
-        Parameters
-        ----------
-        level : float
-            Of the intervals, between 0 and 1.
-        """
-        rates = class_accuracies(self.confusion)
-        bounds = wilson(np.diag(self.confusion), self.confusion.sum(axis=1), level)
-        right, gap, worst = (f(self.confusion) for f in (accuracy, cobias, worst_class_accuracy))
-        totals = [percent(right), f"{gap:.3f}", percent(worst), str((rates == 0).sum())]
-        return {
-            "accuracy": right,
-            "cobias": gap,
-            "totals": dict(zip(_TOTALS, totals, strict=True)),
-            "rates": [
-                None if np.isnan(rate) else [round(float(rate), 3), *ends.round(4).tolist()]
-                for rate, ends in zip(rates, bounds, strict=True)
-            ],
-            "confusion": [_sparse(row) for row in self.confusion],
-            "own": self.own.tolist(),
-            "sure": self.sure.tolist(),
-        }
-
-
-def measure(probabilities: Probabilities, labels: Labels, multipliers: Floats) -> Measured:
-    """Count labelled rows under weights.
+    The page shows `totals` as they are, and `rates` times 100: neither is rounded again.
 
     Parameters
     ----------
@@ -83,24 +39,46 @@ def measure(probabilities: Probabilities, labels: Labels, multipliers: Floats) -
         Class indices.
     multipliers : ndarray of shape (N,)
         What probabilities are multiplied by; ones for the plain argmax.
+    level : float
+        Of the Wilson intervals of class accuracies, between 0 and 1.
+
+    Returns
+    -------
+    dict
+        ``own``: of each class, how many of its rows give it a probability in each of the bins from
+        0 to 1. ``sure``: how many wrong and how many right decisions have a probability in each.
 
     Examples
     --------
     >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1])
-    >>> found = measure(p, y, np.array([1.0, 2.0]))
-    >>> found.confusion
-    array([[1, 0],
-           [0, 1]])
+    >>> found = measure(p, y, np.array([1.0, 2.0]), 0.9)
+    >>> found["confusion"], found["totals"]["accuracy"]
+    ([[0, 1], [1, 1]], '100.0 %')
     """
     n_rows, n_classes = probabilities.shape
     predicted = decide(probabilities, multipliers)
-    new = reweight(probabilities, multipliers)
-    rows = np.arange(n_rows)
-    return Measured(
-        count_pairs(labels, predicted, n_classes, n_classes),
-        count_pairs(labels, _bin(new[rows, labels]), n_classes, BINS),
-        count_pairs(predicted == labels, _bin(new[rows, predicted]), 2, BINS),
-    )
+    new, rows = reweight(probabilities, multipliers), np.arange(n_rows)
+    confusion = count_pairs(labels, predicted, n_classes, n_classes)
+    rates = class_accuracies(confusion)
+    bounds = wilson(np.diag(confusion), confusion.sum(axis=1), level).round(4).tolist()
+    right, gap, worst = (f(confusion) for f in (accuracy, cobias, worst_class_accuracy))
+    return {
+        "accuracy": right,
+        "cobias": gap,
+        "totals": {
+            "accuracy": percent(right),
+            "COBias": f"{gap:.3f}",
+            "worst class": percent(worst),
+            "classes never right": str((rates == 0).sum()),
+        },
+        "rates": [
+            None if np.isnan(rate) else [round(rate, 3), *ends]
+            for rate, ends in zip(rates.tolist(), bounds, strict=True)
+        ],
+        "confusion": [_sparse(row) for row in confusion],
+        "own": count_pairs(labels, _bin(new[rows, labels]), n_classes, BINS).tolist(),
+        "sure": count_pairs(predicted == labels, _bin(new[rows, predicted]), 2, BINS).tolist(),
+    }
 
 
 def _bin(values: Floats) -> Integers:

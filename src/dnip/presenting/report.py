@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, unwarned
-from dnip.base.typing import Booleans, Floats
+from dnip.base.typing import Booleans
 from dnip.base.validation import check_integer
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
-from dnip.fitting.pareto.fronts import place_on
 from dnip.fitting.record import Fit
 from dnip.method.coefficients import Coefficients, as_coefficients
 from dnip.method.prediction import decide
@@ -28,6 +27,7 @@ from dnip.presenting.checking import findings, verdict
 from dnip.presenting.evaluation import NO_SIGNAL, served_facts
 from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent
+from dnip.presenting.front import spread
 from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
@@ -157,17 +157,11 @@ def report_on(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
-            **_deferring(coefficients),
+            "deferring": coefficients.fit.get("deferring", ()),
+            "asked": coefficients.defer and coefficients.defer.share,
         },
         facts,
     )
-
-
-def _deferring(coefficients: Coefficients) -> dict[str, Any]:
-    """Return what the page draws of deferring: expected scores by share, and the share asked."""
-    if coefficients.defer is None:
-        return {}
-    return {"deferring": coefficients.fit.get("deferring", ()), "asked": coefficients.defer.share}
 
 
 def _has_labels(table: ProbabilityTable) -> bool:
@@ -230,7 +224,7 @@ def _choices(
             "name": name,
             "weights": (multipliers / multipliers.max()).round(4).tolist(),
             "coefficients": None if weights is None else weights.to_json(),
-            **measure(p, y, multipliers).to_dict(level),
+            **measure(p, y, multipliers, level),
         }
 
     found = [choice("before", None), choice("coefficients", coefficients)]
@@ -241,29 +235,12 @@ def _choices(
     with unwarned():  # of missing classes
         points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
     most = min(_MOST_POINTS, max(2, _MOST_CELLS // shown.n_classes**2))
-    for place in _spread(place_on(points.points), most):
-        point = points.points[place]
-        found.append(
-            choice(
-                f"point {place + 1} of {len(points.points)}",
-                Coefficients(
-                    shown.classes,
-                    point.weight_indices,
-                    points.scale,
-                    fit={"source": opt.source, "chosen": f"point {place + 1} of the front"},
-                ),
-            )
-        )
+    for place in spread(points, most):
+        name, point = f"point {place + 1} of", points.points[place]
+        made = {"source": opt.source, "chosen": f"{name} the front"}
+        weights = Coefficients(shown.classes, point.weight_indices, points.scale, fit=made)
+        found.append(choice(f"{name} {len(points.points)}", weights))
     return found
-
-
-def _spread(places: Floats, most: int) -> list[int]:
-    """Return the numbers of at most `most` points, evenly spread along a front, ends included."""
-    if len(places) <= most:
-        return list(range(len(places)))
-    steps = np.r_[0.0, np.cumsum(np.hypot(*np.diff(places, axis=0).T))]
-    wanted = np.linspace(0, steps[-1], most)
-    return sorted({int(np.abs(steps - at).argmin()) for at in wanted})
 
 
 def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:
