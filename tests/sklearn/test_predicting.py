@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -90,26 +89,6 @@ def test_a_tie_goes_to_the_first_class():
     classifier.fit([[0.75, 0.25], [0.25, 0.75]], ["spam", "ham"])
     assert classifier.weights_.tolist() == [1, 1]
     assert classifier.predict([[0.5, 0.5]]).tolist() == ["spam"]
-
-
-def test_pandas_out_keeps_the_index():
-    table = pd.DataFrame(P, columns=["ham", "spam"], index=range(1000, 1004))
-    classifier = DNIPClassifier().set_output(predict="pandas", predict_proba="pandas")
-    classifier = clone(classifier).fit(table, Y_OF_P)
-    labels, scores = classifier.predict(table), classifier.predict_proba(table)
-    assert (labels.name, labels.tolist()) == ("prediction", Y_OF_P)
-    assert scores.columns.tolist() == ["ham", "spam"]
-    pd.testing.assert_index_equal(labels.index, table.index)
-    pd.testing.assert_series_equal(scores.idxmax(axis=1), labels, check_names=False)
-
-
-def test_output_is_chosen_per_method():
-    classifier = DNIPClassifier().set_output(predict="polars").fit(P, Y_OF_P)
-    assert isinstance(classifier.predict(P), pl.Series)
-    assert isinstance(classifier.predict_proba(P), np.ndarray)
-    assert isinstance(classifier.set_output(predict="default").predict(P), np.ndarray)
-    with pytest.raises(InvalidInputError, match="predict must be one of"):
-        classifier.set_output(predict="spark")
 
 
 @pytest.mark.parametrize("library", [pd, pl])

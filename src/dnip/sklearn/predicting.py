@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dnip.base.arrays import ArrayLocation, check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import by_names, check_column_names
-from dnip.base.optional import load_optional
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
-from dnip.base.validation import check_choice
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, probabilities_of
 
@@ -157,7 +155,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
     coefficients_: Coefficients
     classes_: NDArray[Any]
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict argmax_n ξ_n·p_mn, the first class on a tie.
 
         Parameters
@@ -166,15 +164,14 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (M,), or the Series that `set_output` asked for
+        ndarray of shape (M,)
             Class labels.
         """
         check_is_fitted(self)
-        labels = self.classes_[decide(self._probabilities(X), self.coefficients_.multipliers)]
-        frame = self._framed("predict", {"prediction": labels}, X)
-        return labels if frame is None else frame["prediction"]
+        chosen = decide(self._probabilities(X), self.coefficients_.multipliers)
+        return np.asarray(self.classes_[chosen])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the scores that `predict` compares: ω_n·p_mn, normalised to sum 1 per row.
 
         They are no calibrated probabilities; ask `estimator_` for these.
@@ -185,14 +182,11 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (M, N), or the DataFrame that `set_output` asked for
+        ndarray of shape (M, N)
             One column per class, in the order of `classes_`.
         """
         check_is_fitted(self)
-        scores = self.coefficients_.apply(self._probabilities(X))
-        columns = dict(zip(self.coefficients_.classes, scores.T, strict=True))
-        frame = self._framed("predict_proba", columns, X)
-        return scores if frame is None else frame
+        return self.coefficients_.apply(self._probabilities(X))
 
     def deferred(self, X: Any) -> Booleans:
         """Return which examples go to somebody better; none, if `defer` was not given.
@@ -215,36 +209,6 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         check_is_fitted(self)
         return self.coefficients_.deferred(self._probabilities(X))
 
-    def set_output(self, *, predict: str | None = None, predict_proba: str | None = None) -> Self:
-        """Choose what `predict` and `predict_proba` return; clones keep the choice.
-
-        Parameters
-        ----------
-        predict : {"default", "pandas", "polars"}, default=None
-            An array, or a Series named "prediction". None leaves the choice as it is.
-        predict_proba : {"default", "pandas", "polars"}, default=None
-            An array, or a DataFrame with the class names as columns. Scikit-learn's own scorers
-            need the array.
-
-        Returns
-        -------
-        self : object
-
-        Examples
-        --------
-        >>> from dnip import DNIPClassifier
-        >>> classifier = DNIPClassifier().set_output(predict_proba="polars")
-        >>> p = [[0.9, 0.1], [0.6, 0.4]]
-        >>> classifier.fit(p, ["ham", "spam"]).predict_proba(p).columns
-        ['ham', 'spam']
-        """
-        config = dict(getattr(self, "_sklearn_output_config", {}))
-        for method, container in (("predict", predict), ("predict_proba", predict_proba)):
-            if container is not None:
-                config[method] = check_choice(method, container, ["default", "pandas", "polars"])
-        self._sklearn_output_config = config  # clone() copies the attribute of this name
-        return self
-
     def _probabilities(self, X: Any, *, reset: bool = False) -> Probabilities:
         """Return the class probabilities that the coefficients weigh."""
         if self.estimator_ is None:
@@ -256,17 +220,6 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
                 check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")
             return check_probabilities(p, location=ArrayLocation("X"))
         return check_estimated(probabilities_of(self.estimator_, X))
-
-    def _framed(self, method: str, columns: Mapping[str, NDArray[Any]], X: Any) -> Any:
-        """Return the frame that `set_output` asked for, with the index of X; None for an array."""
-        library = getattr(self, "_sklearn_output_config", {}).get(method, "default")
-        if library == "default":
-            return None
-        frames = load_optional(library, purpose=f"return {library} objects", extra=library)
-        frame = frames.DataFrame(columns)
-        if library == "pandas" and isinstance(X, frames.DataFrame):
-            frame.index = X.index
-        return frame
 
 
 def check_estimated(probabilities: ArrayLike) -> Probabilities:
