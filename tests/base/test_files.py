@@ -137,12 +137,6 @@ def test_missing_permission_is_told(old_file, monkeypatch, denied, reason):
 class TestStreams:
     """A device or a pipe cannot be replaced; it is written to."""
 
-    def test_a_device_is_written_straight_and_stays_one(self):
-        with atomic_path("/dev/null") as target:
-            target.write_text("gone")
-            assert str(target) == "/dev/null"
-        assert Path("/dev/null").is_char_device()
-
     def test_a_named_pipe_gives_its_reader_the_bytes(self, tmp_path):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)

@@ -12,18 +12,8 @@ from cases import cases
 from dnip import ProbabilityTable
 
 KEYS = {
-    *(
-        "signal",
-        "holds",
-        "alpha",
-        "look",
-        "rows",
-        "rows_at_fit",
-        "distribution",
-        "mass",
-        "changed_decisions",
-    ),
-    *("class_mix", "labelled_rows", "level", "worse", "accuracy", "cobias", "origin"),
+    *("signal", "holds", "alpha", "look", "rows", "rows_at_fit", "distribution", "mass", "level"),
+    *("changed_decisions", "class_mix", "labelled_rows", "worse", "accuracy", "cobias", "origin"),
     *("corrected_by", "deferred"),
 }
 

@@ -52,7 +52,6 @@ WORDS = {
 }
 GIVEN = {"pareto": ["--choose", "knee"], "export": ["--to", "logit-bias"]}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
-WAYS = ("itself", "symbolic link", "hard link")
 
 
 def texts_of(command):
@@ -95,21 +94,19 @@ def line(command, values):
 def clashes():
     for command, outputs in WRITES.items():
         others = {**reads_of(command), **{o: s for o, s in outputs.items() if isinstance(s, str)}}
-        for (option, kind), other, way in product(outputs.items(), others, WAYS):
-            if other == option or (way == "itself" and others[other].startswith("/")):
+        for (option, kind), other in product(outputs.items(), others):
+            if other == option:
                 continue
             suffix = others[other]
             names = kind
             if isinstance(kind, str):
                 whole = f"victim{kind or ('' if suffix.startswith('/') else suffix)}"
                 names = (whole, *(whole + end for end in BESIDE.get(command, ())))
-            for name in names if way == "itself" else dict.fromkeys((names[0], names[-1])):
-                if way == "itself" and not name.endswith(suffix):
-                    continue
-                yield pytest.param(
-                    command, option, kind, name, other, suffix, way,
-                    id=f"{command} --{option} {name}: {other} by {way}",
-                )  # fmt: skip
+            for name in names:
+                plain = name.endswith(suffix) and not suffix.startswith("/")
+                way = "itself" if plain else "link"
+                case = (command, option, kind, name, other, suffix, way)
+                yield pytest.param(*case, id=f"{command} --{option} {name}: {other} by {way}")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +116,13 @@ def test_a_clash_is_refused_and_the_input_stays(
     dnip, folder, command, option, kind, name, other, suffix, way
 ):
     in_folder = not isinstance(kind, str)
-    victim = folder / ("made" if in_folder else ".") / name
+    victim = alias = folder / ("made" if in_folder else ".") / name
     victim.parent.mkdir(parents=True, exist_ok=True)
     victim.write_bytes(b"kept")
-    alias = victim
-    if way != "itself":
+    if way == "link":
         alias = folder / f"input{suffix}"
         alias.parent.mkdir(parents=True, exist_ok=True)
-        (alias.symlink_to if way == "symbolic link" else alias.hardlink_to)(victim)
+        alias.symlink_to(victim)
     value = str(alias).removesuffix(suffix) if suffix.startswith("/") else str(alias)
     written = folder / "made" if in_folder else folder / name
     for beside in BESIDE.get(command, ()):

@@ -1,6 +1,5 @@
 """``dnip serve``: what it refuses, processes that are killed, and ``--record``."""
 
-import http.client
 import json
 import os
 import re
@@ -21,7 +20,6 @@ from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply
 for library in ("uvicorn", "starlette", "aiohttp"):
     pytest.importorskip(library)
 
-KEY = "sk-SECRET-0123456789"
 UP = ("serve", "--upstream", "http://127.0.0.1:9")
 
 
@@ -52,23 +50,6 @@ def test_a_port_in_use_is_refused(dnip, folder):
         dnip(*UP, "--coefficients", "q=c.json", "--port", port).assert_refused(f"port {port}")
 
 
-def ask_until(stopped, port, answers):
-    """Ask one after the other; note each whole answer, and nothing of one that breaks off."""
-    number = 0
-    while not stopped.is_set():
-        number += 1
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        try:
-            body = json.dumps({"state": number})
-            connection.request("POST", "/v1/systemone", body, {"Authorization": f"Bearer {KEY}"})
-            response = connection.getresponse()
-            answers.append((number, response.status, response.read()))
-        except (http.client.HTTPException, OSError):
-            stopped.wait(0.01)
-        finally:
-            connection.close()
-
-
 def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder):
     FITTED.save("c.json")
     waiting = threading.Event()
@@ -77,17 +58,14 @@ def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder
         waiting.wait(body["state"])
         return decision(body)
 
-    def ask(port, seconds, answers):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        connection.request("POST", "/v1/systemone", json.dumps({"state": seconds}))
-        response = connection.getresponse()
-        answers[seconds] = response.status, json.loads(response.read())
+    def wait(port, seconds):
+        status, content, _ = ask(port, body=json.dumps({"state": seconds}).encode())
+        answers[seconds] = status, json.loads(content)
 
     answers = {}
     with FailingServer(slowly) as upstream:
         with sidecar(upstream.url.removesuffix("/v1"), 0, "--grace", "2") as process:
-            arguments = [(process.port, seconds, answers) for seconds in (1, 8)]
-            askers = [threading.Thread(target=ask, args=each) for each in arguments]
+            askers = [threading.Thread(target=wait, args=(process.port, n)) for n in (1, 8)]
             for asker in askers:
                 asker.start()
             while upstream.under_way < 2:
@@ -112,39 +90,6 @@ def test_an_address_that_others_reach_is_warned_of(folder):
     with sidecar("http://127.0.0.1:9") as process:
         pass
     assert "warning" not in process.err
-
-
-def test_killed_and_begun_again_it_leaves_no_half_answer(folder):
-    FITTED.save("c.json")
-    stopped, answers = threading.Event(), []
-    with FailingServer(decision) as upstream:
-        url = upstream.url.removesuffix("/v1")
-        with sidecar(url) as first:
-            port = first.port
-            given = (stopped, port, answers)
-            askers = [threading.Thread(target=ask_until, args=given) for _ in range(4)]
-            for asker in askers:
-                asker.start()
-            while len(answers) < 50:
-                stopped.wait(0.01)
-            os.kill(first.pid, signal.SIGKILL)
-            first.wait()
-        before = len(answers)
-        with sidecar(url, port) as second:
-            while len(answers) < before + 50:
-                stopped.wait(0.01)
-            stopped.set()
-            for asker in askers:
-                asker.join()
-        authorizations = upstream.authorizations
-    for number, status, content in answers:
-        a = (number * 37 % 101 + 1) / 103
-        found = json.loads(content)["answers"]["topic"]["probabilities"]
-        np.testing.assert_allclose([found["a"], found["b"]], FITTED.apply([[a, 1 - a]])[0])
-        assert status == 200
-    assert authorizations == {f"Bearer {KEY}"}
-    assert "SECRET" not in first.err + second.err
-    assert "Traceback" not in first.err + second.err
 
 
 # --- recording ---
@@ -274,14 +219,8 @@ def test_the_log_may_be_lines_of_json(folder):
     events = [json.loads(line) for line in process.err.splitlines()]
     assert {event["level"] for event in events} == {"warning"}
     assert [event.get("status") for event in events] == [None, None, 502, 422, None, None]
-    told = [
-        "everybody who",
-        "no fingerprint",
-        "is no JSON",
-        "question 'topic' has",
-        "keeps the",
-        "terminated",
-    ]
+    told = ["everybody who", "no fingerprint", "is no JSON", "question 'topic' has"]
+    told += ["keeps the", "terminated"]
     for event, text in zip(events, told, strict=True):
         assert text in event["message"]
         assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]{12}\+00:00", event["time"])

@@ -62,21 +62,11 @@ def test_equals_scikit_learn(seed):
     n = len(confusion) + 1
     counts = theirs.confusion_matrix(y, guess, labels=range(n))
     np.testing.assert_array_equal(metrics.confusion_matrix(y, guess, n_classes=n), counts)
-    recall = theirs.recall_score(y, guess, average=None)
-    np.testing.assert_allclose(metrics.class_accuracies(confusion), recall, rtol=1e-12)
     for ours, expected in (
         (metrics.accuracy, theirs.accuracy_score(y, guess)),
-        (metrics.balanced_accuracy, theirs.balanced_accuracy_score(y, guess)),
-        (metrics.worst_class_accuracy, recall.min()),
         (metrics.macro_f1, theirs.f1_score(y, guess, average="macro")),
     ):
         assert ours(confusion) == pytest.approx(expected)
-
-
-def test_macro_f1_leaves_out_a_class_neither_true_nor_predicted():
-    assert metrics.macro_f1([[8, 2, 0], [2, 8, 0], [0, 0, 0]]) == pytest.approx(0.8)
-    lost = metrics.macro_f1([[8, 0, 2], [0, 10, 0], [0, 0, 0]])
-    assert lost == pytest.approx((16 / 18 + 1 + 0) / 3)
 
 
 # Table 1 of the paper: World, Sports, Business, Tech

@@ -88,14 +88,6 @@ def test_intervals_and_differences_stand_beside_the_scores():
     assert "intervals" not in evaluate([random_table()], coefficients=FITTED).to_dict()["raw"]
 
 
-def test_a_class_without_rows_has_no_interval():
-    table = ProbabilityTable([[0.9, 0.05, 0.05], [0.1, 0.1, 0.8]], np.array([0, 2]), classes=NAMES)
-    summary = evaluate([table], coefficients=FITTED).to_dict(confidence=0.9)
-    for side in ("raw", "reweighted", "difference"):
-        assert summary[side]["intervals"]["class_accuracies"][1] is None
-    assert summary["difference"]["class_accuracies"][1] is None
-
-
 def test_scores_for_another_mix_weigh_rows_and_keep_their_counts():
     rng = np.random.default_rng(0)
     table = ProbabilityTable(rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60))

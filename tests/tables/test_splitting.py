@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from cases import cases
 from dnip import InvalidInputError, ProbabilityTable
-from dnip.tables.sampling import RowSample, Sampler
+from dnip.tables.sampling import Sampler
 
 
 def table_of(labels):
@@ -143,16 +143,3 @@ def test_every_row_of_a_class_has_the_same_chance():
         seen[np.rint(24 * sample.table.mass).astype(int)] += 1
     assert (seen[:4] == 2000).all()
     np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
-
-
-@pytest.mark.parametrize("most", [5, 60, 1000])
-def test_a_sample_does_not_depend_on_blocks(most):
-    rows = np.random.default_rng(1).random((200, 3))
-    whole, parts = RowSample(most, seed=7), RowSample(most, seed=7)
-    whole.add(rows=rows)
-    for block in np.split(rows, [3, 50, 177]):
-        parts.add(rows=block)
-    assert parts.n_rows == whole.n_rows == 200
-    drawn = parts.columns["rows"]
-    assert drawn.shape == (min(most, 200), 3)
-    assert (drawn == whole.columns["rows"]).all()

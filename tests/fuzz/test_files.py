@@ -1,4 +1,4 @@
-"""Tables whose bytes were changed, in every format."""
+"""Tables and coefficients whose bytes or values were changed, in every format."""
 
 import gzip
 import json
@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dnip import Coefficients, ProbabilityTable
+from dnip.fitting.fit import fit
+from dnip.method.defer import Deferral
 from dnip.tables.formats import FORMATS
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
+from test_extreme_options import TABLE
 
 P = [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.55, 0.45]]
 COEFFICIENTS = Coefficients(["0", "1"], [15, 30], 30).to_json()
@@ -59,3 +62,49 @@ def test_changed_cells_of_json_lines(line, data):
     changed = data.draw(damaged_json(rows))
     rows = changed if isinstance(changed, list) else [changed]
     try_table(line, ".jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+
+# --- coefficients ---
+@cache
+def fitted_on(kind):
+    """What a fit on some scale writes, with a calibration, as JSON; or moved to another mix."""
+    with workshop({"t.csv": TABLE}):
+        scale = 30 if kind == "moved" else kind
+        found = fit(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
+    coefficients = found.coefficients
+    if kind == 30:
+        coefficients = coefficients.with_defer(Deferral([0.6, 0.8], 0.3, 0.9))
+    if kind == "moved":  # its weights are on no scale
+        coefficients = coefficients.adjusted([0.2, 0.8])
+    return json.loads(coefficients.to_json())
+
+
+READERS = [
+    ["evaluate", "t.csv", "--coefficients", "c.json"],
+    ["evaluate", "t.csv", "--coefficients", "c.json", "--json", "--target-prior", "0.3,0.7"],
+    ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv"],
+    ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "uniform"],
+    ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "estimate"],
+    ["export", "c.json", "--to", "sql"],
+    ["show", "c.json", "--json"],
+    ["show", "c.json", "c.json"],
+]
+readers = st.sampled_from(READERS)
+contents = st.sampled_from([30, "log:1000", "moved"]).flatmap(
+    lambda kind: damaged_json(fitted_on(kind))
+)
+
+
+@fuzzed(30)
+@given(readers, contents)
+def test_changed_keys_and_values_of_coefficients(line, content):
+    with workshop({"t.csv": TABLE, "c.json": json.dumps(content)}):
+        run(*line)
+
+
+@fuzzed(10)
+@given(readers, st.data())
+def test_changed_bytes_of_coefficients(line, data):
+    content = data.draw(damaged(json.dumps(fitted_on(30)).encode()))
+    with workshop({"t.csv": TABLE, "c.json": content}):
+        run(*line)
