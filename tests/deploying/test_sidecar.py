@@ -13,7 +13,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from dnip.deploying.decisions import correct
-from dnip.deploying.decisions.marks import marked
+from dnip.deploying.decisions.correction import marked
 from dnip.deploying.sidecar import recording
 from dnip.deploying.sidecar.recording import Answered, Recorder
 from dnip.method.defer import Deferral

@@ -11,7 +11,7 @@ from cases import cases
 from dnip import Coefficients, Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.check import check
+from dnip.deploying.drift import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.fitting.sampled import sample_of

@@ -13,8 +13,13 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.decisions import Correction, Decision
-from dnip.deploying.decisions.correction import Given, load_coefficients, reweighted
-from dnip.deploying.decisions.marks import mark_of, marked
+from dnip.deploying.decisions.correction import (
+    Given,
+    load_coefficients,
+    mark_of,
+    marked,
+    reweighted,
+)
 from dnip.deploying.label_matching import matcher_of, variants
 from dnip.deploying.tokens import Reported, read_reported
 from dnip.method.coefficients import Coefficients

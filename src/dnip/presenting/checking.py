@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from dnip.deploying.check import Check
+from dnip.deploying.drift import Check
 from dnip.presenting.formats import Column, Estimate, percent
 from dnip.presenting.terminal import columns_to_text
 

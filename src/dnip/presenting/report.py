@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Booleans
 from dnip.base.validation import check_integer
-from dnip.deploying.check import check
+from dnip.deploying.drift import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.fitting.record import Fit

@@ -41,8 +41,8 @@ def check(
     dnip check today.csv --coefficients coefficients.json --looks looks.json
     """
     from dnip.base.files import check_files
-    from dnip.deploying.check import check as check_rows
-    from dnip.deploying.looks import next_look
+    from dnip.deploying.alpha_spending import next_look
+    from dnip.deploying.drift import check as check_rows
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan

@@ -1,22 +1,23 @@
-"""Coefficients applied to the answer of a decision server."""
+"""Coefficients applied to the answer of a decision server, and the mark of a corrected one."""
 
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 
 from dnip.base.errors import CorrectedError, DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.deploying.decisions.answers import YES_NO, Decision, answers_of, number, read_answer
-from dnip.deploying.decisions.marks import mark_of, marked
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.tables.columns import DEFERRED
+from dnip.tables.columns import CORRECTED, DEFERRED
 from dnip.tables.provenance import question_of
 
 #: Coefficients, or their file.
@@ -25,6 +26,13 @@ _Key = TypeVar("_Key")
 
 # A reported confidence may be rounded to two digits.
 _ROUNDED = 0.01
+
+#: The header of an answer with a mark.
+HEADER = b"dnip-corrected-by"
+
+# A mark stays wherever an answer is saved. Some clients keep no field that they do not know. They
+# do keep the name of the model.
+_SUFFIX = re.compile(r"\+dnip-([0-9a-f.]+)\Z")
 
 
 class Correction(NamedTuple):
@@ -209,8 +217,9 @@ def _replaced(
         new["score"] = float(_levels(after) @ after.probabilities)
     if answer.get("confidence") is not None:
         reported = number(answer["confidence"], f"question {after.question!r}", "confidence")
-        definition, explained = _confidence_like(reported, before)
-        new["confidence"] = definition(after)
+        off = [abs(confidence - reported) for confidence in _confidences(before)]
+        explained = min(off) <= _ROUNDED
+        new["confidence"] = _confidences(after)[off.index(min(off)) if explained else 0]
     return new, explained
 
 
@@ -224,40 +233,83 @@ def _levels(decision: Decision) -> Floats:
         ) from error
 
 
-def _best(decision: Decision) -> float:
-    return float(decision.probabilities[decision.options.index(str(decision.choice))])
+def _confidences(decision: Decision) -> tuple[float, ...]:
+    """Return the confidence by each known definition; the first one is that of System One.
+
+    That is the excess over chance, 0 where all options are equal; of a score it is how near the
+    levels are to the best one, 1 less their mean distance, over chance's. The others are the share
+    of the best option in the whole vocabulary, that among the options, and 1 less the entropy, over
+    that of equal options.
+    """
+    p, n_options = decision.probabilities, len(decision.options)
+    place = decision.options.index(str(decision.choice))
+    best, chance = float(p[place]), 1 / n_options
+    first = (best - chance) / (1 - chance)
+    if decision.kind == "score":
+        levels = np.arange(n_options)
+        distance = p @ np.abs(levels - place)
+        first = 1 - float(distance / np.abs(levels - levels.mean()).mean())
+    given = p[p > 0]
+    even = 1 + float(given @ np.log(given) / np.log(n_options))
+    mass = 1 if decision.mass is None else decision.mass
+    return max(0.0, first), best * mass, best, max(0.0, even)
 
 
-def _above_chance(decision: Decision) -> float:
-    """Return the excess over chance: 0 where all options are equal, 1 where one has all."""
-    chance = 1 / len(decision.options)
-    return max(0.0, (_best(decision) - chance) / (1 - chance))
+def marked(body: Mapping[str, Any], by: Mapping[str, str]) -> dict[str, Any]:
+    """Return an answer with a mark: in a field of its own, and behind the name of the model.
+
+    Parameters
+    ----------
+    body : mapping
+        The whole answer, as parsed from JSON.
+    by : mapping of str to str
+        Hashes of coefficients, by question.
+
+    Examples
+    --------
+    >>> marked({"model": "m", "answers": {}}, {"topic": "202fe88dd43e4192"})["model"]
+    'm+dnip-202fe88dd43e4192'
+    """
+    known = body.get(CORRECTED)
+    new = {**body, CORRECTED: {**(known if isinstance(known, Mapping) else {}), **by}}
+    if isinstance(model := body.get("model"), str) and not _SUFFIX.search(model):
+        new["model"] = f"{model}+dnip-{'.'.join(sorted(set(by.values())))}"
+    return new
 
 
-def _nearness(decision: Decision) -> float:
-    """Return how near the levels are to the best one: 1 less the mean distance, over chance's."""
-    levels = np.arange(len(decision.options))
-    best = decision.options.index(str(decision.choice))
-    distance = decision.probabilities @ np.abs(levels - best)
-    return max(0.0, 1 - float(distance / np.abs(levels - levels.mean()).mean()))
+def mark_of(body: object, question: str = "") -> str | None:
+    """Return the hash of the coefficients that corrected an answer; None if none did.
+
+    Parameters
+    ----------
+    body : JSON value
+        The whole answer.
+    question : str, optional
+        Which question of the answer is meant; by default any.
+
+    Examples
+    --------
+    >>> answer = marked({"answers": {}}, {"topic": "202fe88dd43e4192"})
+    >>> mark_of(answer, "topic"), mark_of(answer, "tone")
+    ('202fe88dd43e4192', None)
+    """
+    if not isinstance(body, Mapping):
+        return None
+    found = body.get(CORRECTED)
+    if isinstance(found, Mapping):
+        found = found.get(question) if question else next(iter(found.values()), None)
+    elif CORRECTED not in body and (suffix := _SUFFIX.search(str(body.get("model", "")))):
+        found = suffix[1]
+    return str(found) if found else None
 
 
-def _share_of_all(decision: Decision) -> float:
-    return _best(decision) * (1 if decision.mass is None else decision.mass)
+def header_of(by: Mapping[str, object]) -> tuple[bytes, bytes]:
+    """Return the header of an answer that was corrected.
 
-
-def _evenness(decision: Decision) -> float:
-    """Return 1 less the entropy, over that of equal options."""
-    p = decision.probabilities[decision.probabilities > 0]
-    return max(0.0, 1 + float(p @ np.log(p) / np.log(len(decision.options))))
-
-
-def _confidence_like(
-    reported: float, decision: Decision
-) -> tuple[Callable[[Decision], float], bool]:
-    """Return the definition of confidence that gives the reported one, or the first and False."""
-    default = _nearness if decision.kind == "score" else _above_chance
-    definitions = (default, _share_of_all, _best, _evenness)
-    off = [abs(definition(decision) - reported) for definition in definitions]
-    least = min(off)
-    return (definitions[off.index(least)], True) if least <= _ROUNDED else (default, False)
+    Examples
+    --------
+    >>> header_of({"topic": "202fe88dd43e4192"})
+    (b'dnip-corrected-by', b'topic=202fe88dd43e4192')
+    """
+    pairs = [f"{quote(name)}={quote(str(mark))}" for name, mark in by.items()]
+    return HEADER, ", ".join(pairs).encode()

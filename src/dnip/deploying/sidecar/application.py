@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_integer, is_storable
 from dnip.deploying.chat import PassedError
-from dnip.deploying.decisions.marks import header_of
+from dnip.deploying.decisions.correction import header_of
 from dnip.deploying.sidecar.exchanges import Chats, Decisions, written
 from dnip.deploying.sidecar.metrics import Metrics
 from dnip.deploying.sidecar.recording import ID_HEADER, LOG, Answered, Recorder

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
-from dnip.deploying.decisions.marks import mark_of
+from dnip.deploying.decisions.correction import mark_of
 from dnip.prompting.answers.gold import BY_ROW, MISSING, nested
 from dnip.prompting.answers.registry import SOURCES, recognise
 from dnip.prompting.answers.rows import ROWS

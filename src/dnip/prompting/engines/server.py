@@ -16,7 +16,7 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
-from dnip.deploying.decisions.marks import mark_of
+from dnip.deploying.decisions.correction import mark_of
 from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import Scoring

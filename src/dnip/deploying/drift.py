@@ -11,8 +11,8 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
 from dnip.base.validation import check_level
+from dnip.deploying.alpha_spending import Look
 from dnip.deploying.class_scores import ClassScores, Score
-from dnip.deploying.looks import Look
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.priors.estimate import PriorEstimate
@@ -188,7 +188,7 @@ def check(
         The probability of a false alarm that is accepted.
     look : Look, optional
         Which of a series of checks this is; its level is used instead of `alpha`. See
-        `dnip.deploying.looks.next_look`.
+        `dnip.deploying.alpha_spending.next_look`.
     origin : mapping, optional
         Where the new rows come from; see `dnip.tables.provenance.origin_of`.
     progress : callable, optional
@@ -215,12 +215,19 @@ def check(
     (True, 'small')
     """
     alpha = check_level("alpha", alpha) if look is None else look.level
-    seen = _SeenRows(coefficients)
+    fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
+    sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
+    rows, right = np.zeros((2, len(classes)), np.int64)
     for block in counted_rows(chunks, progress):
-        seen.add(block)
-    sample, rows = seen.sample, seen.rows
-    tell_corrected("new rows", seen.corrected_by)
-    fit, classes = coefficients.fit, coefficients.classes
+        check_same_classes(block, coefficients)
+        corrected_by = corrected_by or block.corrected_by
+        sample.add(probabilities=block.probabilities, mass=block.mass)
+        labelled.add(block)
+        if (labels := block.labels) is not None:
+            rows += np.bincount(labels[labels != UNLABELLED], minlength=len(classes))
+            hits = decide(block.probabilities, multipliers) == labels
+            right += np.bincount(labels[hits], minlength=len(classes))
+    tell_corrected("new rows", corrected_by)
     sketch = Sketch.from_fit(fit, classes)
     before = ClassScores.from_fit(fit, len(classes))
     if sample.n_rows < LEAST_ROWS:
@@ -235,7 +242,7 @@ def check(
         mix = PriorEstimate(now, now, now, n_labelled)
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / QUESTIONS
-        accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
+        accuracy, cobias = before.compare(ClassScores(rows, right), level)
         if before.expected is None:  # scores of the fitted rows themselves, which flatter
             accuracy = None
     mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
@@ -250,36 +257,14 @@ def check(
         None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
         sketch.changed,
-        sample.changed(coefficients.multipliers),
+        sample.changed(multipliers),
         coefficients.class_shares,
         mix,
         accuracy,
         cobias,
         changes_of_origin(fit.get("data"), origin),
-        seen.corrected_by,
+        corrected_by,
         None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
         look,
-        seen.labelled.signal,
+        labelled.signal,
     )
-
-
-class _SeenRows:
-    """What `check` keeps of new rows: a sample, and how many of each class are right."""
-
-    corrected_by: str | None = None
-
-    def __init__(self, coefficients: Coefficients) -> None:
-        self._coefficients, n_classes = coefficients, len(coefficients.classes)
-        self.sample, self.labelled = TableSample(n_classes), SignalSample()
-        self.rows, self.right = np.zeros((2, n_classes), np.int64)
-
-    def add(self, rows: Rows) -> None:
-        check_same_classes(rows, self._coefficients)
-        p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
-        self.corrected_by = self.corrected_by or rows.corrected_by
-        self.sample.add(probabilities=p, mass=rows.mass)
-        self.labelled.add(rows)
-        if labels is not None:
-            self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
-            hits = decide(p, self._coefficients.multipliers) == labels
-            self.right += np.bincount(labels[hits], minlength=n_classes)

@@ -11,9 +11,9 @@ import pytest
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.check import check
+from dnip.deploying.alpha_spending import Look
 from dnip.deploying.class_scores import ClassScores, Score
-from dnip.deploying.looks import Look
+from dnip.deploying.drift import check
 from dnip.fitting.fit import fit
 from dnip.metrics.two_samples import smirnov_p_value
 from dnip.presenting.checking import describe_check, verdict
