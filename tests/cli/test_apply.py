@@ -157,4 +157,6 @@ def test_the_mark_survives_tables_frames_and_parts(dnip, corrected, library):
     half = pd.read_csv("out.csv").assign(dnip_corrected_by=[None] * 59 + [corrected])
     with pytest.raises(CorrectedError):
         fit(half, classes=["a", "b"], evidence=False)
+    with pytest.raises(CorrectedError):
+        fit(half.drop(columns="label"), half["label"], classes=["a", "b"], evidence=False)
     assert fit(half.assign(dnip_corrected_by=None), classes=["a", "b"], evidence=False)

@@ -119,15 +119,6 @@ def test_unlabelled_rows_are_noted_and_not_used_where_a_plain_fit_is_asked_for(d
     assert run.json["objective"] == before["objective"]
 
 
-@pytest.mark.parametrize("stream", ["/dev/null", "/dev/full"])
-def test_a_device_takes_the_coefficients_where_it_can(dnip, files, stream):
-    run = dnip("fit", "t.csv", "--out", stream, "--json")
-    if stream == "/dev/null":
-        assert (run.status, run.json["out"]) == (0, "/dev/null")
-    else:
-        run.assert_refused("/dev/full cannot be written: No space left on device. Free some space")
-
-
 def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
     run = dnip("fit", opt, "--rows", "60", "--json")
     told = "Fitted on a sample of 60 of 80 rows; the objective is of all."
@@ -194,12 +185,6 @@ def test_evidence_is_told_kept_and_advice_only(dnip, opt):
     assert "\nIn brackets: 80 % intervals." in text
     assert "\nverdict: " in text
     assert "coefficients written to coefficients.json" in text
-
-
-def test_evidence_can_be_left_out(dnip, opt):
-    run = dnip("fit", opt, *PLAIN, "--no-evidence", "--json")
-    assert (run.json["evidence"], run.err) == ({"verdict": "not judged"}, "")
-    assert "evidence" not in json.loads(Path("coefficients.json").read_text())["fit"]
 
 
 def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatch):

@@ -82,16 +82,6 @@ def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder
     assert "was stopped" in process.err
 
 
-def test_an_address_that_others_reach_is_warned_of(folder):
-    FITTED.save("c.json")
-    with sidecar("http://127.0.0.1:9", 0, "--host", "0.0.0.0") as process:
-        pass
-    assert "warning: everybody who reaches this address" in process.err
-    with sidecar("http://127.0.0.1:9") as process:
-        pass
-    assert "warning" not in process.err
-
-
 # --- recording ---
 RECORD = ("--record", "recorded")
 

@@ -119,13 +119,6 @@ def test_equal_and_extreme_accuracies_have_an_interval_too(hits, sizes):
     assert high > 0
 
 
-def test_more_rows_and_less_confidence_narrow_it():
-    wide, many = bounds_of([6, 4, 5], [10, 10, 10]), bounds_of([60, 40, 50], [100, 100, 100])
-    unsure = bounds_of([6, 4, 5], [10, 10, 10], level=0.5)
-    assert many.high - many.low < wide.high - wide.low
-    assert unsure.high - unsure.low < wide.high - wide.low
-
-
 def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
     rng = np.random.default_rng(0)
     same = np.array([[[20, 0], [0, 80]], [[60, 0], [0, 40]]])

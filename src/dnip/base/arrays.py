@@ -139,15 +139,6 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
     (array([[0.5 , 0.5 ],
            [0.25, 0.75]]), array([1]), array([4.]))
     """
-    off, sums = _check_cells(p, location)
-    if len(off):
-        p = p.astype(np.float64)
-        p[off] /= sums[:, None]
-    return p, off, sums
-
-
-def _check_cells(p: NDArray[np.floating[Any]], location: Location) -> tuple[Integers, Floats]:
-    """Check every cell, block by block; return the rows to normalise, and their sums."""
     off: list[Integers] = [np.empty(0, np.int64)]
     off_sums: list[Floats] = [np.empty(0)]
     empty: int | None = None
@@ -167,7 +158,11 @@ def _check_cells(p: NDArray[np.floating[Any]], location: Location) -> tuple[Inte
             f"{location.cell(empty)}: all class probabilities are 0",
             hint="Drop the row, or give the probabilities of a model that ranks the classes",
         )
-    return np.concatenate(off), np.concatenate(off_sums)
+    rows, sums = np.concatenate(off), np.concatenate(off_sums)
+    if len(rows):
+        p = p.astype(np.float64)
+        p[rows] /= sums[:, None]
+    return p, rows, sums
 
 
 class SumsSeen:

@@ -48,19 +48,13 @@ class Sample:
         return len(self.table) == self.n_rows
 
     @property
-    def class_weights(self) -> Floats | None:
-        """How many rows a row of each class stands for, (N,); None where the sample is whole."""
-        labels = self.table.labels
-        if self.is_whole or labels is None:
-            return None
-        drawn = np.bincount(labels[labels != UNLABELLED], minlength=self.table.n_classes)
-        return np.asarray(self.class_sizes / np.maximum(drawn, 1))
-
-    @property
     def weights(self) -> Floats | None:
         """How many rows each labelled row stands for; None where the sample is whole."""
-        weight, labels = self.class_weights, self.table.labels
-        return None if weight is None or labels is None else weight[labels[labels != UNLABELLED]]
+        if self.is_whole or self.table.labels is None:
+            return None
+        labels = self.table.labels[self.table.labels != UNLABELLED]
+        drawn = np.bincount(labels, minlength=self.table.n_classes)
+        return np.asarray((self.class_sizes / np.maximum(drawn, 1))[labels])
 
 
 class RowSample:

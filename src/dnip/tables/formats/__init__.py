@@ -6,27 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.formats import parquet, text
 from dnip.tables.rows import Block
 
-
-class BlockWriter(Protocol):
-    """Writes one file of some format; the caller closes the file."""
-
-    def write(self, block: Block) -> None:
-        """Add the rows of a block; all blocks have the same columns."""
-        ...
-
-    def finish(self) -> None:
-        """Write what is still held back; there was at least one block."""
-        ...
-
-    def discard(self) -> None:
-        """Stop writing: the file will be thrown away."""
-        ...
+#: Writes one file of some format, block by block: `write`, then `finish` or `discard`.
+BlockWriter: TypeAlias = text.CsvWriter | text.JsonlWriter | parquet.ParquetWriter
 
 
 @dataclass(frozen=True)
