@@ -136,20 +136,25 @@ def test_the_classifier_and_the_front_keep_a_sketch_too(opt, new):
 
 
 @cases(
-    (True, [1, 1, 1], None),
-    (False, [1, 1, 0], "No weight can lift class c"),
-    (False, [1, 1, 1e-7], "Out of reach: class c"),
-    (True, [1, 1, 0.1], r"\ANever right before: c is right on 30 of 30 rows now\.\Z"),
-    (True, [1, 1, 0.0005], "end of the scale log:1000"),
+    (True, [1, 1, 1], None, "log:1000"),
+    (False, [1, 1, 0], "No weight can lift class c", "log:1000"),
+    (False, [1, 1, 1e-7], "Out of reach: class c", "log:1000"),
+    (True, [1, 1, 0.1], r"\ANever right before: c is right on 30 of 30 rows now\.\Z", "log:1000"),
+    (
+        True,
+        [1, 1, 0.0005],
+        r"end of the scale log:1000: class a\. --scale log:10000 goes further",
+        "log:1000",
+    ),
+    (True, [1, 1, 0.00005], r"end of the scale log:10000: class a\.\Z", None),
 )
-def test_notes_name_classes_that_no_weight_helps_or_that_woke(even, factors, told):
+def test_notes_name_classes_that_no_weight_helps_or_that_woke(even, factors, told, scale):
     y = np.arange(90) % 3
     p = 0.2 + 0.4 * np.eye(3)[y] if even else np.random.default_rng(0).dirichlet([2, 2, 2], 90)
     p = p * factors
     p /= p.sum(axis=1, keepdims=True)
-    notes = fit(
-        ProbabilityTable(p, y, classes=("a", "b", "c")), scale="log:1000", evidence=False
-    ).notes
+    table = ProbabilityTable(p, y, classes=("a", "b", "c"))
+    notes = fit(table, scale=scale, evidence=False).notes
     assert any(re.search(told, note) for note in notes) if told else notes == ()
 
 

@@ -14,6 +14,7 @@ from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
 from dnip.base.frames import make_columns
 from dnip.base.typing import Booleans, Integers
+from dnip.base.validation import MAX_SCALE
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL, FitEvidence, Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
@@ -96,9 +97,10 @@ def notes_on_classes(
         notes.append(f"Never right, before and after: {counts}.")
     end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
     if end.any() and solution.spacing is Spacing.LOG:
+        further = "" if solution.scale == MAX_SCALE else f" --scale log:{MAX_SCALE} goes further."
         notes.append(
             f"At the end of the scale {solution.spacing}:{solution.scale}: class "
-            f"{_named(names, end)}. --scale log:10000 goes further."
+            f"{_named(names, end)}.{further}"
         )
     return tuple(notes)
 
