@@ -71,13 +71,6 @@ def test_rows_that_go_to_somebody_better_are_told_and_stand_in_a_column(dnip, ta
     assert f" changed, {n} deferred ({100 * n / 40:.1f} %; asked for 30.0 %)" in run.out
 
 
-def test_labels_are_not_needed_and_columns_may_be_named(dnip, table):
-    Coefficients(["no", "maybe", "yes"], INDICES, 30).save("c.json")
-    Path("in.csv").write_text("yes,no,maybe\n0.9,0.05,0.05\n")
-    dnip("apply", "in.csv", "--coefficients", "c.json", "--out", "out.csv")
-    assert Path("out.csv").read_text().splitlines()[1].startswith("yes,")
-
-
 @pytest.mark.parametrize("target", SUFFIXES)
 def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table, target):
     names = ["no", 'may"be,', "<b>yes"]

@@ -143,21 +143,6 @@ def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
     assert plain.json["robust"] is None
 
 
-def test_unlabelled_rows_come_from_the_table_or_beside_it(dnip, opt):
-    rows = np.random.default_rng(0).dirichlet(np.ones(3), 50)
-    ProbabilityTable(rows).write("u.csv")
-    beside = dnip("fit", opt, "--unlabelled", "u.csv", "--json")
-    assert (beside.status, beside.err) == (0, "")
-    with Path("u.csv").open() as more, Path(opt).open("a") as table:
-        header = next(more)
-        assert header.startswith("p0")
-        table.writelines("," + row for row in more)
-    inside = dnip("fit", opt, "--json")
-    assert (inside.status, inside.err) == (0, "")
-    assert inside.json["robust"]["unlabelled_rows"] == 50
-    assert inside.json["weight_indices"] == beside.json["weight_indices"]
-
-
 def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
     ProbabilityTable(np.full((5, 2), 0.5)).write("two.csv")
     given = ("fit", opt, "--unlabelled", "two.csv")

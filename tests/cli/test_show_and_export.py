@@ -50,13 +50,6 @@ def test_thresholds_of_deferring_are_shown_and_compared(dnip, first):
     assert found["entries"]["defer.thresholds"] == {"a": None, "b": [0.9, 0.0, 0.5]}
 
 
-def test_only_ratios_of_weights_count(dnip, first):
-    Coefficients(["no", "yes", "maybe"], [300, 150, 100], 3000, {"beta": 2.7}, FIT).save("b.json")
-    found = dnip("show", "a.json", "b.json", "--json").json
-    assert {one["ratio"] for one in found["weights"].values()} == {1.0}
-    assert found["entries"] == {"scale": {"a": "30", "b": "3000"}}
-
-
 def test_what_differs_stands_side_by_side(dnip, first):
     fit = {"data": {**FIT["data"], "rows": 900}, "seed": 0, "solver": "exact"}
     Coefficients(["yes", "no", "other"], [30, 15, 30], 30, {"beta": 1.0}, fit).save("b.json")

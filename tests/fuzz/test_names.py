@@ -1,6 +1,5 @@
 """Names of classes and columns in every export and table, beside columns that are there already."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from dnip import Coefficients, ProbabilityTable
+from dnip import Coefficients
 from fuzzing import fuzzed, run, workshop
 from mutations import texts
 from sql_engines import ENGINES, SQL
@@ -64,20 +63,3 @@ def test_names_in_every_export_come_out_as_they_are(classes, form):
         assert names["CLASSES"] == coefficients.classes
     elif form == "json-bias":
         assert tuple(json.loads(content)["bias"]) == coefficients.classes
-
-
-@fuzzed(6)
-@given(sortings, st.sampled_from([".csv", ".jsonl", ".parquet"]))
-def test_names_in_every_table_come_out_as_they_are(classes, suffix):
-    try:
-        table = ProbabilityTable(P, [0, 1, 2], classes=classes[:3])
-    except ValueError:
-        return
-    coefficients = Coefficients(classes[:3], [10, 20, 30], 30)
-    with workshop({"c.json": coefficients.to_json()}):
-        table.write(f"t{suffix}")
-        done = run("apply", f"t{suffix}", "--coefficients", "c.json", "--out", "o.csv")
-        if done.status == 0:
-            with Path("o.csv").open(newline="", encoding="utf-8") as file:
-                predicted = [row["prediction"] for row in csv.DictReader(file)]
-            assert predicted == list(coefficients.predict(P))

@@ -10,14 +10,15 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.tables import ProbabilityTable, Scan
+from dnip.tables import ProbabilityTable
 from dnip.tables.reading import read_rows
 
 GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
 
 
-P = np.array([[0.25, 0.75], [1, 0]])
 HALVES = {"p0": [0.5] * 2, "p1": [0.5] * 2}
+ENDS = pa.py_buffer(np.array([0, 1, 1], np.int32))
+NO_UNICODE = pa.Array.from_buffers(pa.string(), 2, [None, ENDS, pa.py_buffer(b"\xff")])
 
 #: By the ending of the file's name: what it holds, and what is told of it.
 REFUSED = {
@@ -75,6 +76,7 @@ REFUSED = {
         ),
         ({"id": pa.array([7, 7], pa.int8()), **HALVES}, ["row 2: the id '7' is already"]),
         ({"id": pa.array([0.5, None]), **HALVES}, ["row 2: the id is empty"]),
+        ({"id": NO_UNICODE, **HALVES}, ["not a sound Parquet file"]),
     ],
 }
 #: Another format meets the same faults, and tells of them in other words.
@@ -165,13 +167,3 @@ def test_of_very_many_ids_only_the_first_are_compared(path, monkeypatch):
         assert sum(map(len, read_rows(path, block_rows=6))) == 12
     with pytest.raises(InvalidInputError, match="is already"):
         list(read_rows(path))
-
-
-def test_text_that_is_no_unicode_is_a_damaged_file(tmp_path):
-    path = tmp_path / "t.parquet"
-    bad = pa.Array.from_buffers(
-        pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff")]
-    )
-    pq.write_table(pa.table({"id": bad, "p0": [0.5], "p1": [0.5]}), path)
-    with pytest.raises(InvalidInputError, match="not a sound Parquet file"):
-        list(Scan(path))
