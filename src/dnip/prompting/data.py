@@ -103,23 +103,21 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         names = tuple(f"{CONTENT_FREE}-{number}" for number in range(len(free)))
         return Examples(free, np.full(len(free), UNLABELLED), names)
     name, found = _find_rows(source, split)
-    rows: list[dict[str, Any]] = []
-    cells: list[object] = []
     ids: list[str] = []
+    rows: list[dict[str, Any]] = []
     places: list[str] = []
     for where, row in found:
         _check_row(row, task, where)
         own = row.get("id")
         ids.append(f"{split}-{len(rows)}" if own in (None, "") else str(own))
         rows.append(row)
-        cells.append(row.get("label"))
         places.append(where)
     if not rows:
         raise InvalidInputError(f"{name}: there are no rows")
     location = Places(name, (), places=places)
     check_ids(ids, n_examples=len(ids), location=location)
     try:
-        labels = LabelRule(task.classes).read(cells, location)
+        labels = LabelRule(task.classes).read([row.get("label") for row in rows], location)
     except InvalidInputError as error:
         hint = f"Task {task.name} has the classes {listed(task.classes)}; an index counts from 0"
         raise InvalidInputError(error.message, hint=hint) from error

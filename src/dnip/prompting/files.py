@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,9 @@ from dnip.base.files import open_input
 from dnip.base.optional import load_optional
 from dnip.tables.columns import CellLocation, check_names
 from dnip.tables.formats.text import check_widths, csv_rows, open_text
+
+# Where a JSON value begins, and what reads it.
+_BEGIN, _DECODER = re.compile(r"\S"), json.JSONDecoder()
 
 
 class Found(NamedTuple):
@@ -52,9 +56,8 @@ def read_values(
 ) -> Iterator[Found]:
     r"""Yield the values of a file, one after the other.
 
-    Rows of CSV and Parquet are dictionaries. Every other file is JSON: one value per
-    line, which are read one at a time, or values that span lines, which are read at once. Files
-    that end in .gz are decompressed.
+    Rows of CSV and Parquet are dictionaries. Every other file is JSON: one value after the other,
+    each on a line or on several. Files that end in .gz are decompressed.
 
     Parameters
     ----------
@@ -88,41 +91,20 @@ def read_values(
 
 
 def _json(file: IO[str], source: str) -> Iterator[Found]:
-    lines = ((number, line) for number, line in enumerate(file, 1) if not line.isspace())
-    for count, (number, line) in enumerate(lines):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            if count:  # the lines before hold a value each
-                raise _damaged(source, number, error) from error
-            yield from _documents(line + file.read(), source, number)
-            return
-        yield Found(f"{source}: line {number}", value)
-
-
-def _documents(text: str, source: str, first: int) -> Iterator[Found]:
-    """Yield JSON values that span lines, of which the first is line `first`."""
-    decoder = json.JSONDecoder()
-    position, line = 0, first
-    while rest := text[position:].lstrip():
-        start = len(text) - len(rest)
+    text, position, line = file.read(), 0, 1
+    while found := _BEGIN.search(text, position):
+        start = found.start()
         line += text.count("\n", position, start)
         try:
-            value, position = decoder.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            raise _damaged(source, first + error.lineno - 1, error) from error
-        except RecursionError as error:
-            raise _damaged(source, line, error) from error
+            value, position = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            where, reason = getattr(error, "lineno", line), getattr(error, "msg", error)
+            raise InvalidInputError(
+                f"{source}: line {where} is not valid JSON: {reason}",
+                hint="The file may be cut off there: write it again, or remove the line",
+            ) from error
         yield Found(f"{source}: line {line}", value)
         line += text.count("\n", start, position)
-
-
-def _damaged(source: str, line: int, error: Exception) -> InvalidInputError:
-    reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return InvalidInputError(
-        f"{source}: line {line} is not valid JSON: {reason}",
-        hint="The file may be cut off there: write it again, or remove the line",
-    )
 
 
 def _csv(file: IO[str], source: str) -> Iterator[Found]:

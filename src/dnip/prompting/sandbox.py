@@ -41,11 +41,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Compute one of the operators that can make much of little."""
         if operator == "%" and isinstance(left, str):
             raise ValueError("% is no operator of texts here")
-        if operator == "**" and _bits(left) * abs(right) > _MOST:
+        if operator == "**" and isinstance(left, int) and left.bit_length() * abs(right) > _MOST:
             raise ValueError("a power is too large")
-        repeated = max(_size(left) * _times(right), _size(right) * _times(left))
-        if operator == "*" and repeated > _MOST:
-            raise ValueError("a text or list is repeated too often")
+        for times, many in ((left, right), (right, left)):
+            repeats = isinstance(times, int) and isinstance(many, str | bytes | list | tuple)
+            if operator == "*" and repeats and len(many) * times > _MOST:
+                raise ValueError("a text or list is repeated too often")
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Context, function: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -71,15 +72,3 @@ def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*given, **named)
 
     return run
-
-
-def _size(value: object) -> int:
-    return len(value) if isinstance(value, str | bytes | list | tuple) else 0
-
-
-def _times(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _bits(value: object) -> int:
-    return value.bit_length() if isinstance(value, int) else 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
+from dnip.base.escaping import valid_unicode
 from dnip.base.files import read_text
 from dnip.base.optional import load_optional
 from dnip.prompting.engines.gguf_file import SUFFIX, alone, gguf_in, read_gguf
@@ -89,13 +90,8 @@ def find_files(
                 hint="Give a revision with a name on the hub only",
             )
         return path if is_gguf and path.is_file() else gguf_in(path) or path
-    if (
-        is_gguf
-        or text.startswith((".", "/", "~"))
-        or text.count("/") > 1
-        or "\\" in text
-        or not text
-    ):
+    is_path = text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text
+    if is_gguf or is_path or not text:
         raise InvalidInputError(
             f"there is no {'file' if is_gguf else 'folder'} {text!r} to load a {what} from",
             hint="Give the folder that save_pretrained wrote, a GGUF file, or a model's name on "
@@ -103,12 +99,9 @@ def find_files(
         )
     hub = load_optional("huggingface_hub", purpose=f"load a {what}", extra=EXTRA)
     errors = load_optional("huggingface_hub.errors", purpose=f"load a {what}", extra=EXTRA)
+    wanted = {"allow_patterns": patterns, "ignore_patterns": _OTHERS}
     try:
-        return Path(
-            hub.snapshot_download(
-                text, revision=revision, allow_patterns=patterns, ignore_patterns=_OTHERS
-            )
-        )
+        return Path(hub.snapshot_download(text, revision=revision, **wanted))
     except errors.RevisionNotFoundError as error:
         reason = f"the {what} {text!r} has no revision {revision!r}"
         raise InvalidInputError(reason, hint="Give a branch, a tag or a commit of it") from error
@@ -250,11 +243,7 @@ class HubTokenizer:
                 list(texts), add_special_tokens=not chat, return_attention_mask=False, verbose=False
             )["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
-            bad = [
-                row
-                for row, text in enumerate(texts)
-                if text != text.encode(errors="replace").decode()
-            ]
+            bad = [row for row, text in enumerate(texts) if text != valid_unicode(text)]
             raise InvalidInputError(
                 f"prompts {bad[:10]} are no valid Unicode", hint="Clean these rows of the data"
             ) from error

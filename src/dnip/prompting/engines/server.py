@@ -18,7 +18,6 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
 from dnip.deploying.decisions.correction import mark_of
 from dnip.prompting.engines.base import ScoredRow, prompted
-from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
@@ -181,7 +180,6 @@ class Server:
 
     def _refusal(self, status: int, reason: str, key: str | None) -> tuple[str, str]:
         """Return what a status other than success means, and what to do."""
-        told = f"(status {status}: {reason})" if reason else f"(status {status})"
         if status in (401, 403):  # some servers repeat parts of the key in their own words
             found = "is not set" if key is None else "was sent"
             return (
@@ -190,22 +188,22 @@ class Server:
                 f"Set {self.key_variable} to a key that this server and model accept",
             )
         if status < 400:
-            return f"redirected {told}", "Give the address that it redirects to as the base URL"
-        if status == 404:
+            told, hint = "redirected", "Give the address that it redirects to as the base URL"
+        elif status == 404:
+            told = "unknown model or address"
             hint = "Check the base URL and the model's name; GET /models lists the names"
-            return f"unknown model or address {told}", hint
-        if status == 429:
+        elif status == 429:
+            told = "too many requests"
             hint = "Lower the concurrency, start again later, or look whether the quota is used up"
-            return f"too many requests {told}", hint
-        if status >= 500:
-            return f"the server fails {told}", "Start again later, or look at the server's log"
-        hints = {
-            "logprob": "Lower top_logprobs, or count votes of repeated samples",
-            "context": "Cut the texts, show fewer demonstrations, or serve a longer context",
-        }
-        known = [hint for word, hint in hints.items() if word in reason.lower()]
-        known.append("Change what the server refuses")
-        return f"the server refuses the request {told}", known[0]
+        elif status >= 500:
+            told, hint = "the server fails", "Start again later, or look at the server's log"
+        else:
+            told, hint = "the server refuses the request", "Change what the server refuses"
+            if "logprob" in reason.lower():
+                hint = "Lower top_logprobs, or count votes of repeated samples"
+            elif "context" in reason.lower():
+                hint = "Cut the texts, show fewer demonstrations, or serve a longer context"
+        return f"{told} (status {status}{': ' if reason else ''}{reason})", hint
 
 
 @dataclass(frozen=True)
@@ -255,11 +253,6 @@ class ServerEngine:
             json.dumps(dict(self.extra_body or {}), ensure_ascii=False, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"extra_body must be a JSON object: {error}") from error
-
-    @property
-    def tokenizer(self) -> HubTokenizer | None:
-        """The tokenizer of the model, where it is known."""
-        return None
 
     @property
     def chat(self) -> bool:
@@ -319,8 +312,8 @@ class ServerEngine:
         self, bodies: Iterable[tuple[int, Mapping[str, Any]]], read: Callable[[Any], T]
     ) -> Iterator[tuple[int, T]]:
         """Yield what is read from the answers, as `Server.ask`; end all requests when closed."""
-        common = {"model": self.model}
-        whole = ((row, common | dict(body) | dict(self.extra_body or {})) for row, body in bodies)
+        more = self.extra_body or {}
+        whole = ((row, {"model": self.model, **body, **more}) for row, body in bodies)
         clean = ((row, {k: v for k, v in body.items() if v is not None}) for row, body in whole)
         with closing(self.server.ask(self.ENDPOINTS[self.endpoint], clean, read)) as answers:
             yield from answers

@@ -6,8 +6,7 @@ import copy
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,8 @@ from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 from dnip.tables.provenance import Question
 
-T = TypeVar("T")
+#: Of a batch, the probability of every label after each row, and what else is known of the row.
+Computed: TypeAlias = "tuple[Floats, list[dict[str, Any]]]"
 
 #: Rows that are worked on at a time: rows of similar length are sought within them.
 BLOCK_ROWS = 2048
@@ -74,6 +74,8 @@ class TransformersEngine:
     KIND = "a model on this machine"
     #: Most tokens of a batch on a CPU and on a GPU, by default.
     BATCH_TOKENS = (768, 16384)
+    # What is said of prompts that are too long, and what to do about it.
+    _long = ("are longer than", "Shorten them")
 
     def __init__(
         self,
@@ -134,11 +136,7 @@ class TransformersEngine:
         InvalidInputError
             If labels cannot be told apart.
         """
-        return self._beyond(self._encode_all(prompts), self._room(self._labels(prompts, task)))
-
-    def _room(self, labels: LabelTokens) -> int:
-        """Return how many tokens of an answer are scored; the last needs no place of its own."""
-        return max(map(len, labels.ids)) if self.scoring.is_whole else 1
+        return self._beyond(self._encode_all(prompts), self._forms(prompts, task))
 
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
@@ -157,14 +155,26 @@ class TransformersEngine:
         """
         if not prompts:
             return iter(())
-        rows = self._encode_all(prompts)
-        labels = self._labels(prompts, task)
+        rows, forms = self._encode_all(prompts), self._forms(prompts, task)
         if self.scoring is Scoring.FIRST:
-            check_first_tokens(labels, self.tokenizer.decode)
-        if labels.merged:
-            rows = [row[: -labels.merged] for row in rows]
-        self._check_lengths(rows, self._room(labels))
-        return self._in_blocks(partial(self._score_block, labels=labels), rows, done)
+            for form in forms:
+                check_first_tokens(form, self.tokenizer.decode)
+        if merged := forms[0].merged:
+            rows = [row[:-merged] for row in rows]
+        if empty := [number for number, row in enumerate(rows) if not row]:
+            raise InvalidInputError(
+                f"the prompts of rows {listed(list(map(str, empty)))} are empty",
+                hint="Give the task an instruction",
+            )
+        if long := self._beyond(rows, forms):
+            reason, hint = self._long
+            raise InvalidInputError(
+                f"{len(long)} prompts {reason} the model's context of {self.context} tokens: rows "
+                f"{listed(list(map(str, long)))}",
+                hint=f"{hint} (--truncate), show fewer demonstrations, or take a model of a longer "
+                "context",
+            )
+        return self._in_blocks(rows, done, forms)
 
     def _encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """Return the tokens of what the model is given, up to where the answer begins."""
@@ -172,72 +182,64 @@ class TransformersEngine:
             self.tokenizer.texts(prompts, chat=self.chat), chat=self.chat
         )
 
-    def _labels(self, prompts: Sequence[Prompt], task: Task, lead: str = "") -> LabelTokens:
-        return self.tokenizer.label_tokens(prompts, task, chat=self.chat, lead=lead)
+    def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
+        """Return the ways in which labels may be written."""
+        return [self.tokenizer.label_tokens(prompts, task, chat=self.chat)]
 
-    def _check_lengths(self, rows: list[list[int]], answer_tokens: int) -> None:
-        empty = [number for number, row in enumerate(rows) if not row]
-        if empty:
-            raise InvalidInputError(
-                f"the prompts of rows {listed(list(map(str, empty)))} are empty",
-                hint="Give the task an instruction",
-            )
-        long = self._beyond(rows, answer_tokens)
-        if long:
-            raise InvalidInputError(
-                f"{len(long)} prompts are longer than the model's context of {self.context} "
-                f"tokens: rows {listed(list(map(str, long)))}",
-                hint="Shorten them (--truncate), show fewer demonstrations, or take a model of a "
-                "longer context",
-            )
+    def _room(self, forms: Sequence[LabelTokens]) -> int:
+        """Return how many tokens of an answer are scored; the last needs no place of its own."""
+        return max(len(ids) for form in forms for ids in form.ids) if self.scoring.is_whole else 1
 
-    def _beyond(self, rows: Sequence[Sequence[int]], answer_tokens: int) -> list[int]:
+    def _beyond(self, rows: Sequence[Sequence[int]], forms: Sequence[LabelTokens]) -> list[int]:
         if self.context is None:
             return []
-        most = self.context - (answer_tokens - 1)
+        most = self.context - (self._room(forms) - 1)
         return [number for number, row in enumerate(rows) if len(row) > most]
 
     def _in_blocks(
-        self,
-        score_block: Callable[[list[list[int]], frozenset[int]], Iterator[ScoredRow]],
-        rows: list[list[int]],
-        done: frozenset[int],
+        self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
     ) -> Iterator[ScoredRow]:
         """Score block by block, so that a block comes to the same without the others."""
         for first, last in blocks(len(rows)):
             if not done.issuperset(range(first, last)):
                 done_here = frozenset(row - first for row in done)
-                for scored in score_block(rows[first:last], done_here):
+                for scored in self._score_block(rows[first:last], done_here, forms):
                     yield replace(scored, row=first + scored.row)
 
     def _score_block(
-        self, rows: list[list[int]], done: frozenset[int], labels: LabelTokens
+        self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
     ) -> Iterator[ScoredRow]:
         past, own = self._without_prefix(rows)
 
-        def compute(batch: NDArray[np.int64]) -> Floats:
-            return self._probabilities([own[i] for i in batch], past, labels)
+        def compute(batch: NDArray[np.int64]) -> Computed:
+            captured = self._probabilities([own[i] for i in batch], past, forms[0])
+            return captured, [{} for _ in batch]
 
         # Answers go on from their rows' cache, in which there must be no padding.
-        lengths, alike = [len(row) for row in own], self.scoring.is_whole
-        batches = self._batches(lengths, done, compute, alike=alike)
-        for numbers, captured in batches:
-            self._check_sound(numbers, captured)
-            for number, scores in zip(numbers.tolist(), captured, strict=True):
-                yield ScoredRow(number, scores)
+        lengths = [len(row) for row in own]
+        return self._in_batches(lengths, done, compute, alike=self.scoring.is_whole)
 
-    def _batches(
+    def _in_batches(
         self,
         lengths: list[int],
         done: frozenset[int],
-        compute: Callable[[NDArray[np.int64]], T],
+        compute: Callable[[NDArray[np.int64]], Computed],
         *,
-        alike: bool = False,
-    ) -> Iterator[tuple[NDArray[np.int64], T]]:
-        """Compute all batches that hold a row which is not done."""
+        alike: bool,
+    ) -> Iterator[ScoredRow]:
+        """Score all batches that hold a row which is not done."""
         for batch in batches(lengths, self._batch_tokens, alike=alike):
-            if not done.issuperset(batch.tolist()):
-                yield from self._in_memory(batch, compute)
+            if done.issuperset(batch.tolist()):
+                continue
+            for numbers, (captured, details) in self._in_memory(batch, compute):
+                bad = numbers[~np.isfinite(captured).all(axis=1)]
+                if len(bad):
+                    raise BackendError(
+                        f"the model gives no probabilities for rows {listed(list(map(str, bad)))}",
+                        hint="Take the precision bfloat16 or float32",
+                    )
+                for number, scores, known in zip(numbers.tolist(), captured, details, strict=True):
+                    yield ScoredRow(number, scores, details=known)
 
     def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
         """Return the cache of the rows' common beginning, if there is one, and the rest of each."""
@@ -246,8 +248,8 @@ class TransformersEngine:
         return (None, rows) if past is None else (past, [row[shared:] for row in rows])
 
     def _in_memory(
-        self, batch: NDArray[np.int64], compute: Callable[[NDArray[np.int64]], T]
-    ) -> Iterator[tuple[NDArray[np.int64], T]]:
+        self, batch: NDArray[np.int64], compute: Callable[[NDArray[np.int64]], Computed]
+    ) -> Iterator[tuple[NDArray[np.int64], Computed]]:
         """Compute a batch, or its halves where it does not fit into memory."""
         try:
             result = compute(batch)
@@ -257,17 +259,8 @@ class TransformersEngine:
         else:
             yield batch, result
             return
-        middle = len(batch) // 2
-        for half in (batch[:middle], batch[middle:]):
+        for half in np.split(batch, [len(batch) // 2]):
             yield from self._in_memory(half, compute)
-
-    def _check_sound(self, numbers: NDArray[np.int64], captured: Floats) -> None:
-        bad = numbers[~np.isfinite(captured).all(axis=1)]
-        if len(bad):
-            raise BackendError(
-                f"the model gives no probabilities for rows {listed(list(map(str, bad)))}",
-                hint="Take the precision bfloat16 or float32",
-            )
 
     def _probabilities(self, rows: list[list[int]], past: Any, labels: LabelTokens) -> Floats:
         """Return the probability of every label; shape (B, N)."""

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK, ScoredRow
 from dnip.prompting.engines.causal_lm import fork, pad
-from dnip.prompting.engines.transformers_engine import TransformersEngine, mean_per_label
-from dnip.prompting.labels import LabelTokens, Scoring, check_first_tokens, last_label
+from dnip.prompting.engines.transformers_engine import Computed, TransformersEngine, mean_per_label
+from dnip.prompting.labels import LabelTokens, Scoring, last_label
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
@@ -48,6 +47,9 @@ class TransformersReasoningEngine(TransformersEngine):
     many rows at a time. The probabilities of a row are those at the place of the last label in its
     answer: from the softmax that chose the label's first token. Where the answer holds no label,
     they are those at the place of its last token, that which ends the answer not counted.
+
+    ``details["fallback"]`` of a row is 1 where its answer holds no label, else 0; ``"cut"`` is 1
+    where it was cut at `max_new_tokens`; ``"new_tokens"`` is its length.
 
     Parameters
     ----------
@@ -83,6 +85,10 @@ class TransformersReasoningEngine(TransformersEngine):
     ) -> None:
         self._most = check_integer("max_new_tokens", max_new_tokens, at_least=1)
         self._stop = stop
+        self._long = (
+            f"leave no room for answers of {max_new_tokens} tokens in",
+            "Allow shorter answers (--max-new-tokens), shorten the prompts",
+        )
         super().__init__(model, **options)
         self._closing = self._model.closing | self.tokenizer.closing
 
@@ -95,90 +101,42 @@ class TransformersReasoningEngine(TransformersEngine):
             "stop": self._stop,
         }
 
-    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
-        """Return the row numbers of prompts that leave no room to reason in the model's context.
-
-        Raises
-        ------
-        InvalidInputError
-            If labels cannot be told apart.
-        """
-        room = self._room_to_reason(self._forms(prompts, task))
-        return self._beyond(self._encode_all(prompts), room)
-
-    def score(
-        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of the prompts that are not `done`, longest prompts first.
-
-        Yields
-        ------
-        ScoredRow
-            With ``details["fallback"]``, 1 where the answer holds no label, else 0; ``"cut"``, 1
-            where it was cut at `max_new_tokens`; ``"new_tokens"``, its
-            length; and with a mark ``"run_on"``, 1 where the answer holds it.
-
-        Raises
-        ------
-        InvalidInputError, BackendError
-            As `TransformersEngine.score`.
-        """
-        if not prompts:
-            return iter(())
-        rows = self._encode_all(prompts)
-        forms = self._forms(prompts, task)
-        if self.scoring is Scoring.FIRST:
-            for form in forms:
-                check_first_tokens(form, self.tokenizer.decode)
-        self._check_lengths(rows, 1)
-        long = self._beyond(rows, self._room_to_reason(forms))
-        if long:
-            raise InvalidInputError(
-                f"{len(long)} prompts leave no room for answers of {self._most} tokens in the "
-                f"model's context of {self.context}: rows {listed(list(map(str, long)))}",
-                hint="Allow shorter answers (--max-new-tokens), shorten the prompts (--truncate), "
-                "show fewer demonstrations, or take a model of longer context",
-            )
-        reason = partial(self._reason, forms=forms)
-        return self._in_blocks(reason, rows, done)
-
     def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
         """Return label tokens as they follow the reasoning; in a chat, also as a reply begins."""
-        lead = prompts[0].lead
-        forms = [self._labels(prompts, task, lead)]
+        lead, find = prompts[0].lead, partial(self.tokenizer.label_tokens, prompts, task)
+        forms = [find(chat=self.chat, lead=lead)]
         if self.chat and lead:
-            forms.append(self._labels(prompts, task))
+            forms.append(find(chat=True))
         return [replace(form, merged=0) for form in forms]
 
-    def _room_to_reason(self, forms: Sequence[LabelTokens]) -> int:
+    def _room(self, forms: Sequence[LabelTokens]) -> int:
         """Return how many tokens may follow a prompt, the last of which needs no place."""
-        return self._most + max(map(self._room, forms)) - 1
+        return self._most + super()._room(forms) - 1
 
-    def _reason(
+    def _score_block(
         self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
     ) -> Iterator[ScoredRow]:
         past, own = self._without_prefix(rows)
         if past is not None and not self._model.bears_gaps(past):
             past, own = None, rows
 
-        def compute(batch: NDArray[np.int64]) -> tuple[list[Generated], Floats, list[bool]]:
+        def compute(batch: NDArray[np.int64]) -> Computed:
             given = [own[i] for i in batch]
             answers = self._generate(given, past, forms)
-            return answers, *self._read(given, answers, past, forms)
-
-        lengths = [len(row) + self._most for row in own]
-        # Not all versions of transformers keep padding out of a recurrent model's state.
-        batches = self._batches(lengths, done, compute, alike=self._model.is_recurrent)
-        for numbers, (answers, captured, found) in batches:
-            self._check_sound(numbers, captured)
-            for place, number in enumerate(numbers.tolist()):
-                answer = answers[place]
-                details = {
-                    FALLBACK: int(not found[place]),
+            captured, found = self._read(given, answers, past, forms)
+            details = [
+                {
+                    FALLBACK: int(not has_label),
                     "cut": int(not answer.ended),
                     "new_tokens": len(answer.tokens),
                 }
-                yield ScoredRow(number, captured[place], details=details)
+                for answer, has_label in zip(answers, found, strict=True)
+            ]
+            return captured, details
+
+        lengths = [len(row) + self._most for row in own]
+        # Not all versions of transformers keep padding out of a recurrent model's state.
+        return self._in_batches(lengths, done, compute, alike=self._model.is_recurrent)
 
     def _generate(
         self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
