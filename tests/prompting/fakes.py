@@ -1,11 +1,13 @@
-"""A deterministic engine and a small data folder."""
+"""A deterministic engine, a tokenizer of one function, and a small data folder."""
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 
 from dnip.prompting.engines.base import ScoredRow, prompted
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import Scoring
 from dnip.prompting.task import Task
 
@@ -45,6 +47,16 @@ class FakeEngine:
                 n_given += 1
                 self.asked.append(row)
                 yield ScoredRow(row, scores(prompts[row].text, task.n_classes))
+
+
+class FakeTokenizer(HubTokenizer):
+    """A tokenizer of one function; a chat is its last message, and a reply begins as given."""
+
+    def __init__(self, encode, *, reply="", **own):
+        self.encode = self.encode_chat = encode
+        self.chat = lambda messages: messages[-1]["content"]
+        self.in_chat = lambda task: replace(task, answer_prefix=reply)
+        vars(self).update(own)
 
 
 def scores(text, n_classes):

@@ -1,6 +1,7 @@
 """The audit, with a toy tokenizer and engine, and with a real tokenizer."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,46 +12,36 @@ from dnip.presenting.prompting import describe_audit
 from dnip.prompting.audit import audit, count_flips
 from dnip.prompting.data import Examples
 from dnip.prompting.engines.base import ScoredRow, prompted
-from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import Plan, make_plan
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task import Task
-from fakes import TASK as MOOD, write_data
+from fakes import TASK as MOOD, FakeTokenizer, write_data
 
 
-class Words(HubTokenizer):
+class Words(FakeTokenizer):
     """One token per word, spaces before it included; a word in `split` is cut in two."""
 
     def __init__(self, *split, template=None):
-        self.split, self.template, self.pieces = split, template, []
+        own = {"backend": SimpleNamespace(chat_template=template)}
+        if template is not None:
+            own["chat"] = lambda messages: template(messages[-1]["content"])
+        super().__init__(self._encode, reply=" so ", **own)
+        self.split, self.pieces = split, []
 
-    def encode(self, text):
+    def _encode(self, text):
         ids = []
         for number, word in enumerate(text.split(" ")):
             piece = " " * (number > 0) + word
             cut = 3 if word in self.split else len(piece)
-            for part in (piece[:cut], piece[cut:]):
-                if part:
-                    if part not in self.pieces:
-                        self.pieces.append(part)
-                    ids.append(self.pieces.index(part))
+            for part in filter(None, (piece[:cut], piece[cut:])):
+                if part not in self.pieces:
+                    self.pieces.append(part)
+                ids.append(self.pieces.index(part))
         return ids
 
     def decode(self, tokens):
         return "".join(self.pieces[token] for token in tokens)
-
-    @property
-    def has_chat(self):
-        return self.template is not None
-
-    def chat(self, messages):
-        return self.template(messages[-1]["content"])
-
-    encode_chat = encode
-
-    def in_chat(self, task):
-        return replace(task, answer_prefix=" so ")
 
 
 class Fixed:

@@ -7,10 +7,10 @@ from hypothesis import given, strategies as st
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError
-from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.labels import label_tokens, prompt_label_tokens
 from dnip.prompting.task import Task
+from fakes import FakeTokenizer
 
 #: Longest first; letters stand for themselves.
 _PIECES = [" World", " Wo", "World", " B", "ab", " ", "x"]
@@ -81,48 +81,29 @@ def test_refuses_labels_that_depend_on_the_prompt():
 COEFFICIENTS = Coefficients(["no", "yes"], [30, 15], 30)
 
 
-class Words(HubTokenizer):
+KNOWN = ("?", "Answer:", " no", " yes", "no", "yes", " A", " B")
+
+
+def words_and_spaces(text):
     """One token per word with the space before it; unknown words are token 0."""
-
-    known = ("?", "Answer:", " no", " yes", "no", "yes", " A", " B")
-    has_chat = True
-
-    def __init__(self, name):
-        self.name = name
-
-    def encode(self, text):
-        if not text:
-            return []
-        parts = text.replace(" ", "\0 ").split("\0")
-        return [self.known.index(one) if one in self.known else 0 for one in parts]
-
-    encode_chat = encode
-
-    def chat(self, prompt):
-        return ""
-
-    def in_chat(self, task):
-        return type(task)(**{**vars(task), "answer_prefix": ""})
+    parts = text.replace(" ", "\0 ").split("\0") if text else ()
+    return [KNOWN.index(one) if one in KNOWN else 0 for one in parts]
 
 
-class Letters(Words):
-    def encode(self, text):
-        return letters(text)
+def merging(text):
+    """Make one token of the colon and what follows it."""
+    rest = text.removeprefix("Answer:")
+    return [1, 100 + len(rest)] if rest else [1, 2]
 
 
-class Merging(Words):
-    """Makes one token of the colon and what follows it."""
-
-    def encode(self, text):
-        rest = text.removeprefix("Answer:")
-        return [1, 100 + len(rest)] if rest else [1, 2]
+TOKENIZERS = {"words": words_and_spaces, "letters": letters, "merging": merging}
 
 
 @pytest.fixture
 def bias(monkeypatch):
     """A function from the name of a tokenizer above, and options, to the bias on each token."""
     hub = "dnip.prompting.label_bias.HubTokenizer"
-    monkeypatch.setattr(hub, lambda name: globals()[name](name))
+    monkeypatch.setattr(hub, lambda name: FakeTokenizer(TOKENIZERS[name], chat=lambda _: ""))
 
     def made(tokenizer, **options):
         return json.loads(LogitBias(tokenizer, **options).render(COEFFICIENTS))["logit_bias"]
@@ -131,19 +112,19 @@ def bias(monkeypatch):
 
 
 def test_a_bias_stands_on_the_words_as_they_are_said(bias):
-    assert list(bias("Words", chat=True)) == ["4", "5"]  # a reply begins without the space
-    assert bias("Words", labels="A,B") == {"6": 0.0, "7": pytest.approx(-0.6931471805599453)}
+    assert list(bias("words", chat=True)) == ["4", "5"]  # a reply begins without the space
+    assert bias("words", labels="A,B") == {"6": 0.0, "7": pytest.approx(-0.6931471805599453)}
 
 
 def test_no_other_token_can_win_where_only_labels_may(bias):
-    held = bias("Words", only_labels=True)
-    assert held == {token: value + 100 for token, value in bias("Words").items()}
+    held = bias("words", only_labels=True)
+    assert held == {token: value + 100 for token, value in bias("words").items()}
 
 
 @cases(
-    ("Letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
-    ("Words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
-    ("Merging", {}, "they take in the end of 'Answer:'"),
+    ("letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
+    ("words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
+    ("merging", {}, "they take in the end of 'Answer:'"),
     (None, {}, "Give --tokenizer"),
 )
 def test_what_a_bias_cannot_do_is_refused(bias, tokenizer, options, told):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.arrays import Location, normalise_rows
-from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Probabilities
+from dnip.base.validation import check_choice
 
 
 class Fill(StrEnum):
@@ -56,8 +56,7 @@ def fill_unreported(
     >>> fill_unreported([[0.6, 0.2, 0.0]], [[0.6, 0.2, 0.2]], "zero")
     array([[0.75, 0.25, 0.  ]])
     """
-    if policy not in tuple(Fill):
-        raise InvalidInputError(f"fill must be one of {', '.join(Fill)}; got {policy!r}")
+    check_choice("fill", policy, tuple(Fill))
     low, high = (np.asarray(one, np.float64) for one in (captured, ceiling))
     filled = low + _SHARE[Fill(policy)] * (high - low)
     sums = filled.sum(axis=1, keepdims=True)

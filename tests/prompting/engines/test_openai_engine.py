@@ -10,14 +10,13 @@ from hypothesis import given, strategies as st
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.tokens import Reported, Token, read_reported, read_text
-from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine, label_matcher
 from dnip.prompting.engines.server import Server
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task_files import built_in_tasks, load_task
 from dnip.tables.fill import open_decisions
 from failing_server import FailingServer
-from fakes import TASK as HAPPY_OR_SAD
+from fakes import TASK as HAPPY_OR_SAD, FakeTokenizer
 
 pytest.importorskip("openai")
 
@@ -30,16 +29,7 @@ def encode(text):
     return [1, *(4 + i for i, word in enumerate(TASK.label_words) if text.endswith(word))]
 
 
-class FakeTokenizer(HubTokenizer):
-    """A tokenizer whose methods are given."""
-
-    def __init__(self, **own):
-        vars(self).update(own)
-
-
-CODE = {"encode": encode, "encode_chat": encode, "decode": str}
-CHAT = {"chat": lambda messages: messages[-1]["content"], "in_chat": lambda task: task}
-TOKENIZER = FakeTokenizer(name="tok", **CHAT, **CODE)
+TOKENIZER = FakeTokenizer(encode, name="tok", decode=str, in_chat=lambda task: task)
 TEXT = "A message.\nMood:"
 TURN = {"role": "user", "content": TEXT}
 #: Of labels at one place: reported, unreported where 0.
@@ -121,7 +111,7 @@ def test_labels_are_asked_for_by_id_where_the_tokenizer_is_known(endpoint, shape
 
 
 def test_a_prompt_whose_end_becomes_part_of_the_answer_is_refused():
-    merging = FakeTokenizer(**vars(TOKENIZER) | {"encode": lambda text: [sum(map(ord, text))]})
+    merging = FakeTokenizer(lambda text: [sum(map(ord, text))], name="tok", decode=str)
     with pytest.raises(InvalidInputError, match="part of the answer's first one"):
         asked({}, kind=OpenAIEngine, tokenizer=merging)
 

@@ -19,7 +19,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
-from dnip.base.validation import check_classes
+from dnip.base.validation import check_choice, check_classes
 from dnip.deploying.label_matching import TextMatcher
 from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
@@ -194,12 +194,7 @@ def read_answers(
         own_labels=gold is None,
     )
     truth = None if gold is None else read_gold(Path(gold), classes, on, label)
-    if source is not None and source not in SOURCES:
-        raise InvalidInputError(
-            f"--from is {source!r}, which is no source",
-            hint=f"The sources are {', '.join(SOURCES)}",
-        )
-    given = None if source is None else SOURCES[source]
+    given = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
     collector = Collector(wanted, given, votes, on, label if gold is None else None, only)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
