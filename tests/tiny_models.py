@@ -145,6 +145,14 @@ def add_chat_template(folder, template):
 _WORDS = ["the", "market", "fell", "team", "won", "cup", "new phones", "chips", "talks", "went é"]
 
 
+def captured(engine, prompts, task, scoring=None):
+    """What an engine gives to each label after each prompt, each of them once."""
+    engine.scoring = engine.scoring if scoring is None else scoring
+    rows = sorted(engine.score(prompts, task), key=lambda row: row.row)
+    assert [row.row for row in rows] == list(range(len(prompts)))
+    return np.array([row.captured for row in rows])
+
+
 def random_prompts(task, shots, number, *, seed=0, chain_of_thought=False):
     """Prompts of a task of one field, with so many demonstrations."""
     rng = np.random.default_rng(seed)

@@ -18,10 +18,12 @@ from populations import solve_robustly
 from strategies import random_probabilities
 
 
-def opt_set(seed=0, n_rows=200, n_classes=4, **more):
+def opt_set(seed=0, n_rows=600, n_classes=4, **more):
     rng = np.random.default_rng(seed)
     p = random_probabilities(rng, n_rows, n_classes)
-    labels = rng.integers(n_classes, size=n_rows)
+    sharper = p**0.6 * rng.uniform(0.5, 2, n_classes)
+    sharper /= sharper.sum(axis=1, keepdims=True)
+    labels = (sharper.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1)
     labels[:n_classes] = np.arange(n_classes)
     return OptSet.of(p, labels, **more)
 
@@ -113,16 +115,6 @@ def test_ours_reads_the_unlabelled_rows(opt):
 pytest.importorskip("scipy")
 
 
-def labelled_set(seed=0, n_rows=600, n_classes=4):
-    rng = np.random.default_rng(seed)
-    p = random_probabilities(rng, n_rows, n_classes)
-    sharper = p**0.6 * rng.uniform(0.5, 2, n_classes)
-    sharper /= sharper.sum(axis=1, keepdims=True)
-    labels = (sharper.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1)
-    labels[:n_classes] = np.arange(n_classes)
-    return OptSet.of(p, labels)
-
-
 def test_the_gradient_is_that_of_small_steps():
     rng = np.random.default_rng(6)
     scores, labels = rng.normal(size=(5, 3)), rng.integers(3, size=5)
@@ -135,7 +127,7 @@ def test_the_gradient_is_that_of_small_steps():
 
 
 def test_a_class_without_labels_keeps_its_log_probability():
-    opt = labelled_set()
+    opt = opt_set()
     some = opt.labels != 2
     told = VectorScaling().fit(OptSet.of(opt.probabilities[some], opt.labels[some])).to_dict()
     assert (told["slopes"][2], told["shifts"][2]) == (1.0, 0.0)
@@ -145,7 +137,7 @@ def test_a_class_without_labels_keeps_its_log_probability():
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_matrix_scaling_decides_as_scikit_learn_does(method, n_classes):
     linear_model = pytest.importorskip("sklearn.linear_model")
-    opt = labelled_set(n_classes=n_classes)
+    opt = opt_set(n_classes=n_classes)
     weights = method.class_weight
     theirs = linear_model.LogisticRegression(class_weight=weights, max_iter=1000)
     theirs.fit(np.log(opt.probabilities), opt.labels)

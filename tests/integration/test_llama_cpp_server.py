@@ -19,6 +19,7 @@ from dnip import Coefficients, ProbabilityTable
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.server import Server
 from dnip.prompting.label_bias import LogitBias
+from dnip.prompting.labels import Scoring
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task_files import built_in_tasks, load_task
 from dnip.tables.fill import open_decisions
@@ -104,27 +105,11 @@ def key(monkeypatch):
 
 @pytest.fixture(scope="module")
 def reference(file):
-    """One plain forward pass for each prompt, in float32: probabilities of the next token."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    """The probability of each label after a prompt, by one plain forward pass in float32."""
+    from plain_language_model import PlainLanguageModel
 
-    tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-    read = {"gguf_file": file.name, "dtype": torch.float32}
-    model = AutoModelForCausalLM.from_pretrained(file.parent, **read).eval()
-
-    def probabilities(task, text):
-        ids = tokenizer(text)["input_ids"]
-        labels = []
-        for label in range(task.n_classes):
-            whole = tokenizer(text + task.answer(label))["input_ids"]
-            assert whole[: len(ids)] == ids
-            labels.append(whole[len(ids)])
-            assert tokenizer.decode(labels[-1]) == task.answer(label)
-        with torch.inference_mode():
-            logits = model(torch.tensor([ids])).logits[0, -1].double()
-        return torch.softmax(logits, dim=-1)[labels].numpy()
-
-    return probabilities, tokenizer
+    model = PlainLanguageModel(file)
+    return lambda task, prompt: model.score([prompt], task, Scoring.FIRST)[0]
 
 
 def prompts(task, shots):
@@ -135,14 +120,13 @@ def prompts(task, shots):
 
 def check_rows(server, reference, task, shots, top_logprobs):
     """Compare with the reference; return how many labels were reported, of how many."""
-    probabilities, _ = reference
     asked = prompts(task, shots)
     engine = OpenAIEngine("small", Server(server, concurrency=2), top_logprobs=top_logprobs)
     rows = sorted(engine.score(asked, task), key=lambda row: row.row)
     assert [row.row for row in rows] == list(range(len(asked)))
     n_reported = 0
     for row, prompt in zip(rows, asked, strict=True):
-        true = probabilities(task, prompt.text)
+        true = reference(task, prompt)
         ceiling = row.captured if row.ceiling is None else row.ceiling
         reported = row.captured > 0
         n_reported += reported.sum()
@@ -169,17 +153,16 @@ def test_bounds_hold_for_labels_that_are_not_reported(server, reference):
 def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server, file, reference):
     import httpx2
 
-    probabilities, _ = reference
     task = load_task("agnews")
     coefficients = Coefficients(task.classes, [150, 254, 643, 1000], "log:1000")
     bias = json.loads(LogitBias(str(file), only_labels=True).render(coefficients))
     fixed = {"model": "small", "max_tokens": 1, "temperature": 0, "repeat_penalty": 1.0, **bias}
     n_changed = 0
     for row in map(json.loads, (ROOT / "examples" / "news" / "test.jsonl").open()):
-        prompt = PromptBuilder(task, []).prompt(row).text
-        asked = {"json": {**fixed, "prompt": prompt}, "headers": HEADERS, "timeout": 60}
+        prompt = PromptBuilder(task, []).prompt(row)
+        asked = {"json": {**fixed, "prompt": prompt.text}, "headers": HEADERS, "timeout": 60}
         answer = httpx2.post(f"{server}/completions", **asked)
-        p = probabilities(task, prompt)[None]
+        p = reference(task, prompt)[None]
         chosen = int(np.argmax(coefficients.apply(p / p.sum())))
         assert answer.json()["choices"][0]["text"] == task.answer(chosen)
         n_changed += chosen != p.argmax()

@@ -21,7 +21,7 @@ pytest.importorskip("transformers")
 from dnip.prompting.engines.transformers_engine import TransformersEngine
 from dnip.prompting.labels import Scoring
 from plain_language_model import PlainLanguageModel
-from tiny_models import random_prompts, save_gguf
+from tiny_models import captured, random_prompts, save_gguf
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "datasets" / "trec"
@@ -33,29 +33,14 @@ def file(tiny_model, tmp_path_factory):
     return save_gguf(tiny_model("llama"), tmp_path_factory.mktemp("gguf") / "tiny.gguf")
 
 
-@pytest.fixture
-def damaged(file, tmp_path):
-    """A function that changes the bytes of the file and gives its path."""
-
-    def change(changed):
-        path = tmp_path / "bad.gguf"
-        path.write_bytes(changed(file.read_bytes()))
-        return path
-
-    return change
-
-
-def captured(engine, prompts, task=TASK):
-    rows = sorted(engine.score(prompts, task), key=lambda row: row.row)
-    return np.array([row.captured for row in rows])
-
-
 @pytest.mark.parametrize("scoring", [Scoring.MEAN, Scoring.SUM])
 def test_a_file_gives_the_numbers_of_the_folder(file, tiny_model, scoring):
     prompts = random_prompts(TASK, 1, 12)
     engine = TransformersEngine(file, scoring=scoring)
     same = TransformersEngine(tiny_model("llama"), scoring=scoring)
-    np.testing.assert_allclose(captured(engine, prompts), captured(same, prompts), rtol=1e-5)
+    np.testing.assert_allclose(
+        captured(engine, prompts, TASK), captured(same, prompts, TASK), rtol=1e-5
+    )
     told = engine.describe()
     assert told["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert (told["quantisation"], told["dtype"], told["model"]) == ("F32", "float32", str(file))
@@ -101,9 +86,11 @@ def _first_length(data, key):
     (lambda data: _first_length(data, b"tokenizer.ggml.token_type"), "names lengths|more than"),
     (lambda data: _first_length(data, b"general.architecture"), "names lengths"),
 )
-def test_a_damaged_file_is_refused(damaged, change, told):
+def test_a_damaged_file_is_refused(file, tmp_path, change, told):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(change(file.read_bytes()))
     with pytest.raises(InvalidInputError, match=told):
-        TransformersEngine(damaged(change))
+        TransformersEngine(path)
 
 
 @cases(

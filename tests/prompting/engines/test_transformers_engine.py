@@ -20,7 +20,7 @@ from dnip.prompting.labels import Scoring  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
-from tiny_models import add_chat_template, random_prompts, save_tokenizer  # noqa: E402
+from tiny_models import add_chat_template, captured, random_prompts, save_tokenizer  # noqa: E402
 
 ATOL = 1e-5
 
@@ -33,16 +33,6 @@ TASK = Task(
     classes=("a", "b", "c", "d"),
     label_words=("World talks", "cup", "Business", "new phones on"),
 )
-
-
-def scores(engine, prompts, task, scoring, **options):
-    engine.scoring = scoring
-    found = list(engine.score(prompts, task, **options))
-    assert sorted(row.row for row in found) == list(range(len(prompts)))
-    matrix = np.empty((len(prompts), task.n_classes))
-    for row in found:
-        matrix[row.row] = row.captured
-    return matrix
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +54,7 @@ def test_equals_one_prompt_at_a_time(tiny_model, reference, kind, shots):
         expected = reference(kind).score(prompts, TASK, scoring)
         assert (expected.std(axis=0) > 0.1 * expected.mean(axis=0)).all()  # rows differ
         for engine in engines:
-            found = scores(engine, prompts, TASK, scoring)
+            found = captured(engine, prompts, TASK, scoring)
             np.testing.assert_allclose(found, expected, atol=ATOL, rtol=0)
             np.testing.assert_allclose(np.log(found), np.log(expected), atol=1e-3, rtol=0)
 
@@ -79,13 +69,13 @@ def test_the_same_numbers_every_time_whatever_is_done(tiny_model, scoring):
     done = frozenset(range(0, 20, 3)) | {1, 2, 4}
     rest = {row.row: row.captured for row in again.score(prompts, TASK, done=done)}
     assert set(rest) >= set(range(20)) - done
-    assert all((whole[row] == captured).all() for row, captured in rest.items())
+    assert all((whole[row] == own).all() for row, own in rest.items())
     assert not list(again.score(prompts, TASK, done=frozenset(range(20))))
 
 
 def test_prefixes_may_differ_between_prompts(tiny_model, reference):
     prompts = [*random_prompts(TASK, 1, 3, seed=1), *random_prompts(TASK, 3, 3, seed=2)]
-    found = scores(TransformersEngine(tiny_model("llama")), prompts, TASK, Scoring.FIRST)
+    found = captured(TransformersEngine(tiny_model("llama")), prompts, TASK, Scoring.FIRST)
     expected = reference("llama").score(prompts, TASK, Scoring.FIRST)
     np.testing.assert_allclose(found, expected, atol=ATOL)
 
@@ -97,20 +87,20 @@ def test_a_prompt_that_ends_in_the_answers_space(tiny_model, scoring):
     prompts = random_prompts(TASK, 1, 5)
     spaced = [Prompt(p.prefix, p.example + " ") for p in prompts]
     bare = replace(TASK, answer_prefix="")
-    plain = scores(engine, prompts, TASK, scoring)
-    np.testing.assert_allclose(scores(engine, spaced, bare, scoring), plain, atol=1e-7)
+    plain = captured(engine, prompts, TASK, scoring)
+    np.testing.assert_allclose(captured(engine, spaced, bare, scoring), plain, atol=1e-7)
 
 
 def test_special_tokens_at_the_end_of_a_prompt_are_left_out(copy):
     prompts = random_prompts(TASK, 1, 5)
-    plain = scores(TransformersEngine(copy), prompts, TASK, Scoring.SUM)
+    plain = captured(TransformersEngine(copy), prompts, TASK, Scoring.SUM)
     save_tokenizer(copy, end=True)
-    closing = scores(TransformersEngine(copy), prompts, TASK, Scoring.SUM)
+    closing = captured(TransformersEngine(copy), prompts, TASK, Scoring.SUM)
     save_tokenizer(copy, begin=True)
     begun = TransformersEngine(copy)
     assert begun.tokenizer.encode("a")[0] == 0
     np.testing.assert_array_equal(plain, closing)
-    assert abs(scores(begun, prompts, TASK, Scoring.SUM) - plain).max() > 1e-4
+    assert abs(captured(begun, prompts, TASK, Scoring.SUM) - plain).max() > 1e-4
 
 
 def test_the_context_is_used_to_its_last_token(tiny_model):
@@ -120,7 +110,7 @@ def test_the_context_is_used_to_its_last_token(tiny_model):
     longest = len(engine.tokenizer.encode(prompts[0].text))
     assert longest == 1024
     assert engine.too_long(prompts, TASK) == []
-    assert np.isfinite(scores(engine, prompts, TASK, Scoring.FIRST)).all()
+    assert np.isfinite(captured(engine, prompts, TASK, Scoring.FIRST)).all()
     engine.scoring = Scoring.SUM
     assert engine.too_long(prompts, TASK) == [0, 1]
     with pytest.raises(InvalidInputError, match="rows 0, 1"):
@@ -133,13 +123,13 @@ def test_refuses_labels_that_begin_alike_under_first_token_scoring(tiny_model):
     prompts = random_prompts(task, 0, 2)
     with pytest.raises(InvalidInputError, match=r"'new phones' and 'new chips' .* token \d+ \("):
         engine.score(prompts, task)
-    assert np.isfinite(scores(engine, prompts, task, Scoring.SUM)).all()
+    assert np.isfinite(captured(engine, prompts, task, Scoring.SUM)).all()
 
 
 def test_halves_batches_that_do_not_fit_into_memory(tiny_model, monkeypatch):
     prompts = random_prompts(TASK, 1, 9)
     engine = TransformersEngine(tiny_model("llama"), batch_tokens=10_000)
-    expected = scores(engine, prompts, TASK, Scoring.FIRST)
+    expected = captured(engine, prompts, TASK, Scoring.FIRST)
     forward, sizes = engine._model.model.forward, []
 
     def small(*, input_ids, **options):
@@ -150,7 +140,7 @@ def test_halves_batches_that_do_not_fit_into_memory(tiny_model, monkeypatch):
 
     monkeypatch.setattr(engine._model.model, "forward", small)
     most = 3
-    np.testing.assert_allclose(scores(engine, prompts, TASK, Scoring.FIRST), expected, atol=ATOL)
+    np.testing.assert_allclose(captured(engine, prompts, TASK, Scoring.FIRST), expected, atol=ATOL)
     assert max(sizes) == 9
     most = 0
     with pytest.raises(BackendError, match="no memory for this batch"):
@@ -169,7 +159,7 @@ def test_refuses_a_model_that_gives_no_numbers(tiny_model, monkeypatch):
 def test_precisions(tiny_model, reference, dtype):
     prompts = random_prompts(TASK, 1, 5)
     engine = TransformersEngine(tiny_model("llama"), dtype=dtype)
-    found = scores(engine, prompts, TASK, Scoring.FIRST)
+    found = captured(engine, prompts, TASK, Scoring.FIRST)
     expected = reference("llama").score(prompts, TASK, Scoring.FIRST)
     np.testing.assert_allclose(found, expected, atol=0.05)
     assert engine.describe()["dtype"] == ("float32" if dtype == "auto" else dtype)
@@ -283,7 +273,7 @@ def test_equals_one_chat_at_a_time(copy, template):
     chats = [Prompt("", engine.tokenizer.chat(prompt.messages)) for prompt in prompts]
     for scoring in Scoring:
         expected = PlainLanguageModel(copy).score(chats, in_chat, scoring)
-        np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
+        np.testing.assert_allclose(captured(engine, prompts, TASK, scoring), expected, atol=ATOL)
 
 
 @cases(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +24,6 @@ from dnip.tables.provenance import Question
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
 #: Under which names they hold an id of their own.
 _IDS = (ID, "request_id", "doc_id")
-
-
-class Kept(NamedTuple):
-    """A row of the table to be: where it lies, and which of all answers it is, from 0."""
-
-    where: str
-    number: int
-    row: Row
 
 
 @dataclass
@@ -52,8 +44,8 @@ class Collector:
         A model, or the first letters of a fingerprint: other answers are left out.
     model, question : str or None
         What the answers say.
-    kept : dict of Kept
-        By number; by id and label where texts are kept.
+    kept : dict of Row
+        The rows of the table to be, by number; by id and label where texts are kept.
     n_answers : int
         Answers so far, those that are not kept included.
     refused, failed, several : list of str
@@ -75,7 +67,7 @@ class Collector:
     only: str | None = None
     model: str | None = None
     question: str | None = None
-    kept: dict[object, Kept] = field(default_factory=dict)
+    kept: dict[object, Row] = field(default_factory=dict)
     n_answers: int = 0
     refused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -140,11 +132,11 @@ class Collector:
             lost = self.refused if row is None else self.several
             lost.append(where if row_id is None else str(row_id))
             return
-        row = replace(row, row_id=row_id, label=self._label_of(holders, row))
+        label = self._label_of(holders, row)
+        row = replace(row, row_id=row_id, label=label, where=where, number=number)
         # Other labels stay apart: then the id is there twice.
-        key = (str(row_id), str(row.label)) if self.voting and row_id is not None else number
-        first = self.kept.setdefault(key, Kept(where, number, row))
-        first.row.texts.extend(texts.get(question, ()))
+        key = (str(row_id), str(label)) if self.voting and row_id is not None else number
+        self.kept.setdefault(key, row).texts.extend(texts.get(question, ()))
 
     def _check_source(self, content: Answer) -> Source:
         self.source = self.source or recognise(content)

@@ -21,7 +21,7 @@ from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_classes
 from dnip.deploying.label_matching import TextMatcher
-from dnip.prompting.answers.collecting import Collector, Kept
+from dnip.prompting.answers.collecting import Collector
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
 from dnip.prompting.answers.source import Row, Wanted
@@ -209,8 +209,8 @@ def read_answers(
             + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
             hint="Give a file that holds answers, and say with --map how they name the classes",
         )
-    where, numbers, rows = zip(*collector.kept.values(), strict=True)
-    location = Places(origin, (*wanted.names, MASS), places=where)
+    rows = [*collector.kept.values()]
+    location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
     p, counts = fill_rows(*_scores(rows, location), location, fill)
     ids, n_unknown = _ids(rows, location), 0
     if truth is None:
@@ -218,7 +218,7 @@ def read_answers(
         known = any(cell is not None for cell in cells)
         labels = LabelRule(classes).read(cells, location) if known else None
     elif on == BY_ROW:
-        labels = join_by_row(truth, numbers, collector.n_answers, origin)
+        labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
         labelled = {name for name, index in truth.items() if index != UNLABELLED}
@@ -314,38 +314,36 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
 
 def _count_votes(collector: Collector, matcher: TextMatcher) -> dict[str, int]:
     """Give rows their shares of votes, and refuse those without a vote; return the counts."""
-    polled, collector.kept, cast = [*collector.kept.values()], {}, []
-    polled = _of_one_stem(polled)
-    collector.n_answers = len(polled)
-    texts = [text for one in polled for text in one.row.texts]
+    polled, cast = _of_one_stem([*collector.kept.values()]), []
+    collector.kept, collector.n_answers = {}, len(polled)
+    texts = [text for row in polled for text in row.texts]
     if len(texts) == len(polled) > 1:
         raise InvalidInputError(
-            f"{polled[1].where}: the id {polled[1].row.row_id!r} is given once, as all are",
+            f"{polled[1].where}: the id {polled[1].row_id!r} is given once, as all are",
             hint="For votes, give all answers to a row the same id, and name its key with --on",
         )
-    for number, (where, _, row) in enumerate(polled):
+    for number, row in enumerate(polled):
         counts = matcher.count(map(matcher.read, row.texts))
         if n := int(counts.sum()):
             cast.append(n)
-            row = replace(row, scores=counts / n, mass=n / len(row.texts))  # noqa: PLW2901
-            collector.kept[number] = Kept(where, number, row)
+            share = n / len(row.texts)
+            collector.kept[number] = replace(row, scores=counts / n, mass=share, number=number)
         else:
-            collector.refused.append(where if row.row_id is None else str(row.row_id))
+            collector.refused.append(row.where if row.row_id is None else str(row.row_id))
     counted = {"answers": len(texts), "refused": texts.count(None)}
     counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
     return counted | {"fewest": min(cast, default=0), "most": max(cast, default=0)}
 
 
-def _of_one_stem(polled: list[Kept]) -> list[Kept]:
+def _of_one_stem(polled: list[Row]) -> list[Row]:
     """Join answers whose ids differ only in a last number, such as 7-0 and 7-1, where all do."""
-    stems = [_STEM.fullmatch(str(one.row.row_id)) for one in polled]
-    if not all(stems) or not all(len(one.row.texts) == 1 for one in polled):
+    stems = [_STEM.fullmatch(str(row.row_id)) for row in polled]
+    if not all(stems) or not all(len(row.texts) == 1 for row in polled):
         return polled
-    joined: dict[object, Kept] = {}
-    for one, stem in zip(polled, stems, strict=True):
-        row = replace(one.row, row_id=stem and stem[1], texts=[])
-        first = joined.setdefault((row.row_id, str(row.label)), one._replace(row=row))
-        first.row.texts.extend(one.row.texts)
+    joined: dict[object, Row] = {}
+    for row, stem in zip(polled, stems, strict=True):
+        first = replace(row, row_id=stem and stem[1], texts=[])
+        joined.setdefault((first.row_id, str(row.label)), first).texts.extend(row.texts)
     enough = 2 * len(joined) <= len(polled)
     return [*joined.values()] if enough else polled
 

@@ -53,6 +53,10 @@ class Row:
         is left out.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
+    where : str
+        Where the answer lies, for messages.
+    number : int
+        Which of all answers it is, from 0.
     texts : list
         The answers to the row, where their votes are counted; None for a refusal.
     """
@@ -64,6 +68,8 @@ class Row:
     names_several: bool = False
     row_id: object = None
     label: object = None
+    where: str = ""
+    number: int = 0
     texts: list[str | None] = field(default_factory=list)
 
 
