@@ -205,25 +205,20 @@ def _add_tokens(
             reason = "after the prompt in the chat template, labels cannot be scored"
             found.notes.append(f"{reason}: {error}")
     if other is not None:
-        _compare(found, labels, other)
+        found.drifted = tuple(i for i, own in enumerate(labels.ids) if own != other.ids[i])
+        if found.chat and found.drifted:
+            found.notes.append(_CHAT_DRIFT_NOTE)
+        elif not found.chat:
+            found.problems += [
+                f"the label word {labels.words[i]!r} is the tokens {list(labels.ids[i])} after the "
+                f"prompt, but {list(other.ids[i])} after the prompt in the chat template. Use the "
+                "same form of prompt for scoring and serving, or an answer_prefix that fits both"
+                for i in found.drifted
+            ]
     for label, one in enumerate(found.classes):
         one.ids = labels.ids[label]
         one.texts = tuple(tokenizer.decode([token]) for token in one.ids)
         one.scored = one.ids[:1] if found.scoring is Scoring.FIRST else one.ids
-
-
-def _compare(found: Audit, labels: LabelTokens, other: LabelTokens) -> None:
-    """Say which labels have other tokens in the other form of prompt."""
-    found.drifted = tuple(i for i, own in enumerate(labels.ids) if own != other.ids[i])
-    if found.chat and found.drifted:
-        found.notes.append(_CHAT_DRIFT_NOTE)
-    elif not found.chat:
-        found.problems += [
-            f"the label word {labels.words[i]!r} is the tokens {list(labels.ids[i])} after the "
-            f"prompt, but {list(other.ids[i])} after the prompt in the chat template. Use the same "
-            "form of prompt for scoring and serving, or an answer_prefix that fits both"
-            for i in found.drifted
-        ]
 
 
 def _add_mass(found: Audit, scored: Sequence[ScoredRow]) -> None:

@@ -117,7 +117,7 @@ def run_plan(
         return finished
 
     show = progress or (lambda *_: None)
-    journal_path = _journal_path(target)
+    journal_path = files_of_run(target)["progress"]
     with open_journal(journal_path, settings) as journal:
         rows = journal.rows
         n, n_resumed = len(prompts), len(rows)
@@ -145,11 +145,8 @@ def run_plan(
 
 def files_of_run(out: Path) -> dict[str, Path]:
     """Return the files that a run writes, by what they are."""
-    return {"out": out, "metadata": metadata_path(out), "progress": _journal_path(out)}
-
-
-def _journal_path(out: Path) -> Path:
-    return out.with_name(f"{out.name}.progress")
+    progress = out.with_name(f"{out.name}.progress")
+    return {"out": out, "metadata": metadata_path(out), "progress": progress}
 
 
 def check_table_path(out: Path) -> None:

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic_core import ErrorDetails
@@ -56,28 +55,24 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     ('terrible', 'bad', 'okay', 'good', 'great')
     """
     source = _HUB_NAMES.get(str(name), str(name))
-    if source in built_in_tasks():
-        text = (_folder() / f"{source}{_SUFFIX}").read_text(encoding="utf-8")
-    else:
-        text = _read(Path(source))
+    built_in = built_in_tasks()
+    if source not in built_in and not source.endswith(_SUFFIX):
+        raise InvalidInputError(
+            f"there is no built-in task {source!r}",
+            hint=f"Name one of {', '.join(built_in)}, or a .toml file",
+        )
     try:
+        if source in built_in:
+            text = (_folder() / f"{source}{_SUFFIX}").read_text(encoding="utf-8")
+        else:
+            text = read_text(source)
         table = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InvalidInputError(f"{source}: the task cannot be read: {reason}") from error
     except (ValueError, RecursionError) as error:  # also numbers and nesting beyond all bounds
         raise InvalidInputError(f"{source}: not valid TOML: {error}") from error
     return check_task(table, source)
-
-
-def _read(path: Path) -> str:
-    if path.suffix != _SUFFIX:
-        raise InvalidInputError(
-            f"there is no built-in task {str(path)!r}",
-            hint=f"Name one of {', '.join(built_in_tasks())}, or a .toml file",
-        )
-    try:
-        return read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InvalidInputError(f"{path}: the task cannot be read: {reason}") from error
 
 
 def check_task(table: dict[str, Any], source: str) -> Task:
