@@ -39,7 +39,7 @@ def calls():
                 constants |= {t.id: node.value.value for t in node.targets if hasattr(t, "id")}
         for node in ast.walk(tree):
             named = isinstance(node, ast.Call) and getattr(node.func, "id", None)
-            if named not in ("load_optional", "missing_library"):
+            if named != "load_optional":
                 continue
             extra = next(one.value for one in node.keywords if one.arg == "extra")
             module = node.args[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
 from types import ModuleType
 
 from dnip.base.errors import MissingDependencyError
@@ -41,25 +40,3 @@ installed. In a checkout, install it with: pip install '.[tea]'
     except ImportError as error:
         library = module.partition(".")[0]
         raise MissingDependencyError(library, purpose=purpose, extra=extra) from error
-
-
-def missing_library(module: str, *, purpose: str, extra: str) -> MissingDependencyError | None:
-    """Return the error of :func:`load_optional` without loading anything; None if installed.
-
-    Parameters
-    ----------
-    module : str
-        The library's name; empty for none, which is never missing.
-    purpose, extra : str
-        As for :func:`load_optional`.
-
-    Examples
-    --------
-    >>> missing_library("no_such_library", purpose="test", extra="dev")
-    MissingDependencyError('no_such_library is needed to test and is not installed')
-    >>> missing_library("json", purpose="test", extra="dev") is None
-    True
-    """
-    if not module or find_spec(module) is not None:
-        return None
-    return MissingDependencyError(module, purpose=purpose, extra=extra)

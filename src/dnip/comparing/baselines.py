@@ -54,17 +54,12 @@ class Method(ABC):
         What it reads of an opt set: labels, unlabelled, batch, content-free.
     seeded : bool
         Whether the seed of a fit changes what it learns.
-    library, extra : str
-        The optional module that it needs, and the extra of this package that installs it; empty
-        for none.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     reads: ClassVar[tuple[str, ...]] = ("labels",)
     seeded: ClassVar[bool] = False
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
 
     @abstractmethod
     def fit(self, opt: OptSet, seed: int = 0) -> Correction:
@@ -332,12 +327,10 @@ class VectorScaling(Method):
 
     name = "vector-scaling"
     summary = "a factor and a shift of each log-probability, by log-loss"
-    library = "scipy"
-    extra = "sklearn"
 
     def fit(self, opt: OptSet, seed: int = 0) -> LogLinear:
         """Fit factors and shifts by L-BFGS-B from the raw log-probabilities."""
-        optimize = load_optional("scipy.optimize", purpose="scale vectors", extra=self.extra)
+        optimize = load_optional("scipy.optimize", purpose="scale vectors", extra="sklearn")
         z, n = log(opt.probabilities), opt.n_classes
 
         def loss(x: Floats) -> tuple[float, Floats]:
@@ -371,16 +364,14 @@ class MatrixScaling(Method):
 
     name = "matrix-scaling"
     summary = "logistic regression on ln p"
-    library = "sklearn"
-    extra = "sklearn"
     class_weight: ClassVar[str | None] = None
 
     def fit(self, opt: OptSet, seed: int = 0) -> LogLinear:
         """Fit the regression; a class without labels is never predicted."""
         linear_model = load_optional(
-            "sklearn.linear_model", purpose="fit matrix scaling", extra=self.extra
+            "sklearn.linear_model", purpose="scale matrices", extra="sklearn"
         )
-        threads = load_optional("threadpoolctl", purpose="fit matrix scaling", extra=self.extra)
+        threads = load_optional("threadpoolctl", purpose="scale matrices", extra="sklearn")
         model = linear_model.LogisticRegression(class_weight=self.class_weight, max_iter=_MAX_STEPS)
         with threads.threadpool_limits(1):  # more wait for each other on matrices so small
             model.fit(log(opt.probabilities), opt.labels)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 
 from dnip.base.errors import DNIPError, listed, warn
-from dnip.base.optional import missing_library
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.baselines import RAW, Method, choose
 from dnip.comparing.material import Material, OptSet
@@ -90,9 +89,10 @@ def compare(
     check_level("confidence", confidence)
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
-    ready, skipped = _ready(choose(None, goal, scale=scale) if methods is None else methods, strict)
-
+    asked = choose(None, goal, scale=scale) if methods is None else methods
+    ready = [*choose(RAW), *(method for method in asked if method.name != RAW)]
     scored: list[MethodScores] = []
+    skipped: dict[str, str] = {}
     interrupted = False
     for place, method in enumerate(ready):
         run, fits = _fitting(method, material, draws, n_labels is None), []
@@ -125,22 +125,6 @@ def compare(
         skipped=skipped,
         interrupted=interrupted,
     )
-
-
-def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[str, str]]:
-    """Return the methods that can run, the raw argmax first, and why the others cannot."""
-    ready, skipped = choose(RAW), {}
-    for method in methods:
-        missing = missing_library(
-            method.library, purpose=f"run the method {method.name}", extra=method.extra
-        )
-        if missing is not None:
-            if strict:
-                raise missing
-            skipped[method.name] = str(missing)
-        elif method.name != RAW:
-            ready.append(method)
-    return ready, skipped
 
 
 def _fitting(
