@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -185,7 +185,11 @@ class Question:
     def of(cls, model: str | None, form: str, options: Sequence[str], fixed: object = None) -> Self:
         """Return a question; `fixed` is any JSON value."""
         text = None if fixed is None else _hash(fixed)
-        return cls(model and valid_unicode(model), form, tuple(map(valid_unicode, options)), text)
+        return cls(None, form, tuple(map(valid_unicode, options)), text).of_model(model)
+
+    def of_model(self, model: str | None) -> Self:
+        """Return the same question, put to another model."""
+        return replace(self, model=model and valid_unicode(model))
 
     @classmethod
     def read(cls, kept: object) -> Self | None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError
 from dnip.deploying.chat import (
@@ -67,6 +67,10 @@ class Asked:
     plain: bytes | None = None
 
 
+# A question in the order of the fit, None if it is so already; and what it asks, if that is known.
+_Fitting: TypeAlias = tuple[Mapping[str, Any] | None, Question | None]
+
+
 class Decisions:
     """Requests for decisions; the options of each question are put in the order of the fit.
 
@@ -84,6 +88,7 @@ class Decisions:
     ) -> None:
         self.watched = WatchedCoefficients(files)
         self._metrics, self._passes = metrics, passes
+        self._last: dict[str, tuple[str, Coefficients, _Fitting]] = {}
 
     def ask(self, body: bytes) -> Asked:
         """Return a request as it is sent on."""
@@ -91,39 +96,51 @@ class Decisions:
         asked = read_request(body)
         questions = asked.get("questions") if isinstance(asked, dict) else None
         given: dict[str, Mapping[str, Any]] = {}
+        known: dict[str, Question] = {}
         sent = []
         for name, content in by_question(questions):
             new = content
             if name in fitting and isinstance(content, Mapping):
                 try:
-                    new = self._fitting(name, content, fitting[name])
-                    given[name] = content
+                    ordered, question = self._fitting(name, content, fitting[name])
+                    new, given[name] = ordered or content, content
+                    if question is not None:
+                        known[name] = question
                 except InvalidInputError as error:
                     self._missed(name, error)
                     fitting.pop(name)
             sent.append((name, new))
         if any(new is not given.get(name, new) for name, new in sent):
             as_list = isinstance(questions, list)
-            ordered = [new for _, new in sent] if as_list else dict(sent)
-            body = written({**asked, "questions": ordered})
+            whole = [new for _, new in sent] if as_list else dict(sent)
+            body = written({**asked, "questions": whole})
         requested = asked.get("model") if isinstance(asked, dict) else None
-        return Asked(body, partial(self._answered, fitting, given, dict(sent), requested))
+        return Asked(body, partial(self._answered, fitting, given, dict(sent), known, requested))
 
-    def _fitting(
-        self, name: str, content: Mapping[str, Any], fitted: Coefficients
-    ) -> Mapping[str, Any]:
-        """Return a question with its options in order; refuse another one."""
+    def _fitting(self, name: str, content: Mapping[str, Any], fitted: Coefficients) -> _Fitting:
+        """Return a question with its options in order, and what it asks; refuse another one.
+
+        The same question comes again and again, so the last one of each name is kept.
+        """
+        text = json.dumps(content)
+        last = self._last.get(name)
+        if last is not None and last[0] == text and last[1] is fitted:
+            return last[2]
         check_options(name, content, fitted.classes)
         question = question_of(fitted.fit)
         new = in_order(content, fitted.classes if question is None else question.options)
-        _check_same(name, question, asked_question(None, new))
-        return new
+        asked = asked_question(None, new)
+        _check_same(name, question, asked)
+        found = None if new is content else new, asked
+        self._last[name] = text, fitted, found
+        return found
 
     def _answered(
         self,
         fitting: dict[str, Coefficients],
         given: Mapping[str, Mapping[str, Any]],
         sent: Mapping[str, Mapping[str, Any]],
+        known: Mapping[str, Question],
         requested: object,
         content: bytes,
     ) -> Answered:
@@ -156,9 +173,7 @@ class Decisions:
                 name = one.before.question
                 text = f"question {name!r}: no known definition gives the confidence"
                 _miss(self._metrics, name, "confidence", text)
-        asked_now = {name: asked_question(model, sent[name]) for name in given}
-        questions = {name: one for name, one in asked_now.items() if one is not None}
-        return Answered(body, changed, corrections, fitting, questions)
+        return Answered(body, changed, corrections, fitting, known)
 
     def _missed(self, name: str, error: InvalidInputError) -> None:
         """Count a question that cannot be corrected, and refuse it unless it may pass."""
@@ -224,8 +239,7 @@ class Chats:
             name = name_of(fitted)
             found, known = [correction], {name: fitted}
             fixed = fixed_messages(messages)
-            model = model if isinstance(model, str) else None
-            questions = {name: Question.of(model, "chat", fitted.classes, fixed)}
+            questions = {name: Question.of(None, "chat", fitted.classes, fixed)}
         except PassedError as error:
             self.missed(error)
         self._metrics.add(found, 1 - len(found))

@@ -60,7 +60,7 @@ class Answered:
     coefficients : mapping of Coefficients
         By question.
     questions : mapping of Question
-        What was asked, where it is known.
+        What was asked, of whatever model, where it is known.
     """
 
     raw: dict[str, Any]
@@ -252,7 +252,7 @@ class _Row(NamedTuple):
         now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
         cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model), **own}
         if self.question is not None:
-            cells[QUESTION] = json.dumps(self.question.to_dict())
+            cells[QUESTION] = json.dumps(self.question.of_model(self.model or None).to_dict())
         cells |= zip(columns, p.tolist(), strict=True)
         cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
         return json.dumps(cells).encode() + b"\n"
