@@ -50,11 +50,6 @@ def test_demonstrations_show_reasoning_and_then_the_answer(task):
     assert made.lead == "  It is"
 
 
-def test_a_rows_own_rationale_comes_first(task):
-    made = prompt(task, ({"text": "boo", "rationale": "The writer weeps."}, 1))
-    assert "First think: The writer weeps. It is sad." in made.prefix
-
-
 def test_a_task_without_a_wording_of_its_own_gets_the_general_one():
     made = prompt(TASK)
     assert made.text.endswith("Message: ha\nMood: Think step by step before answering.")

@@ -41,9 +41,7 @@ PATHS: Mapping[str, str] = {Endpoint.COMPLETIONS: "completions", Endpoint.CHAT: 
 
 def asked(prompt: Prompt, *, chat: bool) -> dict[str, Any]:
     """Return the field of a request that holds the prompt."""
-    if chat:
-        return {"messages": prompt.messages}
-    return {"prompt": prompt.text}
+    return {"messages": prompt.messages} if chat else {"prompt": prompt.text}
 
 
 @dataclass(frozen=True)

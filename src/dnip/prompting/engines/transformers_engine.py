@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -102,11 +103,6 @@ class TransformersEngine:
         on_gpu = self._model.device.type != "cpu"
         self._batch_tokens = batch_tokens or self.BATCH_TOKENS[on_gpu]
 
-    @property
-    def context(self) -> int | None:
-        """Most tokens that the model takes, the answer's included; None for no limit."""
-        return self._model.context
-
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
         return {
@@ -169,8 +165,8 @@ class TransformersEngine:
         if long := self._beyond(rows, forms):
             reason, hint = self._long
             raise InvalidInputError(
-                f"{len(long)} prompts {reason} the model's context of {self.context} tokens: rows "
-                f"{listed(list(map(str, long)))}",
+                f"{len(long)} prompts {reason} the model's context of {self._model.context} "
+                f"tokens: rows {listed(list(map(str, long)))}",
                 hint=f"{hint} (--truncate), show fewer demonstrations, or take a model of a longer "
                 "context",
             )
@@ -191,9 +187,8 @@ class TransformersEngine:
         return max(len(ids) for form in forms for ids in form.ids) if self.scoring.is_whole else 1
 
     def _beyond(self, rows: Sequence[Sequence[int]], forms: Sequence[LabelTokens]) -> list[int]:
-        if self.context is None:
-            return []
-        most = self.context - (self._room(forms) - 1)
+        context = self._model.context
+        most = math.inf if context is None else context - (self._room(forms) - 1)
         return [number for number, row in enumerate(rows) if len(row) > most]
 
     def _in_blocks(
