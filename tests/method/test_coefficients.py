@@ -126,15 +126,6 @@ def test_the_file_says_what_the_interface_promises():
     assert (content["fit"]["seed"], content["fit"]["solver"]) == (2, "coordinate")
 
 
-@pytest.mark.parametrize("n_classes", [2, 7])
-def test_any_number_of_classes_is_predicted(n_classes):
-    rng = np.random.default_rng(0)
-    p = random_probabilities(rng, 200, n_classes, "mixed")
-    indices = rng.integers(1, 31, n_classes)
-    fitted = Coefficients([f"c{c}" for c in range(n_classes)], indices, 30)
-    assert fitted.predict(p).tolist() == [f"c{c}" for c in oracles.predict(p, indices)]
-
-
 PETS = ("cat", "dog", "owl")
 
 

@@ -6,10 +6,9 @@ from hypothesis import given, settings, strategies as st
 
 import oracles
 from cases import cases
-from dnip import InvalidInputError, Objective, Status, solve
+from dnip import Objective, Status, solve
 from dnip.solvers import Exact, exact
 from layouts import weights_of
-from problems import KNOWN
 from strategies import KINDS, OBJECTIVES, SEEDS, random_problem, seeded
 
 SIZES = {2: 30, 3: 12, 4: 6, 6: 3}
@@ -89,9 +88,3 @@ def test_degenerate_tables(p):
     labels = np.arange(30) % 3
     solution = solve(p, labels, scale=12, solver="exact")
     assert solution.value == pytest.approx(oracles.optimum(p, labels, 12), abs=1e-12)
-
-
-def test_a_function_of_ones_own_has_no_bound():
-    known = KNOWN["two classes"]
-    with pytest.raises(InvalidInputError, match="bounds the terms of an Objective"):
-        solve(known.p, known.labels, lambda confusion: 0.0, solver="exact")

@@ -291,7 +291,7 @@ def defer(
     target : ndarray of shape (N,) or None
         The class mix that the fit is for, if it is not that of the labels.
     refits : iterable of pairs of ndarray
-        What :meth:`dnip.fitting.refits.Refits.left_out` yields; nothing is judged without any.
+        What :meth:`dnip.fitting.evidence.Refits.left_out` yields; nothing is judged without any.
     """
     share, classes = settings.defer, problem.classes
     if share is None:
@@ -398,7 +398,7 @@ def serve_right(
     problem : Problem
         The labelled rows, in the mix in which they come.
     refits : iterable of pairs of ndarray
-        What :meth:`dnip.fitting.refits.Refits.left_out` yields.
+        What :meth:`dnip.fitting.evidence.Refits.left_out` yields.
 
     Raises
     ------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.fitting.defer import defer, serve_right
-from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.evidence import USUAL_FOLDS, Refits
 from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
-from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
@@ -100,26 +99,18 @@ def fit(
     """
     settings = settings or _settings_of(objective, keywords)
     sample, count = sample_of(data, y, classes, rows, settings.seed)
+    if not sample.is_whole:
+        settings = _of_sample(settings, sample.table.source)
     table, support, mix = sample.table, sample.class_sizes, settings.target_prior
-    if settings.defer_below is not None and not sample.is_whole:
-        raise InvalidInputError(
-            f"{table.source}: rows of a sample do not come in their natural mix, which thresholds "
-            "for what is right often enough need",
-            hint="Give a table of fewer rows, or --rows all",
-        )
     limit = settings.time_limit
     deadline = None if limit is None else time.perf_counter() + limit
-    if settings.robust == "auto" and not sample.is_whole:
-        settings = replace(settings, robust="off")
     labelled = scored_rows(table, "a fit")
     p, labels, weight = labelled.probabilities, labelled.labels, sample.weights
     assert labels is not None
     calibration = calibrate_sample(p, labels, deadline=deadline)
-    more = None
+    free, more = table.unlabelled().probabilities, None
     if unlabelled is not None:
-        given = None if isinstance(unlabelled, str | os.PathLike) else table.classes
-        more = sample_of(unlabelled, None, classes or given, rows, settings.seed)[0].table
-    free = _unlabelled_rows(table, more)
+        free, more = _with_more(table, unlabelled, classes, rows, settings.seed)
     target = _find_target(mix, table.classes, calibration, support, free)
     shares = None if target is None else target.shares
     usual = shares if weight is None or shares is not None else support / support.sum()
@@ -133,50 +124,55 @@ def fit(
     is_quick = refits_are_quick(problem)
     wanted = is_quick or settings.defer_below is not None if evidence is None else evidence
     most = None if found.decision is None else settings.constraints.max_accuracy_loss
-    judged = _Assessed(found)
+    judged, at_little_cost, notes = None, None, []
+    left_out: list[tuple[Booleans, Floats]] = []
     needed = wanted or (is_quick and most is not None)
     if needed and found.solution.status is not Status.INTERRUPTED:
-        again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
-        judged = _assess(
+        refits = refit(
             found,
-            refit(
-                problem,
-                found,
-                again,
-                free,
-                target=usual,
-                is_mix_given=target is not None,
-                captured_mass=labelled.captured_mass,
-            ),
-            most,
-            lambda part: fit_robustly(problem, settled, free, part=part, progress=progress),
+            replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS),
+            free,
+            target=usual,
+            is_mix_given=target is not None,
+            captured_mass=labelled.captured_mass,
         )
-    solution, decision = judged.found.solution, judged.found.decision
+        part = 1.0 if most is None else refits.longest_part(most)
+        judged, left_out = refits.assess(part), refits.left_out(part)
+        if most is not None:  # a fit that may lose too much goes only part of the way
+            notes.append(note_on_limit(most, part))
+            if part < 1:
+                found = fit_robustly(problem, settled, free, part=part, progress=progress)
+        elif found.decision is not None:
+            at_little_cost = refits.free(judged)
 
+    solution = found.solution
     coefficients = Coefficients.from_solution(solution, table.classes)
     evaluation, data_hash = count(coefficients, shares)
-    notes = notes_on_classes(problem, solution, evaluation)
+    notes = [*notes_on_classes(problem, solution, evaluation), *notes]
     if not sample.is_whole:
         solution = on_all_rows(solution, evaluation, settings)
-        notes = (note_on_sample(sample, settings), *notes)
-    like = _rows_like_others(labelled, free, weight, shares)
-    provenance = provenance_of(sample, data_hash, calibration, settings.seed)
+        notes.insert(0, note_on_sample(sample, solution))
     fitted = Fit(
         coefficients,
         solution,
         evaluation,
-        decision,
+        found.decision,
         target,
-        judged.evidence.with_signal(evaluation.signal) if wanted and judged.evidence else None,
-        judged.free if wanted else None,
-        (*notes, *judged.notes),
+        judged.with_signal(evaluation.signal) if wanted and judged else None,
+        at_little_cost if wanted else None,
+        tuple(notes),
     )
-    used = more if decision is not None or is_estimate(mix) else None
-    fitted = recorded(fitted, provenance, like, settings.robust, used)
-    moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
+    used = more if found.decision is not None or is_estimate(mix) else None
+    fitted = recorded(
+        fitted,
+        provenance_of(sample, data_hash, calibration, settings.seed),
+        _rows_like_others(labelled, free, weight, shares),
+        settings.robust,
+        used,
+    )
     if settings.defer_below is not None:
-        return serve_right(fitted, settings.defer_below, moved, judged.left_out)
-    return defer(fitted, settings, moved, usual, judged.left_out)
+        return serve_right(fitted, settings.defer_below, found.rows, left_out)
+    return defer(fitted, settings, found.rows, usual, left_out)
 
 
 def _settings_of(
@@ -188,6 +184,17 @@ def _settings_of(
         hint = f"; give constraints=dnip.Constraints({name}=...)" if kept else ""
         raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
     return Settings(objective, **keywords)
+
+
+def _of_sample(settings: Settings, source: str) -> Settings:
+    """Return the settings for a sample of a larger table."""
+    if settings.defer_below is not None:
+        raise InvalidInputError(
+            f"{source}: rows of a sample do not come in their natural mix, which thresholds for "
+            "what is right often enough need",
+            hint="Give a table of fewer rows, or --rows all",
+        )
+    return replace(settings, robust="off") if settings.robust == "auto" else settings
 
 
 def refits_are_quick(problem: Problem) -> bool:
@@ -208,35 +215,7 @@ def _rows_like_others(
     return like
 
 
-class _Assessed(NamedTuple):
-    """A fit, and what its refits say."""
-
-    found: RobustSolution
-    evidence: FitEvidence | None = None
-    free: tuple[float, FitEvidence] | None = None
-    notes: tuple[str, ...] = ()
-    left_out: Iterable[tuple[Booleans, Floats]] = ()
-
-
-def _assess(
-    found: RobustSolution,
-    refits: Refits,
-    most: float | None,
-    shorten: Callable[[float], RobustSolution],
-) -> _Assessed:
-    """Judge a fit; one that may lose too much accuracy on other rows goes only part of the way."""
-    if most is None:
-        judged = refits.assess()
-        free = None if found.decision is None else refits.free(judged)
-        return _Assessed(found, judged, free, left_out=refits.left_out())
-    part = refits.longest_part(most)
-    shortened = found if part == 1 else shorten(part)
-    note = note_on_limit(most, part)
-    return _Assessed(shortened, refits.assess(part), None, (note,), refits.left_out(part))
-
-
 def refit(
-    problem: Problem,
     found: RobustSolution,
     settings: Settings,
     unlabelled: Probabilities,
@@ -246,8 +225,8 @@ def refit(
     captured_mass: CapturedMass | None = None,
 ) -> Refits:
     """Repeat a fit without each fold of the labels."""
-    p = problem.probabilities if found.moved is None else found.moved
-    y, classes, counts = problem.labels, problem.classes, problem.weights
+    p, y, classes = found.rows.probabilities, found.rows.labels, found.rows.classes
+    counts = found.rows.weights
     if found.decision is None:
         settings, unlabelled = replace(settings, robust="off"), unlabelled[:0]
     else:  # what is lost is judged by the rows left out
@@ -276,14 +255,19 @@ def refit(
     )
 
 
-def _unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities:
-    """Return the probabilities of all rows without a label, shape (U, N)."""
-    parts = [table.unlabelled().probabilities]
-    if more is not None:
-        check_classes_agree(table, more)
-        check_raw(more)
-        parts.append(more.probabilities)
-    return np.concatenate(parts)
+def _with_more(
+    table: ProbabilityTable,
+    unlabelled: TableLike,
+    classes: Sequence[Any] | None,
+    rows: int | None,
+    seed: int,
+) -> tuple[Probabilities, ProbabilityTable]:
+    """Return the probabilities of all rows without a label, shape (U, N), and the other table."""
+    given = None if isinstance(unlabelled, str | os.PathLike) else table.classes
+    more = sample_of(unlabelled, None, classes or given, rows, seed)[0].table
+    check_classes_agree(table, more)
+    check_raw(more)
+    return np.concatenate([table.unlabelled().probabilities, more.probabilities]), more
 
 
 def _find_target(

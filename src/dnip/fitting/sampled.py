@@ -120,12 +120,9 @@ def on_all_rows(solution: Solution, evaluation: Evaluation, settings: Settings) 
     return solution.restated(goal, confusion, constraints=demands.to_dict(confusion, raw))
 
 
-def note_on_sample(sample: Sample, settings: Settings) -> str:
+def note_on_sample(sample: Sample, solution: Solution) -> str:
     """Return what to know of a fit on a sample, a sentence."""
-    asked = settings.constraints
-    kept = ""
-    if asked.max_accuracy_loss is not None or asked.min_class_accuracies or asked.freeze:
-        kept = ", the constraints are kept on the sample"
+    kept = ", the constraints are kept on the sample" if solution.constraints else ""
     return (
         f"Fitted on a sample of {len(sample.table):,} of {sample.n_rows:,} rows; the objective is "
         f"of all{kept}."

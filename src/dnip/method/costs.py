@@ -72,14 +72,11 @@ class Costs:
         try:
             matrix = np.asarray(costs, np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidInputError(
-                f"{source} is not a matrix of numbers: {error}", hint=_FORMS
-            ) from error
+            raise _no_costs(f"{source} is not a matrix of numbers: {error}") from error
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-            raise InvalidInputError(
+            raise _no_costs(
                 f"{source} has shape {matrix.shape}, but it needs as many rows as columns, one of "
-                "each per class",
-                hint=_FORMS,
+                "each per class"
             )
         bad = ~np.isfinite(matrix) | (matrix < 0)
         if bad.any():
@@ -91,9 +88,8 @@ class Costs:
             )
         names = None if classes is None else check_classes(classes)
         if names is not None and len(names) != len(matrix):
-            raise InvalidInputError(
-                f"{source} has {len(matrix)} rows, but {len(names)} class names: {listed(names)}",
-                hint=_FORMS,
+            raise _no_costs(
+                f"{source} has {len(matrix)} rows, but {len(names)} class names: {listed(names)}"
             )
         return cls(tuple(tuple(row) for row in matrix.tolist()), names)
 
@@ -130,7 +126,7 @@ class Costs:
             text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise InvalidInputError(f"{source}: cannot be read: {reason}", hint=_FORMS) from error
+            raise _no_costs(f"{source}: cannot be read: {reason}") from error
         if source.lower().endswith(".json"):
             return _from_json(text, source)
         return _from_csv(text, source)
@@ -161,21 +157,24 @@ class Costs:
         return Costs(tuple(tuple(self.values[i][j] for j in place) for i in place))
 
 
+def _no_costs(why: str) -> InvalidInputError:
+    return InvalidInputError(why, hint=_FORMS)
+
+
 def _from_csv(text: str, source: str) -> Costs:
     rows = [row for row in csv.reader(StringIO(text)) if any(cell.strip() for cell in row)]
     if not rows:
-        raise InvalidInputError(f"{source} is empty", hint=_FORMS)
+        raise _no_costs(f"{source} is empty")
     if all(is_number(cell) for cell in rows[0]):
         return Costs.of(rows, source=source)
     columns = [cell.strip() for cell in rows[0][1:]]
     by_name = {row[0].strip(): row[1:] for row in rows[1:]}
     if len(by_name) < len(rows) - 1:
-        raise InvalidInputError(f"{source}: a true class appears twice", hint=_FORMS)
+        raise _no_costs(f"{source}: a true class appears twice")
     if set(columns) != set(by_name):
-        raise InvalidInputError(
+        raise _no_costs(
             f"{source} has rows for {', '.join(by_name) or 'no class'}, but columns for "
-            f"{', '.join(columns) or 'no class'}",
-            hint=_FORMS,
+            f"{', '.join(columns) or 'no class'}"
         )
     return Costs.of([by_name[name] for name in columns], columns, source=source)
 
@@ -184,26 +183,21 @@ def _from_json(text: str, source: str) -> Costs:
     try:
         content: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{source} is not valid JSON: {error}", hint=_FORMS) from error
+        raise _no_costs(f"{source} is not valid JSON: {error}") from error
     if isinstance(content, list):
         return Costs.of(content, source=source)
     if isinstance(content, dict) and "format" in content and "objective" in content:
         stored = content["objective"].get("costs") if isinstance(content["objective"], dict) else 0
         if not isinstance(stored, list):
-            raise InvalidInputError(
-                f"{source} holds coefficients that were fitted without costs", hint=_FORMS
-            )
+            raise _no_costs(f"{source} holds coefficients that were fitted without costs")
         return Costs.of(stored, content.get("classes"), source=source)
     if not isinstance(content, dict) or not all(isinstance(row, dict) for row in content.values()):
-        raise InvalidInputError(
-            f"{source} holds neither rows of numbers nor an object of objects", hint=_FORMS
-        )
+        raise _no_costs(f"{source} holds neither rows of numbers nor an object of objects")
     names = list(content)
     for name, row in content.items():
         if set(row) != set(names):
-            raise InvalidInputError(
+            raise _no_costs(
                 f"{source}: {name!r} has costs for {', '.join(row) or 'no class'}, but the true "
-                f"classes are {listed(names)}",
-                hint=_FORMS,
+                f"classes are {listed(names)}"
             )
     return Costs.of([[content[i][j] for j in names] for i in names], names or None, source=source)

@@ -289,7 +289,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             if mix is None and counted is not None:
                 mix = problem.class_counts / problem.class_counts.sum()
             given = target is not None
-            refits = refit(problem, found, settings, more, target=mix, is_mix_given=given)
+            refits = refit(found, settings, more, target=mix, is_mix_given=given)
             self.evidence_ = refits.assess().with_signal(signal)
         judged = "not judged" if self.evidence_ is None else self.evidence_.verdict
         self.verdict_ = "no signal" if signal is False else judged
@@ -297,8 +297,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         learned = what_labels_tell(p, encoded, counted, target)
         fitted = Coefficients.from_solution(self.solution_, names, provenance=learned)
         if settings.defer is not None:
-            moved = problem if found.moved is None else replace(problem, probabilities=found.moved)
-            args = fitted.multipliers, settings, settings.defer, moved, target
+            args = fitted.multipliers, settings, settings.defer, found.rows, target
             fitted = fitted.with_defer(thresholds_of(*args)[0])
         self.coefficients_ = fitted
         self.weight_indices_, self.weights_ = fitted.weight_indices, fitted.weights

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,14 +16,6 @@ from dnip.base.validation import check_integer, check_number
 from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.annealing import Chain
 from dnip.solvers.landscape import Landscape, Proposal
-
-
-class _Moves(NamedTuple):
-    """L moves, drawn before they are made."""
-
-    classes: Integers  # (L,) the class that moves
-    others: Integers  # (L,) where it goes, of its K - 1 other indices: 1..K-1
-    chances: Floats  # (L,) in [0, 1); a worse point is accepted if its probability is above
 
 
 @dataclass(frozen=True)
@@ -124,6 +116,8 @@ class Anneal(Solver):
             else:
                 generated, most = 0, math.ceil(self.chain * size)
                 enough = math.ceil(self.chain_accepted * most)
+                # the class that moves; where it goes, of its K - 1 other indices; and a number in
+                # [0, 1): a worse point is accepted if its probability is above
                 classes = rng.choice(landscape.free, most)
                 others = rng.integers(1, landscape.scale, most)
                 chances = rng.random(most)
@@ -131,7 +125,7 @@ class Anneal(Solver):
                     if generated:
                         yield Proposal(chain.best, chain.best_value)
                     part = slice(generated, generated + landscape.most_lines)
-                    moves = _Moves(classes[part], others[part], chances[part])
+                    moves = classes[part], others[part], chances[part]
                     generated += _make(landscape, chain, moves, temperature, enough)
             accepted, improved = chain.accepted, chain.improved
             yield Proposal(
@@ -162,7 +156,11 @@ class Anneal(Solver):
 
 
 def _make(
-    landscape: Landscape, chain: Chain, moves: _Moves, temperature: float, enough: int
+    landscape: Landscape,
+    chain: Chain,
+    moves: tuple[Integers, Integers, Floats],
+    temperature: float,
+    enough: int,
 ) -> int:
     """Make drawn moves, compiled where the landscape is, until enough are accepted; count them."""
     if landscape.rows is not None:
@@ -172,11 +170,11 @@ def _make(
         )
         landscape.evaluations += made
         return made
-    for i, (c, other) in enumerate(zip(moves.classes, moves.others, strict=True)):
+    for i, (c, other, chance) in enumerate(zip(*(each.tolist() for each in moves), strict=True)):
         if chain.accepted >= enough:
             return i
-        _move(landscape, chain, int(c), int(other), temperature, partial(moves.chances.item, i))
-    return len(moves.classes)
+        _move(landscape, chain, c, other, temperature, partial(float, chance))
+    return len(moves[0])
 
 
 def _move(

@@ -97,11 +97,11 @@ class Exact(Solver):
         with ThreadPoolExecutor(min(_SEARCHES, n_cores()), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
                 search = partial(searches.search, best.value, next(rounds) <= _ROUNDS_AT_ROOT)
-                for end in pool.map(search, range(_SEARCHES), queue.pop()):
-                    queue.push(end.left)
-                    landscape.evaluations += end.n_points
-                    if end.best is not None and end.best.value < best.value:
-                        best = end.best
+                for left, n_points, found in pool.map(search, range(_SEARCHES), queue.pop()):
+                    queue.push(left)
+                    landscape.evaluations += n_points
+                    if found is not None and found.value < best.value:
+                        best = found
                 bound = min(queue.bound, best.value)
                 statistics = {}
                 if bound < MISSED and best.value - bound < _WORTH_REPORTING * reported_gap:
@@ -197,14 +197,6 @@ class _Queue:
         return boxes
 
 
-class _SearchEnd(NamedTuple):
-    """What one depth-first search came to."""
-
-    left: list[_Node]
-    best: Proposal | None
-    n_points: int
-
-
 class _Searches:
     """Depth-first searches of one landscape, several at a time, each with room of its own."""
 
@@ -232,8 +224,10 @@ class _Searches:
         ]
         self._n_boxes = max(min(_MOST_ROWS // max(rows.n_rows, 1), _MOST_BOXES), 1)
 
-    def search(self, best_value: float, at_root: bool, place: int, node: _Node) -> _SearchEnd:
-        """Search a box for points better than `best_value`; return what is left of it.
+    def search(
+        self, best_value: float, at_root: bool, place: int, node: _Node
+    ) -> tuple[list[_Node], int, Proposal | None]:
+        """Return what is left of a box, how many points were tried, and one below `best_value`.
 
         The box of all points is bounded with more care, and not halved. All searches begin with the
         parts of rows that its bound gave to rivals.
@@ -251,4 +245,4 @@ class _Searches:
         best = None
         if search.improved:
             best = Proposal(search.point.astype(np.float64) + 1.0, search.value)
-        return _SearchEnd(left, best, search.n_points)
+        return left, search.n_points, best

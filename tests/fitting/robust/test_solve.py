@@ -94,6 +94,14 @@ def test_sample_weights_count_as_repetitions_in_any_order(pool, others):
     assert all((drift is not None) == (others == "moved") for drift in drifts)
 
 
+def test_refits_know_rows_that_count_for_nothing_where_the_others_lie_elsewhere(pool):
+    p, labels = few(pool, 20)
+    weight = np.arange(len(labels)) % 4
+    made = DNIPClassifier(defer=0.2).fit(p, labels, weight, unlabelled=p[:, [1, 0, 3, 2]])
+    assert made.decision_.drift is not None
+    assert made.evidence_.n_refits == 5
+
+
 def test_a_class_without_labels_stays_in_the_middle_of_the_others(pool):
     p, labels = few(pool, 20)
     seen = labels != 2

@@ -14,9 +14,9 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.option import Switch
 from dnip.base.typing import Confusion, Counts, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice
+from dnip.fitting.evidence import USUAL_FOLDS, refit_without
 from dnip.fitting.pareto.fronts import Front, FrontProgress, Rule, front, place_on
 from dnip.fitting.record import provenance_of
-from dnip.fitting.refits import USUAL_FOLDS, refit_without
 from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import sample_of
 from dnip.method.coefficients import Coefficients

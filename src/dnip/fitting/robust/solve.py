@@ -118,7 +118,7 @@ class RobustSolution(NamedTuple):
 
     solution: Solution
     decision: Blend | None
-    moved: Probabilities | None = None
+    rows: Problem
 
 
 def fit_robustly(
@@ -164,8 +164,9 @@ def fit_robustly(
         Its value and terms are those of the final weights on the labelled rows.
     decision : Blend or None
         How the weights came about; None for the plain optimum.
-    moved : ndarray of shape (M, N) or None
-        The labelled rows, moved to where the unlabelled ones are, if these are different.
+    rows : Problem
+        The labelled rows; those that count, moved to where the unlabelled ones are, if these are
+        different.
 
     Raises
     ------
@@ -206,7 +207,7 @@ def fit_robustly(
     goal = on_classes(settings.objective, problem.classes)
     applies = isinstance(settings.solver, Coordinate) and _closes_gaps(goal) and _is_quick(problem)
     if settings.robust == "off" or (settings.robust == "auto" and not applies):
-        return RobustSolution(plain_optimum(began), None)
+        return RobustSolution(plain_optimum(began), None, given)
 
     # 1. the smooth estimate
     deadline = None if settings.time_limit is None else began + settings.time_limit
@@ -264,7 +265,9 @@ def fit_robustly(
         seconds=time.perf_counter() - began,
         constraints=repair.summary(problem.in_examples(confusion)),
     )
-    return RobustSolution(solution, how, None if drift is None else drift.probabilities)
+    if drift is not None:
+        given = replace(given, probabilities=p, labels=labels, counts=given.counts[counted])
+    return RobustSolution(solution, how, given)
 
 
 def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
