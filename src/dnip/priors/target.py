@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, first_line, listed
 from dnip.base.files import read_text
 from dnip.base.typing import Floats
 from dnip.priors.estimate import PriorEstimate
@@ -173,17 +173,15 @@ def _share(text: str) -> float:
 
 
 def _load(path: Path) -> PriorLike:
-    hint = 'Write {"NAME": SHARE, …} or [SHARE, …]'
     try:
         content = json.loads(read_text(path))
-    except OSError as error:
-        told = f"target prior: {path} cannot be read: {error.strerror}"
-        raise InvalidInputError(told, hint=_FORMS) from error
-    except (ValueError, RecursionError) as error:
-        told = f"target prior: {path} is not valid JSON: {error}"
+        if not isinstance(content, dict | list):
+            raise ValueError(f"it holds {content!r}")
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else first_line(error)
+        told = f"target prior: no mix can be read from {path}: {reason}"
+        hint = 'Write {"NAME": SHARE, …} or [SHARE, …]'
         raise InvalidInputError(told, hint=hint) from error
-    if not isinstance(content, dict | list):
-        raise InvalidInputError(f"target prior: {path} holds {content!r}, no mix", hint=hint)
     return content
 
 

@@ -180,7 +180,9 @@ class _Sidecar:
             response = await send(asked.body, decode=True)
             if asked.plain is not None and response.status in _NO_LOGPROBS:
                 response.release()
-                self._without_logprobs()
+                assert self.chats is not None
+                refused = "the upstream refuses to give log-probabilities"
+                self.chats.missed(PassedError("logprobs", refused))
                 return _Passed(await send(asked.plain, decode=False))
             if response.content_type == "text/event-stream":
                 return _Passed(response, decoded=True)
@@ -214,11 +216,6 @@ class _Sidecar:
             self.recorder.add(name, answered, body)
             headers.append((ID_HEADER.encode(), name.encode()))
         return headers
-
-    def _without_logprobs(self) -> None:
-        assert self.chats is not None
-        refused = "the upstream refuses to give log-probabilities"
-        self.chats.missed(PassedError("logprobs", refused))
 
     async def _body(self, request: Request) -> bytes:
         """Return the body of a request, as long as it is not too long."""
