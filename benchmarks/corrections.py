@@ -18,7 +18,8 @@ from benchmarks.tables import Table, print_markdown
 from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
 from dnip.comparing import Comparison, Material, MethodScores, compare
-from dnip.comparing.baselines import Method, choose, log
+from dnip.comparing.baselines import choose
+from dnip.comparing.methods import Method, log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
 SIZES = (10, 100)

@@ -5,14 +5,8 @@ import pytest
 
 from dnip import InvalidInputError, Objective, solve
 from dnip.comparing import baselines
-from dnip.comparing.baselines import (
-    BalancedMatrixScaling,
-    MatrixScaling,
-    OptSet,
-    VectorScaling,
-    all_methods,
-    log_loss,
-)
+from dnip.comparing.baselines import OptSet, all_methods
+from dnip.comparing.scaling import BalancedMatrixScaling, MatrixScaling, VectorScaling, log_loss
 from dnip.solvers import Anneal
 from populations import solve_robustly
 from strategies import random_probabilities

@@ -6,7 +6,8 @@ import pytest
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
-from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP
+from dnip.comparing.baselines import OurDNIP, PlainDNIP
+from dnip.comparing.methods import ClassWeights
 from dnip.comparing.presentation import present_comparison
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.metrics.intervals import PAIRED

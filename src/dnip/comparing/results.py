@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dnip.base.typing import Confusion
-from dnip.comparing.baselines import Method
+from dnip.comparing.methods import Method
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.intervals import PAIRED, difference_intervals
 from dnip.presenting.formats import Estimate

@@ -9,8 +9,9 @@ from functools import cache
 
 from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.validation import check_integer, check_level
-from dnip.comparing.baselines import RAW, Method, choose
+from dnip.comparing.baselines import RAW, choose
 from dnip.comparing.material import Material, OptSet
+from dnip.comparing.methods import Method
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
