@@ -153,7 +153,7 @@ def decide(
     found = np.array([NAMES.index(topic) for topic in topics])
     right = np.array([np.mean(found[truth == c] == c) for c in range(len(NAMES))])
     told = f"accuracy {np.mean(found == truth):.3f}, COBias {cobias_of(right):.3f}"
-    print(f"{hour}: {len(news)} answers, {told}, worst class {right.min():.3f}", flush=True)
+    print(f"{hour}: {len(news)} decisions, {told}, worst class {right.min():.3f}", flush=True)
     labels = [f"{hour}-{n},{NAMES[truth[n]]}\n" for n in range(0, len(news), 2)]
     Path(f"{hour}.labels.csv").write_text("id,label\n" + "".join(labels))
     time.sleep(2)  # the sidecar writes twice a second
