@@ -112,6 +112,16 @@ def test_what_always_one_answer_scores_is_not_fallen_below():
     assert not any(said.startswith("Always") for said in given.objections)
 
 
+def test_even_but_worse_than_guessing_stands_against_it():
+    # a is always right and b never; with these weights no row is right
+    y = np.repeat([0, 1], 200)
+    found = judged(np.where(y[:, None] == 0, [0.55, 0.45], [0.6, 0.4]), y, [1.0, 1.3])
+    assert found.after < found.before
+    assert "The mean class accuracy falls below 0.500, which guessing would reach." in (
+        found.objections
+    )
+
+
 def test_too_few_labels_are_named():
     p, y = rows_of(60)
     keep = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[: FEWEST - 1].tolist()

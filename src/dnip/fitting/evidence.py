@@ -12,7 +12,7 @@ import numpy as np
 from dnip.base.errors import listed, unwarned
 from dnip.base.typing import Booleans, Confusion, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
-from dnip.metrics import accuracy
+from dnip.metrics import accuracy, balanced_accuracy
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.expected import Expectation, central, followed_chance
@@ -278,6 +278,11 @@ def _object(
     worst = [side.worst_class_accuracy for side in expected]
     if worst[1] < worst[0]:
         objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
+    chance = 1 / len(names)
+    if balanced_accuracy(fitted) < min(chance, balanced_accuracy(raw)):
+        objections.append(
+            f"The mean class accuracy falls below {chance:.3f}, which guessing would reach."
+        )
     always = None if is_mix_given else evaluation.always
     if always is not None:
         name, share = always
