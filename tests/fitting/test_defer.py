@@ -7,17 +7,8 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
-from dnip.fitting.defer import (
-    FRONT,
-    SURE,
-    Decided,
-    Helper,
-    assess,
-    exchange,
-    is_right_enough,
-    learn,
-    threshold_of,
-)
+from dnip.fitting.defer import FRONT, Decided, Helper, assess, exchange, learn
+from dnip.fitting.right_enough import SURE, is_right_enough, threshold_of
 from dnip.method.defer import NEVER
 from dnip.metrics import cobias
 from dnip.solvers import Settings

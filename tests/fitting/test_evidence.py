@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from dnip import Constraints, Objective, ProbabilityTable, solve
-from dnip.fitting.evidence import FEWEST, NEEDED, USUAL_FOLDS, Refits
+from dnip.fitting.evidence import FEWEST, NEEDED
 from dnip.fitting.fit import fit
+from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.method.prediction import decide
 from dnip.metrics import cobias, confusion_matrix
 from dnip.tables.captured_mass import LOW_MASS

@@ -22,7 +22,8 @@ from dnip.deploying.decisions.correction import (
 )
 from dnip.deploying.label_matching import matcher_of, variants
 from dnip.deploying.tokens import Reported, read_reported
-from dnip.method.coefficients import Coefficients, once
+from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients_file import once
 from dnip.tables.columns import CORRECTED, DEFERRED
 from dnip.tables.fill import fill_unreported
 from dnip.tables.provenance import Question, fixed_messages, question_of

@@ -12,7 +12,7 @@ import numpy as np
 from dnip.base.errors import CoefficientsFormatError
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_number
-from dnip.method.coefficients import REFIT
+from dnip.method.coefficients_file import REFIT
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
-from dnip.fitting.defer import defer, serve_right
-from dnip.fitting.evidence import USUAL_FOLDS, Refits
+from dnip.fitting.defer import defer
 from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
+from dnip.fitting.refits import USUAL_FOLDS, Refits
+from dnip.fitting.right_enough import serve_right
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of

@@ -1,15 +1,10 @@
-"""One coefficient per class: what is deployed, and its file. Using them never loads a solver.
-
-A file is JSON, never pickle, with a version; it also records the fit.
-"""
+"""One coefficient per class: what is deployed. Using them never loads a solver."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,11 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.errors import listed
 from dnip.base.escaping import html_table
-from dnip.base.files import atomic_path, read_text
+from dnip.base.files import atomic_path
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
-from dnip.base.validation import check_classes, check_scale
+from dnip.base.validation import check_classes
+from dnip.method.coefficients_file import (
+    calibration_of,
+    digest_of,
+    from_text,
+    read,
+    shares_of,
+    to_text,
+)
 from dnip.method.defer import Deferral, check_defer, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import Spacing, WeightScale, check_scaled
@@ -30,31 +33,6 @@ from dnip.method.solution import Solution
 from dnip.priors.calibration import Calibration, adjust
 from dnip.priors.estimate import PriorEstimate, estimate_prior
 from dnip.priors.target import PriorLike, check_prior
-
-FORMAT = "dnip-coefficients"
-#: Of files with weights ξ/K; every version of the package reads it.
-VERSION = 1
-#: Of files with other weights; a reader that knows linear scales alone refuses it.
-SPACED_VERSION = 2
-#: Of files with thresholds of deferring; a reader that would defer nothing refuses it.
-DEFER_VERSION = 3
-
-#: What to do about a file that is no good.
-REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
-
-
-# What coefficients without what a fit has learned cannot be.
-_PURPOSE = "moved to another class mix"
-
-# What the parts of a file are in JSON.
-_KINDS = {
-    "classes": list,
-    "weights": list,
-    "weight_indices": list,
-    "objective": dict,
-    "fit": dict,
-    "defer": dict,
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +69,7 @@ class Coefficients:
     ------
     InvalidInputError
         For indices outside 1..K, bad weights, thresholds of other classes, or bad class names.
+        And wherever probabilities break their contract, or are of other classes.
 
     Examples
     --------
@@ -212,8 +191,7 @@ class Coefficients:
         >>> Coefficients(["no", "yes"], [30, 15], scale=30).digest
         '202fe88dd43e4192'
         """
-        content = json.dumps([self.classes, self.weights.tolist()])
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        return digest_of(self.classes, self.weights.tolist())
 
     @property
     def weights(self) -> Floats:
@@ -235,11 +213,6 @@ class Coefficients:
         Returns
         -------
         ndarray of shape (M, N)
-
-        Raises
-        ------
-        InvalidInputError
-            For probabilities that break their contract, or of other classes.
         """
         return reweight(check_columns(probabilities, self.classes), self.multipliers)
 
@@ -255,11 +228,6 @@ class Coefficients:
         -------
         ndarray of shape (M,)
             Class names, as Python strings.
-
-        Raises
-        ------
-        InvalidInputError
-            For probabilities that break their contract, or of other classes.
         """
         p = check_columns(probabilities, self.classes)
         return np.asarray(np.array(self.classes, np.object_)[decide(p, self.multipliers)])
@@ -271,11 +239,6 @@ class Coefficients:
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
             As the model gives them, before reweighting.
-
-        Raises
-        ------
-        InvalidInputError
-            For probabilities that break their contract, or of other classes.
 
         Examples
         --------
@@ -353,8 +316,6 @@ class Coefficients:
 
         Raises
         ------
-        InvalidInputError
-            For probabilities that break their contract.
         CoefficientsFormatError
             For coefficients of an older version, without calibration.
         """
@@ -363,24 +324,12 @@ class Coefficients:
     @property
     def class_shares(self) -> Floats:
         """Class shares of the rows that the fit is for, shape (N,)."""
-        shares = recorded(self.fit, "class_shares", _PURPOSE)
-        try:
-            found = np.asarray(shares, np.float64)
-            sound = found.shape == (len(self.classes),) and bool((found >= 0).all())
-            if not sound or not 0 < found.sum() < np.inf:
-                raise ValueError("not one share for each class")
-        except (TypeError, ValueError, OverflowError) as error:
-            raise _broken("coefficients", f"fit.class_shares is {shares!r}: {error}") from error
-        return np.asarray(found / found.sum())
+        return shares_of(self.fit, len(self.classes))
 
     @property
     def calibration(self) -> Calibration:
         """How to make calibrated log-odds of probabilities, as learned at the fit."""
-        learned = recorded(self.fit, "calibration", _PURPOSE)
-        try:
-            return Calibration.from_dict(learned, len(self.classes))
-        except ValueError as error:
-            raise _broken("coefficients", f"fit.calibration: {error}") from error
+        return calibration_of(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: as a bias on a single-token label, it has the effect of the weight.
@@ -401,24 +350,18 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        needless = [] if self.defer else ["defer"]
-        if needless and self.spacing is Spacing.LINEAR:
-            needless.append("spacing")
-        content = {
-            "format": FORMAT,
-            # the lowest that can hold it
-            "version": (DEFER_VERSION, SPACED_VERSION, VERSION)[len(needless)],
-            "classes": list(self.classes),
-            "weight_indices": self.weight_indices.tolist() or None,
-            "scale": self.scale or None,
-            "spacing": self.spacing.value,
-            "weights": self.weights.tolist(),
-            "objective": self.objective,
-            "fit": self.fit,
-            "defer": self.defer and self.defer.to_dict(),
-        }
-        kept = {name: value for name, value in content.items() if name not in needless}
-        return json.dumps(kept, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return to_text(
+            {
+                "classes": list(self.classes),
+                "weight_indices": self.weight_indices.tolist() or None,
+                "scale": self.scale or None,
+                "spacing": self.spacing.value,
+                "weights": self.weights.tolist(),
+                "objective": self.objective,
+                "fit": self.fit,
+                "defer": self.defer and self.defer.to_dict(),
+            }
+        )
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "coefficients") -> Coefficients:
@@ -436,25 +379,7 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        content = _read_content(text, source)
-        continuous = content["spacing"] == Spacing.CONTINUOUS
-        try:
-            spacing, size = Spacing(content["spacing"]), 0
-            if not continuous:
-                size = check_scale(content["scale"])
-            made = cls(
-                content["classes"],
-                [] if continuous else content["weight_indices"],
-                WeightScale(spacing, size),
-                content.get("objective"),
-                content.get("fit"),
-                content["weights"] if continuous else None,
-                Deferral(**content["defer"]) if "defer" in content else None,
-            )
-        except (ValueError, TypeError) as error:
-            raise _broken(source, str(error)) from error
-        if "weights" in content and not _are_close(content["weights"], made.weights):
-            raise _broken(source, "weights do not equal those of weight_indices")
+        made: Coefficients = from_text(text, source, cls)
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -477,146 +402,4 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
-        try:
-            text = read_text(path)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise CoefficientsFormatError(
-                f"{path}: cannot be read: {reason}",
-                hint="Give the coefficients.json that `dnip fit` wrote",
-            ) from error
-        return cls.from_json(text, source=str(path))
-
-
-def as_coefficients(given: Coefficients | str | os.PathLike[str] | None) -> Coefficients | None:
-    """Return coefficients, read from their file if a path is given.
-
-    Raises
-    ------
-    CoefficientsFormatError
-        As :meth:`Coefficients.load`.
-    InvalidInputError
-        For anything else.
-
-    Examples
-    --------
-    >>> as_coefficients([1, 2])
-    Traceback (most recent call last):
-    ...
-    dnip.InvalidInputError: coefficients must be Coefficients or the path of their file; got a list
-    """
-    if isinstance(given, str | os.PathLike):
-        return Coefficients.load(given)
-    if given is not None and not isinstance(given, Coefficients):
-        raise InvalidInputError(
-            f"coefficients must be Coefficients or the path of their file; got a "
-            f"{type(given).__name__}"
-        )
-    return given
-
-
-def _broken(source: str, what: str) -> CoefficientsFormatError:
-    return CoefficientsFormatError(f"{source}: {what}", hint=REFIT)
-
-
-def _read_content(text: str, source: str) -> dict[str, Any]:
-    """Return the content of a file; one with something missing, or of another kind, is refused."""
-    try:
-        content = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=once
-        )
-    except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
-        raise _broken(source, f"not valid JSON: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise _broken(source, f'"format" is not "{FORMAT}"')
-    version = content.get("version")
-    if version not in (VERSION, SPACED_VERSION, DEFER_VERSION):
-        raise CoefficientsFormatError(
-            f"{source}: version {version!r} is unknown; this package reads "
-            f"versions {VERSION} to {DEFER_VERSION}",
-            hint="Install the newer package that wrote the file",
-        )
-    needed = ["classes", "weight_indices", "scale"]
-    needed += [] if version == VERSION else ["spacing", "weights"]
-    needed += ["defer"] if version == DEFER_VERSION else []
-    missing = [key for key in needed if key not in content]
-    if missing:
-        raise _broken(source, f"{', '.join(missing)} missing")
-    if version == VERSION:
-        content["spacing"] = Spacing.LINEAR.value
-    spacing, known = content["spacing"], [each.value for each in Spacing]
-    known = known[version == SPACED_VERSION :]
-    if spacing not in known:
-        said = " or ".join(map(json.dumps, known))
-        raise _broken(source, f'"spacing" is {spacing!r}, not {said}')
-    unread = "weight_indices" if spacing == Spacing.CONTINUOUS else "weights"
-    for key, kind in _KINDS.items():
-        if key != unread and not isinstance(content.get(key, kind()), kind):
-            name = "array" if kind is list else "object"
-            raise _broken(source, f'"{key}" is {content[key]!r}, not a JSON {name}')
-    if not all(isinstance(name, str) for name in content["classes"]):
-        raise _broken(source, f'"classes" holds other things than names: {content["classes"]!r}')
-    return content
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text:.60} is too large a number")
-    return number
-
-
-def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: ANN401 - JSON
-    """Return an entry of the record of a fit.
-
-    Parameters
-    ----------
-    fit : mapping
-    name : str
-    purpose : str
-        What coefficients without it cannot be, for the message.
-
-    Raises
-    ------
-    CoefficientsFormatError
-        If it is not there.
-    """
-    if name not in fit:
-        raise CoefficientsFormatError(
-            f"coefficients: fit.{name} is missing, so they cannot be {purpose}: an older version "
-            "wrote them, or they were made by hand",
-            hint="Fit again with `dnip fit`",
-        )
-    return fit[name]
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; one with a key twice, which readers take in two ways, is refused.
-
-    Raises
-    ------
-    TwiceError
-        If there is one.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise TwiceError("a key stands there twice")
-    return found
-
-
-class TwiceError(ValueError):
-    """A JSON object that has a key twice."""
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _are_close(stated: object, weights: Floats) -> bool:
-    """Whether weights that a file states are these, of shape (N,)."""
-    values = np.asarray(stated)
-    return (
-        values.shape == weights.shape
-        and values.dtype.kind in "iuf"
-        and np.allclose(values, weights, rtol=0, atol=1e-9)
-    )
+        return cls.from_json(read(path), source=str(path))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from dnip.fitting.evidence import A_POINT, NO_SIGNAL
+from dnip.fitting.evidence import NO_SIGNAL
 from dnip.fitting.record import NOT_JUDGED, Fit, note_on_free
+from dnip.fitting.refits import A_POINT
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import NEVER
 from dnip.metrics import METRICS

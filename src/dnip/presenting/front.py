@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.escaping import literal
 from dnip.base.typing import Counts
 from dnip.fitting.pareto import Front, Rule, TradeOff
-from dnip.fitting.pareto.fronts import knee, place_on
+from dnip.fitting.pareto.rules import knee, place_on
 from dnip.fitting.pareto.trade_off import FEW
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.expected import expected_cobias

@@ -20,7 +20,7 @@ from dnip.deploying.drift import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.fitting.record import Fit
-from dnip.method.coefficients import Coefficients, as_coefficients
+from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
@@ -32,7 +32,14 @@ from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.guards import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
+from dnip.tables.guards import (
+    TableLike,
+    as_coefficients,
+    as_table,
+    check_disjoint,
+    check_same_classes,
+    scored_rows,
+)
 from dnip.tables.sketch import LEAST_ROWS
 
 # Fits of the front, as a part of those of `dnip pareto`.

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
-from dnip.base.frames import check_column_names, class_columns
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.defer import thresholds_of
@@ -29,13 +28,12 @@ from dnip.metrics.cobias import cobias_score
 from dnip.metrics.signal import has_signal
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Settings, Solver
-from dnip.tables.guards import check_order
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
     from sklearn.frozen import FrozenEstimator
     from sklearn.metrics import make_scorer
-    from sklearn.utils import get_tags, indexable
+    from sklearn.utils import indexable
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
@@ -51,7 +49,6 @@ except ModuleNotFoundError as error:
     raise MissingDependencyError(
         "scikit-learn 1.6 or newer", purpose="use DNIPClassifier", extra="sklearn"
     ) from error
-
 
 _RESPONSES = "predict_proba", "decision_function"
 # A loss of accuracy that is worth a warning.
@@ -272,12 +269,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         more = p[:0] if unlabelled is None else self._probabilities(unlabelled)
         problem = Problem.of(p, encoded, sample_weight=counted, classes=names)
         with warnings.catch_warnings():
-            if len(alone := np.setdiff1d(labels, labels[rows]).tolist()):
-                names_alone = listed([str(label) for label in alone])
+            if alone := np.setdiff1d(labels, labels[rows]).tolist():
                 warn(
-                    f"no fold could both learn and test class {names_alone}: the estimator knows "
-                    "it, but its weight is not fitted, it is the geometric middle of the others. A "
-                    "class needs two rows, and folds that divide them"
+                    f"no fold could both learn and test class {listed(list(map(str, alone)))}: the "
+                    "estimator knows it, but its weight is not fitted, it is the geometric middle "
+                    "of the others. A class needs two rows, and folds that divide them"
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
             found = fit_robustly(problem, settings, more)
@@ -288,8 +284,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             mix = target
             if mix is None and counted is not None:
                 mix = problem.class_counts / problem.class_counts.sum()
-            given = target is not None
-            refits = refit(found, settings, more, target=mix, is_mix_given=given)
+            refits = refit(found, settings, more, target=mix, is_mix_given=target is not None)
             self.evidence_ = refits.assess().with_signal(signal)
         judged = "not judged" if self.evidence_ is None else self.evidence_.verdict
         self.verdict_ = "no signal" if signal is False else judged
@@ -299,8 +294,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if settings.defer is not None:
             args = fitted.multipliers, settings, settings.defer, found.rows, target
             fitted = fitted.with_defer(thresholds_of(*args)[0])
-        self.coefficients_ = fitted
-        self.weight_indices_, self.weights_ = fitted.weight_indices, fitted.weights
+        self.coefficients_, self.weights_ = fitted, fitted.weights
+        self.weight_indices_ = fitted.weight_indices
         return self
 
     def _warn_of_loss(self) -> None:
@@ -336,11 +331,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_choice("cv", self.cv, ["prefit"])
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
-        goal = self.objective
-        if goal is None:
-            goal = Objective(self.beta, self.tau, self.smoothing)
+        own = Objective(self.beta, self.tau, self.smoothing) if self.objective is None else None
         return Settings(
-            goal,
+            own or self.objective,
             robust=self.robust,
             defer=self.defer,
             helper_accuracy=self.helper_accuracy,
@@ -388,42 +381,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=fit)
         return router.add(splitter=self.cv, method_mapping=split)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.estimator is None:
-            tags.input_tags.positive_only = True
-        else:
-            inner = get_tags(self.estimator)
-            tags.input_tags = inner.input_tags
-            tags.non_deterministic = inner.non_deterministic
-        return tags
-
-    def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
-        """Take X as probabilities, and decide which class each column is."""
-        self.estimator_ = None
-        p = self._probabilities(X, reset=True)
-        source = "y" if self.classes is None else "classes"
-        self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
-        names = [str(c) for c in self.classes_.tolist()]
-        if p.shape[1] != len(names):
-            raise InvalidInputError(
-                f"X has {p.shape[1]} columns of probabilities, but {source} holds {len(names)} "
-                f"classes ({listed(names)})",
-                hint="Pass classes=, the class of each column in order, also those that y lacks",
-            )
-        check_column_names(X, names, name="X", hint="Pass classes=list(X.columns)")
-        if self.classes is None and class_columns(X) is None and isinstance(y[0], str):
-            check_order(p, np.searchsorted(self.classes_, y), names)
-        return p
-
-    def _take_estimator(self, estimator: Any) -> None:
-        """Take a fitted estimator with its classes and features."""
-        self.estimator_ = estimator
-        self.classes_ = np.asarray(estimator.classes_)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
 
     def _route(
         self, weight: Floats | None, fit_params: dict[str, Any]

@@ -15,11 +15,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dnip.base.arrays import ArrayLocation, check_probabilities
-from dnip.base.errors import InvalidInputError
-from dnip.base.frames import by_names, check_column_names
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.frames import by_names, check_column_names, class_columns
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, probabilities_of
+from dnip.tables.guards import check_order
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -147,9 +148,10 @@ def _length(values: Any) -> int:
 class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
     """Predict with `coefficients_` on the probabilities of `estimator_`, or on X where it is None.
 
-    The class that uses this mixin sets these two and `classes_` in its ``fit``.
+    The class that uses this mixin sets the first in its ``fit``, and takes the other there.
     """
 
+    estimator: Any
     classes: Sequence[Any] | None
     estimator_: Any
     coefficients_: Coefficients
@@ -208,6 +210,42 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self.coefficients_.deferred(self._probabilities(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is None:
+            tags.input_tags.positive_only = True
+        else:
+            inner = get_tags(self.estimator)
+            tags.input_tags = inner.input_tags
+            tags.non_deterministic = inner.non_deterministic
+        return tags
+
+    def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
+        """Take X as probabilities, and decide which class each column is."""
+        self.estimator_ = None
+        p = self._probabilities(X, reset=True)
+        source = "y" if self.classes is None else "classes"
+        self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
+        names = [str(c) for c in self.classes_.tolist()]
+        if p.shape[1] != len(names):
+            raise InvalidInputError(
+                f"X has {p.shape[1]} columns of probabilities, but {source} holds {len(names)} "
+                f"classes ({listed(names)})",
+                hint="Pass classes=, the class of each column in order, also those that y lacks",
+            )
+        check_column_names(X, names, name="X", hint="Pass classes=list(X.columns)")
+        if self.classes is None and class_columns(X) is None and isinstance(y[0], str):
+            check_order(p, np.searchsorted(self.classes_, y), names)
+        return p
+
+    def _take_estimator(self, estimator: Any) -> None:
+        """Take a fitted estimator with its classes and features."""
+        self.estimator_ = estimator
+        self.classes_ = np.asarray(estimator.classes_)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
 
     def _probabilities(self, X: Any, *, reset: bool = False) -> Probabilities:
         """Return the class probabilities that the coefficients weigh."""

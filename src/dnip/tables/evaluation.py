@@ -16,7 +16,7 @@ from dnip.base.escaping import html_table
 from dnip.base.frames import make_columns
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_countable, check_level, check_several_classes
-from dnip.method.coefficients import Coefficients, as_coefficients
+from dnip.method.coefficients import Coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals, scores
@@ -25,7 +25,13 @@ from dnip.metrics.confusion import count_pairs, in_mix
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import CapturedMass, MassCounts
-from dnip.tables.guards import TableLike, as_table, check_same_classes, tell_corrected
+from dnip.tables.guards import (
+    TableLike,
+    as_coefficients,
+    as_table,
+    check_same_classes,
+    tell_corrected,
+)
 from dnip.tables.reading import Progress, counted_rows
 from dnip.tables.sampling import SignalSample
 

@@ -20,6 +20,7 @@ from dnip.base.errors import (
 )
 from dnip.base.typing import Labels, Probabilities
 from dnip.base.validation import check_classes, check_several_classes
+from dnip.method.coefficients import Coefficients
 from dnip.metrics.order import better_order
 from dnip.tables.cells import UNLABELLED, LabelRule, check_scalars, is_missing
 from dnip.tables.columns import CONTENT_FREE, LABEL, CellLocation, default_classes
@@ -29,7 +30,6 @@ from dnip.tables.table import ProbabilityTable
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-    from dnip.method.coefficients import Coefficients
 
 #: What holds probabilities: a table, an array, a data frame, or the path of a table.
 TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"
@@ -273,3 +273,30 @@ def _sorted_labels(labels: Sequence[object], n_classes: int) -> tuple[str, ...]:
             hint="Give classes=[...], the class of each column in order, also those that y lacks",
         )
     return check_classes(list(map(str, known)))
+
+
+def as_coefficients(given: Coefficients | str | os.PathLike[str] | None) -> Coefficients | None:
+    """Return coefficients, read from their file if a path is given.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        As :meth:`Coefficients.load`.
+    InvalidInputError
+        For anything else.
+
+    Examples
+    --------
+    >>> as_coefficients([1, 2])
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: coefficients must be Coefficients or the path of their file; got a list
+    """
+    if isinstance(given, str | os.PathLike):
+        return Coefficients.load(given)
+    if given is not None and not isinstance(given, Coefficients):
+        raise InvalidInputError(
+            f"coefficients must be Coefficients or the path of their file; got a "
+            f"{type(given).__name__}"
+        )
+    return given

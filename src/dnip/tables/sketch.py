@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.method.coefficients import REFIT, recorded
+from dnip.method.coefficients_file import REFIT, recorded
 from dnip.method.prediction import decide
 from dnip.metrics.two_samples import hotelling_p_value, smirnov_p_value
 from dnip.priors.calibration import centred, log_probabilities

@@ -206,7 +206,8 @@ def test_the_time_limit_holds_for_the_front_and_the_folds_together(monkeypatch):
         limits.append(time_limit)
         return front(*given, time_limit=time_limit, **settings)
 
-    monkeypatch.setattr("dnip.fitting.pareto.trade_off.front", noted)
+    for module in ("trade_off", "cross_fits"):
+        monkeypatch.setattr(f"dnip.fitting.pareto.{module}.front", noted)
     assert trace_front(table(), scale=8, time_limit=2.0).cross is not None
     assert limits[0] == 1.0
     assert 1.0 <= sum(limits[1:]) < 2.0  # what the front has left

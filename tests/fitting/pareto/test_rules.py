@@ -7,7 +7,7 @@ import oracles
 from cases import cases
 from dnip import InvalidInputError, Status
 from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
-from dnip.fitting.pareto.fronts import knee
+from dnip.fitting.pareto.rules import knee
 from dnip.method.scales import WeightScale
 from fronts import indices_of
 from strategies import random_probabilities

@@ -15,7 +15,7 @@ from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.fitting.fit import fit
-from dnip.fitting.robust.solve import ConstraintRepair, round_to_scale
+from dnip.fitting.robust.repair import ConstraintRepair, round_to_scale
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.metrics import accuracy, cobias, confusion_matrix

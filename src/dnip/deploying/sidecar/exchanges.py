@@ -31,7 +31,8 @@ from dnip.deploying.sidecar.metrics import Metrics
 from dnip.deploying.sidecar.recording import LOG, Answered
 from dnip.deploying.sidecar.upstream import FailedError
 from dnip.deploying.sidecar.watching import WatchedCoefficients
-from dnip.method.coefficients import Coefficients, TwiceError, once
+from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients_file import TwiceError, once
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.method.problem import Problem
 from dnip.priors.calibration import Calibration, log_probabilities, softmax
-from dnip.priors.estimate import maximise_shares
+from dnip.priors.estimate import label_shares, update_shares
 from dnip.solvers.landscape import is_over
 from dnip.tables.splitting import draw_per_class
 
@@ -284,11 +284,6 @@ class CountedRows(NamedTuple):
 #: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 
-# Labels per class at which unlabelled rows count as much as the labels' own shares.
-_HALFWAY = 30.0
-# When expectation maximisation ends.
-_EM_ROUNDS, _EM_TOLERANCE = 200, 1e-6
-
 
 class Smooth(NamedTuple):
     """Calibrated log-odds, and what they say about unlabelled rows."""
@@ -370,52 +365,3 @@ def _sample(
         return p, count
     rows = np.sort(rng.choice(len(p), _ROWS, replace=False))
     return p[rows], count[rows]
-
-
-def label_shares(support: Floats) -> Floats:
-    """Return the class shares that labels alone suggest, shape (N,).
-
-    A class-balanced draw (numbers that differ by 1 at most) says nothing about the shares: then all
-    are equal. Otherwise they are the posterior mean under Jeffreys' prior, (n_i + ½) / (n + N/2),
-    so that no class is ruled out.
-
-    Examples
-    --------
-    >>> label_shares(np.array([8.0, 1.0, 0.0])).round(2)
-    array([0.81, 0.14, 0.05])
-    """
-    n_classes = len(support)
-    if support.max() - support.min() <= 1:
-        return np.full(n_classes, 1 / n_classes)
-    return np.asarray((support + 0.5) / (support.sum() + n_classes / 2))
-
-
-def update_shares(
-    posterior: Probabilities, prior: Floats, support: Floats, weight: Floats | None = None
-) -> Floats:
-    """Return the class shares of unlabelled rows by expectation maximisation (Saerens et al. 2002).
-
-    Parameters
-    ----------
-    posterior : ndarray of shape (M, N)
-        Class probabilities of the rows as if all classes were equally frequent.
-    prior : ndarray of shape (N,)
-        Shares to start from, and the mean of a Dirichlet prior on the shares. The prior weighs as
-        much as the rows if a class has 30 labels on average. With fewer labels it weighs more,
-        because the posterior is then too uncertain to give shares.
-    support : ndarray of shape (N,)
-        Labels of each class.
-    weight : ndarray of shape (M,), optional
-        How often each row counts.
-
-    Examples
-    --------
-    >>> posterior = np.array([[0.99, 0.01]] * 8 + [[0.01, 0.99]] * 2)
-    >>> update_shares(posterior, np.array([0.5, 0.5]), np.array([3e3, 3e3])).round(2)
-    array([0.8, 0.2])
-    """
-    n_rows = len(posterior) if weight is None else weight.sum()
-    extra = n_rows * _HALFWAY / support.mean() * prior
-    return maximise_shares(
-        posterior, prior, extra, weight, rounds=_EM_ROUNDS, tolerance=_EM_TOLERANCE
-    )
