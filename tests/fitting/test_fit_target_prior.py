@@ -1,17 +1,21 @@
 """Fits for another class mix: equal to fits on tables that were resampled to it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from cases import cases
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
-from dnip.fitting.fit import fit
+from dnip.fitting.fit import fit as fit_and_judge
 from dnip.method.defer import Deferral
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import accuracy
 from dnip.priors.estimate import PriorEstimate
 from populations import biased_rows
+
+fit = partial(fit_and_judge, evidence=False)
 
 
 def rows(seed=0, n=60, shares=(0.5, 0.25, 0.25), bias=(0.8, 0.0, -0.8)):
@@ -34,12 +38,8 @@ def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     mix = np.bincount(many.labels) / len(many)
     # as many rows in both: μ is counted in rows
     objective = Objective(tau=0.2, smoothing=len(few) / len(many))
-    weighed = fit(
-        few, objective=objective, robust="off", scale=scale, target_prior=mix, evidence=False
-    )
-    plain = fit(
-        many, objective=Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale, evidence=False
-    )
+    weighed = fit(few, objective=objective, robust="off", scale=scale, target_prior=mix)
+    plain = fit(many, objective=Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale)
     assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
     np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
     if scale == 30:
@@ -54,8 +54,8 @@ def test_weights_that_are_whole_give_the_resampled_counts_bit_for_bit():
     p, labels = p[kept], labels[kept]
     few = repeated(p, labels, [2, 2, 4])  # 24, 24, 48 of 96
     many = repeated(p, labels, [4, 2, 2])
-    weighed = fit(few, robust="off", target_prior=[0.5, 0.25, 0.25], evidence=False).solution
-    plain = fit(many, robust="off", evidence=False).solution
+    weighed = fit(few, robust="off", target_prior=[0.5, 0.25, 0.25]).solution
+    plain = fit(many, robust="off").solution
     np.testing.assert_array_equal(weighed.weight_indices, plain.weight_indices)
     np.testing.assert_array_equal(weighed.confusion, plain.confusion)
     assert (weighed.value, weighed.terms) == (plain.value, plain.terms)
@@ -63,12 +63,10 @@ def test_weights_that_are_whole_give_the_resampled_counts_bit_for_bit():
 
 def test_what_coefficients_keep():
     p, labels = rows()
-    plain = fit(ProbabilityTable(p, labels), robust="off", evidence=False).coefficients
+    plain = fit(ProbabilityTable(p, labels), robust="off").coefficients
     np.testing.assert_allclose(plain.class_shares, np.bincount(labels) / 60)
     assert "target_prior" not in plain.fit
-    fitted = fit(
-        ProbabilityTable(p, labels), target_prior={"2": 0.5, "1": 0.25, "0": 0.25}, evidence=False
-    )
+    fitted = fit(ProbabilityTable(p, labels), target_prior={"2": 0.5, "1": 0.25, "0": 0.25})
     read = Coefficients.from_json(fitted.coefficients.to_json())
     mix = np.array([0.25, 0.25, 0.5])
     np.testing.assert_array_equal(read.class_shares, mix)
@@ -83,12 +81,12 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
     others, _ = rows(2, n=3_000, shares=(0.1, 0.2, 0.7))
     settings = {"robust": robust, "target_prior": "estimate"}
     new = ProbabilityTable(others, source="new")
-    beside = fit(ProbabilityTable(p, labels), unlabelled=new, **settings, evidence=False)
+    beside = fit(ProbabilityTable(p, labels), unlabelled=new, **settings)
     np.testing.assert_allclose(beside.target.shares, [0.1, 0.2, 0.7], atol=0.06)
     assert beside.target.estimate.n_rows == 3_000
     assert beside.coefficients.fit["unlabelled"]["source"] == "new"
     within = ProbabilityTable(np.vstack([p, others]), np.concatenate([labels, np.full(3_000, -1)]))
-    same = fit(within, **settings, evidence=False)
+    same = fit(within, **settings)
     np.testing.assert_array_equal(same.target.shares, beside.target.shares)
     np.testing.assert_array_equal(same.coefficients.weights, beside.coefficients.weights)
 
@@ -98,9 +96,7 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
 def test_a_class_without_share_gets_the_least_weight_and_counts_nowhere(robust, scale):
     p, labels = rows(n=300)
     mix = [0.5, 0.0, 0.5]
-    fitted = fit(
-        ProbabilityTable(p, labels), robust=robust, scale=scale, target_prior=mix, evidence=False
-    )
+    fitted = fit(ProbabilityTable(p, labels), robust=robust, scale=scale, target_prior=mix)
     assert fitted.coefficients.weights.argmin() == 1
     assert fitted.solution.weight_indices[1] == 1
     assert fitted.solution.confusion[1].sum() == 0
@@ -111,14 +107,14 @@ def test_a_class_with_share_and_without_labels_is_told():
     p, labels = rows(n=200)
     table = ProbabilityTable(p[labels != 2], labels[labels != 2])
     with pytest.warns(DNIPWarning) as told:
-        fitted = fit(table, robust="off", target_prior=[0.25, 0.25, 0.5], evidence=False)
+        fitted = fit(table, robust="off", target_prior=[0.25, 0.25, 0.5])
     said = " ".join(str(warning.message) for warning in told)
     assert "50.0% of the target prior is of class 2" in said
     assert "no labelled example of class 2" in said
     sizes = fitted.solution.confusion.sum(axis=1)
     assert sizes[0] == pytest.approx(sizes[1])
     with pytest.raises(InvalidInputError, match="fewer than two classes have both"):
-        fit(table, target_prior=[0.5, 0.0, 0.5], evidence=False)
+        fit(table, target_prior=[0.5, 0.0, 0.5])
 
 
 def test_a_robust_fit_goes_where_the_mix_is():
@@ -134,13 +130,7 @@ def test_a_robust_fit_goes_where_the_mix_is():
     objective = Objective(beta=0.2)
     for robust in ("off", "on"):
         there, here = (
-            fit(
-                ProbabilityTable(p, labels),
-                objective=objective,
-                robust=robust,
-                target_prior=m,
-                evidence=False,
-            )
+            fit(ProbabilityTable(p, labels), objective=objective, robust=robust, target_prior=m)
             for m in (mix, None)
         )
         gain = accuracy_in(mix, there.coefficients) - accuracy_in(mix, here.coefficients)
@@ -152,7 +142,7 @@ SOUND = {"log_weights": [0.5, 0.0, -0.5], "sharpness": 0.8, "labels": [3.0, 4.0,
 
 @pytest.fixture(scope="module")
 def fitted():
-    return fit(ProbabilityTable(*rows(n=2_000)), robust="off", evidence=False).coefficients
+    return fit(ProbabilityTable(*rows(n=2_000)), robust="off").coefficients
 
 
 class TestAdjusted:

@@ -182,8 +182,6 @@ def test_constraints_that_cannot_be_kept_are_named_with_what_is_reached(solver, 
 # --- silence ---
 SMALL = {"exhaustive": 6, "exact": 8}  # weights on a scale where a solver tries them all
 
-every_solver = pytest.mark.parametrize("solver", list(SOLVERS))
-
 
 def hopeless_class():
     """Class 2 is right on one row of twenty, among ten of class 0 that look the same.
@@ -207,7 +205,7 @@ def silenced(p, labels, solution):
     return oracles.silenced(oracles.confusion_at(p, labels, solution.weights), raw)
 
 
-@every_solver
+@each_solver
 def test_silence_is_left_out_however_low_it_is(solver):
     p, labels = hopeless_class()
     allowed = Constraints(allow_silence=True)
@@ -220,7 +218,7 @@ def test_silence_is_left_out_however_low_it_is(solver):
     assert (free.value, kept.value) == pytest.approx((2.133, 2.193), abs=1e-3)
 
 
-@every_solver
+@each_solver
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 @settings(seeded, max_examples=25)
 @given(seed=SEEDS, n_classes=st.integers(2, 4), kind=st.sampled_from(KINDS), log=st.booleans())
