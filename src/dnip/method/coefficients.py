@@ -18,14 +18,7 @@ from dnip.base.escaping import html_table
 from dnip.base.files import atomic_path
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_classes
-from dnip.method.coefficients_file import (
-    calibration_of,
-    digest_of,
-    from_text,
-    read,
-    shares_of,
-    to_text,
-)
+from dnip.method import coefficients_file
 from dnip.method.defer import Deferral, check_defer, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import Spacing, WeightScale, check_scaled
@@ -191,7 +184,7 @@ class Coefficients:
         >>> Coefficients(["no", "yes"], [30, 15], scale=30).digest
         '202fe88dd43e4192'
         """
-        return digest_of(self.classes, self.weights.tolist())
+        return coefficients_file.digest_of(self.classes, self.weights.tolist())
 
     @property
     def weights(self) -> Floats:
@@ -229,8 +222,8 @@ class Coefficients:
         ndarray of shape (M,)
             Class names, as Python strings.
         """
-        p = check_columns(probabilities, self.classes)
-        return np.asarray(np.array(self.classes, np.object_)[decide(p, self.multipliers)])
+        chosen = decide(check_columns(probabilities, self.classes), self.multipliers)
+        return np.asarray(np.array(self.classes, np.object_)[chosen])
 
     def deferred(self, probabilities: ArrayLike) -> Booleans:
         """Return which rows go to somebody better, shape (M,); none without thresholds.
@@ -324,12 +317,12 @@ class Coefficients:
     @property
     def class_shares(self) -> Floats:
         """Class shares of the rows that the fit is for, shape (N,)."""
-        return shares_of(self.fit, len(self.classes))
+        return coefficients_file.shares_of(self.fit, len(self.classes))
 
     @property
     def calibration(self) -> Calibration:
         """How to make calibrated log-odds of probabilities, as learned at the fit."""
-        return calibration_of(self.fit, len(self.classes))
+        return coefficients_file.calibration_of(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: as a bias on a single-token label, it has the effect of the weight.
@@ -350,7 +343,7 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        return to_text(
+        return coefficients_file.to_text(
             {
                 "classes": list(self.classes),
                 "weight_indices": self.weight_indices.tolist() or None,
@@ -379,7 +372,7 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        made: Coefficients = from_text(text, source, cls)
+        made: Coefficients = coefficients_file.from_text(text, source, cls)
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -402,4 +395,4 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
-        return cls.from_json(read(path), source=str(path))
+        return cls.from_json(coefficients_file.read(path), source=str(path))
