@@ -180,15 +180,6 @@ def first_line(error: Exception) -> str:
 
 
 # Tracebacks and pickles name the public path.
-for _class in (
-    DNIPError,
-    InvalidInputError,
-    InfeasibleError,
-    CoefficientsFormatError,
-    CorrectedError,
-    OutputError,
-    MissingDependencyError,
-    BackendError,
-    DNIPWarning,
-):
-    _class.__module__ = "dnip"
+for _class in [*globals().values()]:
+    if isinstance(_class, type) and issubclass(_class, Exception):
+        _class.__module__ = "dnip"

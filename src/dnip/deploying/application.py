@@ -128,12 +128,10 @@ def estimate_stream(
     """
     calibration = coefficients.calibration
     sample = RowSample(most_rows(len(coefficients.classes)))
-    for chunk in chunks:
+    for chunk in counted_rows(chunks, progress):
         check_same_classes(chunk, coefficients)
         check_raw(chunk)
         sample.add(probabilities=chunk.probabilities)
-        if progress is not None:
-            progress(sample.n_rows)
     if not sample.n_rows:
         raise InvalidInputError(
             "there are no rows to estimate the target prior from", hint="Give a table with rows"

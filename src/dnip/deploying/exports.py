@@ -10,6 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError
@@ -140,101 +141,10 @@ class Onnx(Export):
         return bytes(model.SerializeToString())
 
 
-_PYTHON = '''\
-"""Decide by class weights, exported by dnip.
-
-%(promise)s.
-"""
-
-CLASSES = (
-%(classes)s
-)
-WEIGHTS = (
-%(weights)s
-)
-
-
-def predict(probabilities):
-    """Return the class with the largest weight times probability; the first one on a tie."""
-    if len(probabilities) != len(CLASSES):
-        raise ValueError(f"{len(CLASSES)} probabilities are needed, got {len(probabilities)}")
-    scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
-    if not any(probabilities) or not all(0 <= score < float("inf") for score in scores):
-        raise ValueError(f"these are no probabilities: {probabilities}")
-    return CLASSES[scores.index(max(scores))]
-'''
-
-_PYTHON_DEFER = '''
-
-THRESHOLDS = (
-%(thresholds)s
-)
-
-
-def deferred(probabilities):
-    """Return whether the row goes to somebody better: its share is below that of its class."""
-    winner, total = CLASSES.index(predict(probabilities)), 0.0
-    for weight, p in zip(WEIGHTS, probabilities):  # sum() rounds in other ways
-        total += weight * float(p)
-    return WEIGHTS[winner] * float(probabilities[winner]) / total < THRESHOLDS[winner]
-'''
-
-_JAVASCRIPT = """\
-// Decide by class weights, exported by dnip.
-// %(promise)s.
-
-export const CLASSES = /** @type {const} */ ([
-%(classes)s
-]);
-export const WEIGHTS = [
-%(weights)s
-];
-
-/**
- * Return the class with the largest weight times probability; the first one on a tie.
- *
- * @param {ArrayLike<number>} probabilities One per class, in the order of CLASSES.
- * @returns {(typeof CLASSES)[number]}
- */
-export function predict(probabilities) {
-    const given = Array.from(probabilities);
-    if (given.length !== CLASSES.length) {
-        throw new RangeError(`${CLASSES.length} probabilities are needed, got ${given.length}`);
-    }
-    const scores = WEIGHTS.map(
-        (weight, n) => typeof given[n] === "number" ? weight * given[n] : NaN,
-    );
-    if (!given.some(Boolean) || !scores.every((score) => score >= 0 && score < Infinity)) {
-        throw new RangeError(`these are no probabilities: ${given}`);
-    }
-    const largest = scores.reduce((one, other) => Math.max(one, other));
-    return /** @type {(typeof CLASSES)[number]} */ (CLASSES[scores.indexOf(largest)]);
-}
-"""
-
-
-_JAVASCRIPT_DEFER = """
-export const THRESHOLDS = [
-%(thresholds)s
-];
-
-/**
- * Return whether the row goes to somebody better: its share is below that of its class.
- * @param {ArrayLike<number>} probabilities
- */
-export function deferred(probabilities) {
-    const winner = CLASSES.indexOf(predict(probabilities));
-    const scores = WEIGHTS.map((weight, n) => weight * probabilities[n]);
-    return scores[winner] / scores.reduce((sum, score) => sum + score) < THRESHOLDS[winner];
-}
-"""
-
-
 class _Script(Export):
     """A file of code, from templates: what all have, and what is added for thresholds."""
 
-    template: ClassVar[str]
-    defer: ClassVar[str]
+    templates: ClassVar[tuple[str, str]]
     literal: ClassVar[staticmethod[[str], str]]  # writes a text in ASCII
 
     def render(self, coefficients: Coefficients) -> str:
@@ -246,7 +156,11 @@ class _Script(Export):
             "thresholds": map(repr, thresholds or ()),
         }
         lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
-        template = self.template + self.defer * bool(thresholds)
+        folder, names = (
+            files("dnip.deploying") / "templates",
+            self.templates[: 1 + bool(thresholds)],
+        )
+        template = "".join((folder / name).read_text("utf-8") for name in names)
         return template % {"promise": EXACT, **lines}
 
 
@@ -262,7 +176,7 @@ class PythonFile(_Script):
     'yes'
     """
 
-    template, defer, literal = _PYTHON, _PYTHON_DEFER, staticmethod(ascii)
+    templates, literal = ("decide.py.txt", "deferred.py.txt"), staticmethod(ascii)
 
 
 class JavaScript(_Script):
@@ -277,7 +191,7 @@ class JavaScript(_Script):
         "no",
     """
 
-    template, defer, literal = _JAVASCRIPT, _JAVASCRIPT_DEFER, staticmethod(json.dumps)
+    templates, literal = ("decide.js", "deferred.js"), staticmethod(json.dumps)
 
 
 #: By the name that users type.

@@ -100,7 +100,8 @@ def odd_class_figure(evaluation: Evaluation) -> Figure:
 def draw_flows(panels: Sequence[Any], evaluation: Evaluation, sides: Sequence[str]) -> None:
     """Draw each side into axes of its own; the first says which of many classes are shown."""
     counts, classes = [evaluation.sides[side] for side in sides], evaluation.classes
-    shown = _least_accurate(counts[0])
+    rates = np.nan_to_num(class_accuracies(counts[0]), nan=2.0)
+    shown = np.sort(np.argsort(rates, kind="stable")[:MOST_CLASSES])
     found = [flows(each) for each in counts]
     looks = _looks([[flow[c] for c in shown] for flow in found])
     for axes, flow, side, confusion in zip(panels, found, sides, counts, strict=True):
@@ -110,12 +111,6 @@ def draw_flows(panels: Sequence[Any], evaluation: Evaluation, sides: Sequence[st
     if len(shown) < len(classes):
         note = f"The {len(shown)} least accurate of {len(classes)} classes"
         panels[0].set_xlabel(note, fontsize=9, color=FAINT, loc="left")
-
-
-def _least_accurate(raw: Confusion) -> Integers:
-    """Return the classes to draw, in their order."""
-    rates = np.nan_to_num(class_accuracies(raw), nan=2.0)
-    return np.sort(np.argsort(rates, kind="stable")[:MOST_CLASSES])
 
 
 def _looks(sides: Sequence[Sequence[Flow]]) -> tuple[dict[int, str], float]:

@@ -93,9 +93,10 @@ class ResultFiles(NamedTuple):
         OutputError
             If a file cannot be written.
         """
+        content = json.dumps(results.content, indent=2, allow_nan=False) + "\n"
         with new_folder(folder) as target:
             written = [
-                write_json(target / self.results, results.content),
+                write_text(target / self.results, content),
                 write_rows(target / self.rows, results.lines),
             ]
             if results.figure is not None:
@@ -116,11 +117,6 @@ def write_text(path: Path, text: str) -> Path:
         # the name of a file may hold bytes that are no text
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return path
-
-
-def write_json(path: Path, content: Any) -> Path:  # noqa: ANN401 - JSON values
-    """Write a JSON file, likewise."""
-    return write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> Path:

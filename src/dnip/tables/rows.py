@@ -147,7 +147,19 @@ def read_frame(frame: Any, classes: tuple[str, ...] | None) -> Block:  # noqa: A
     InvalidInputError
         For anything but a data frame whose rows are in memory, and for columns that are missing.
     """
-    found = _series_of(frame)
+    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
+    try:
+        found: list[Any] = list(narwhals.from_native(frame, eager_only=True).iter_columns())
+    except TypeError as error:
+        kind = type(frame)
+        raise InvalidInputError(
+            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
+            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
+        ) from error
+    except narwhals.exceptions.DuplicateError as error:
+        raise InvalidInputError(
+            f"{_SOURCE}: two columns have the same name", hint="Give every column a name of its own"
+        ) from error
     names = [str(one.name) for one in found]
     series = dict(zip(names, found, strict=True))
     if classes is None and len(names) > 1 and all(name.isdigit() for name in names):
@@ -175,23 +187,6 @@ def make_frame(block: Block, library: str) -> Any:  # noqa: ANN401
         for name, cells in block.columns.items()
     }
     return narwhals.from_dict(columns, backend=library).to_native()
-
-
-def _series_of(frame: Any) -> list[Any]:  # noqa: ANN401
-    """Return the columns of a data frame as series of narwhals."""
-    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
-    try:
-        return list(narwhals.from_native(frame, eager_only=True).iter_columns())
-    except TypeError as error:
-        kind = type(frame)
-        raise InvalidInputError(
-            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
-            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
-        ) from error
-    except narwhals.exceptions.DuplicateError as error:
-        raise InvalidInputError(
-            f"{_SOURCE}: two columns have the same name", hint="Give every column a name of its own"
-        ) from error
 
 
 def _cells(series: Any) -> NDArray[np.generic] | Sequence[object]:  # noqa: ANN401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,8 +85,15 @@ class Collector:
             For the first answer that is damaged, or does not agree with those before.
         """
         for where, content in _flattened(found):
-            with _naming(where):
+            try:
                 self._add(where, content)
+            except (InvalidInputError, BackendError) as error:
+                raise InvalidInputError(f"{where}: {error.message}", hint=error.hint) from error
+            except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+                raise InvalidInputError(
+                    f"{where}: the answer is not understood: {type(error).__name__}: {error}",
+                    hint="Import answers as their service wrote them",
+                ) from error
         self._check_asked()
         if self.n_other == self.n_answers > 0:
             raise InvalidInputError(
@@ -302,17 +309,3 @@ def _unwrapped(content: Answer) -> Answer:
     """Take a message out of what LangChain's ``dumps`` and ``message_to_dict`` put around it."""
     inner = content.get("kwargs", content.get("data")) if isinstance(content, dict) else None
     return inner if isinstance(inner, dict) and "response_metadata" in inner else content
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Say in errors where the answer lies."""
-    try:
-        yield
-    except (InvalidInputError, BackendError) as error:
-        raise InvalidInputError(f"{where}: {error.message}", hint=error.hint) from error
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InvalidInputError(
-            f"{where}: the answer is not understood: {type(error).__name__}: {error}",
-            hint="Import answers as their service wrote them",
-        ) from error
