@@ -156,10 +156,8 @@ class _Script(Export):
             "thresholds": map(repr, thresholds or ()),
         }
         lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
-        folder, names = (
-            files("dnip.deploying") / "templates",
-            self.templates[: 1 + bool(thresholds)],
-        )
+        folder = files("dnip.deploying") / "templates"
+        names = self.templates if thresholds else self.templates[:1]
         template = "".join((folder / name).read_text("utf-8") for name in names)
         return template % {"promise": EXACT, **lines}
 
