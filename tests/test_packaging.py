@@ -67,7 +67,7 @@ def source(tmp_path_factory):
     return folder / archive.name.removesuffix(".tar.gz")
 
 
-def test_a_wheel_of_the_source_archive_has_the_kernels_and_no_source_of_them(source, tmp_path):
+def test_a_wheel_of_the_source_archive_has_kernels_without_source_and_templates(source, tmp_path):
     done = run(f"import setup; setup.build_wheel({str(tmp_path)!r})", source)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.iterdir()
@@ -75,6 +75,11 @@ def test_a_wheel_of_the_source_archive_has_the_kernels_and_no_source_of_them(sou
     compiled = [name for name in names if not name.endswith(".py") and "/kernels/" in name]
     assert all(name.endswith((".so", ".pyd")) for name in compiled)
     assert len(compiled) == len([*PROJECT.glob("src/dnip/solvers/kernels/*.pyx")]) + 1
+    templates = {
+        str(path.relative_to(PROJECT / "src")) for path in PROJECT.glob("src/**/templates/*")
+    }
+    assert len(templates) >= 7
+    assert templates <= set(names)
 
 
 def test_without_any_compiler_one_sentence_says_what_to_install(source, tmp_path):

@@ -43,7 +43,7 @@ def shrink(source: Path, target: Path) -> None:
         if small.width > WIDEST:
             height = round(small.height * WIDEST / small.width)
             small = small.resize((WIDEST, height), Image.Resampling.LANCZOS)
-        small = small.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        small = small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         small.save(target, optimize=True)
 
 
