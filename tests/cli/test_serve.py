@@ -1,11 +1,14 @@
 """``dnip serve``: what it refuses, processes that are killed, and ``--record``."""
 
+import http.client
 import json
-import os
 import re
-import signal
 import socket
 import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
+from dnip.deploying.decisions import correct
 from failing_server import FailingServer
 from processes import wait_for
 from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar
@@ -117,8 +121,7 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
         ask_for(process.port, range(200))
         wait_for(lambda: counts(process.port)["topic"] == 200)
         ask_for(process.port, range(200, 220))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        process.kill()
     [path] = Path("recorded/topic").iterdir()
     whole = path.read_bytes()
     n_rows = whole.count(b"\n")
@@ -146,6 +149,40 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
     fitted, applied = Coefficients.load("d.json"), Path("o.csv").read_text().splitlines()
     a = (np.arange(n_rows - 1) * 37 % 101 + 1) / 103
     assert [line.split(",")[1] for line in applied[1:]] == list(fitted.predict(np.c_[a, 1 - a]))
+
+
+def test_killed_and_begun_again_it_serves_clients_that_try_again(folder, upstream):
+    tries = Counter()
+
+    def get(number):
+        def answer():
+            tries[f"r{number}"] += 1
+            body, name = json.dumps({"state": number}), {"X-Request-Id": f"r{number}"}
+            with suppress(OSError, http.client.HTTPException):
+                return ask(port, body=body, headers=name)
+
+        time.sleep(0.01)  # so that they do not end before it is killed
+        return wait_for(answer)
+
+    with ThreadPoolExecutor(4) as clients:
+        with sidecar(upstream, 0, *RECORD) as first:
+            port = first.port
+            asked = [clients.submit(get, number) for number in range(400)]
+            wait_for(lambda: list(Path("recorded/topic").iterdir()))
+            first.kill()
+        with sidecar(upstream, port, *RECORD):
+            answers = [each.result() for each in asked]
+    for number, (status, content, _) in enumerate(answers):
+        expected, _ = correct(decision({"state": number}), {"topic": FITTED})
+        assert (status, json.loads(content)) == (200, expected)
+    assert max(tries.values()) > 1
+    [path] = Path("recorded/topic").iterdir()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        a = decision({"state": int(row["id"][1:])})["answers"]["topic"]["probabilities"]["a"]
+        assert (row["a"], row["b"]) == (a, 1 - a)
+    found = Counter(row["id"] for row in rows)
+    assert all(n <= min(tries[name], 2) for name, n in found.items())
 
 
 @cases(
