@@ -205,3 +205,59 @@ def test_answers_of_one_model_are_chosen_by_its_name():
         read_answers(said, CLASSES)
     table, summary = read_answers(said, CLASSES, only="m")
     assert (len(table), summary.model, summary.asked["form"]) == (2, "m", "chat")
+
+
+def chat(system, text="ham"):
+    """A request to a chat, and its answer."""
+    top = [{"token": "spam", "logprob": -0.5}, {"token": "ham", "logprob": -1.0}]
+    choice = {
+        "message": {"content": text},
+        "logprobs": {"content": [{**top[1], "top_logprobs": top}]},
+    }
+    said = [{"role": "system", "content": system}, {"role": "user", "content": "x"}]
+    return {"model": "m", "messages": said}, {"model": "m-1", "choices": [choice]}
+
+
+SAVED = {
+    "messages": lambda asked, answer: {"messages": asked["messages"], "response": answer},
+    "request": lambda asked, answer: {"request": asked, "response": answer},
+    "bodies": lambda asked, answer: {"request": {"body": asked}, "response": {"body": answer}},
+    "batch": lambda asked, answer: {
+        "custom_id": str(id(asked)),
+        "body": asked,
+        "response": {"status_code": 200, "body": answer},
+    },
+    "litellm": lambda asked, answer: {**asked, "status": "success", "response": answer},
+    "litellm-texts": lambda asked, answer: {
+        "messages": json.dumps(asked["messages"]),
+        "response": json.dumps(answer),
+    },
+    "litellm-proxy": lambda asked, answer: {
+        "messages": "{}",
+        "proxy_server_request": asked,
+        "response": answer,
+    },
+    "in the answer": lambda asked, answer: {**answer, "messages": asked["messages"]},
+}
+
+
+@pytest.mark.parametrize("saved", SAVED.values(), ids=SAVED)
+def test_chats_with_other_system_messages_are_other_questions(saved):
+    rows = [saved(*chat(system)) for system in ("Sort.", "Sort.", "Sort, please.")]
+    with pytest.raises(
+        InvalidInputError, match=r"2 questions .*\(.{8}\): 2, .*\(.{8}\): 1.*--only"
+    ):
+        read_answers(rows, CLASSES)
+    _, summary = read_answers(rows[:2], CLASSES)
+    asked = Question.of(summary.model, "chat", CLASSES, [["system", "Sort."]])
+    assert summary.asked == asked.to_dict()
+    table, _ = read_answers(rows, CLASSES, only=asked.fingerprint[:6])
+    assert len(table) == 2
+
+
+def test_a_chat_whose_messages_were_not_saved_is_to_the_same_question():
+    asked, answer = chat("Sort.")
+    _, summary = read_answers(
+        [answer, {"messages": asked["messages"], "response": answer}], CLASSES
+    )
+    assert summary.asked["fixed"] is not None

@@ -14,12 +14,14 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, li
 from dnip.deploying.decisions.correction import mark_of
 from dnip.prompting.answers.gold import BY_ROW, MISSING, nested
 from dnip.prompting.answers.registry import SOURCES, recognise
-from dnip.prompting.answers.rows import ROWS
+from dnip.prompting.answers.rows import ROWS, parsed
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 from dnip.prompting.files import Found
 from dnip.tables.columns import ID, LABEL, QUESTION
-from dnip.tables.provenance import Question
+from dnip.tables.provenance import Question, fixed_messages
 
+#: Under which names a request stands beside its answer, or within what a log keeps of it.
+_REQUESTS = ("request", "body", "proxy_server_request")
 #: Under which name answers hold the model that gave them.
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
 #: Under which names they hold an id of their own.
@@ -117,7 +119,7 @@ class Collector:
             self.failed.append(where if row_id is None else str(row_id))  # the cell is empty
             return
         source = self._check_source(content)
-        asked = self._asked(source, content)
+        asked = self._asked(source, content, messages_beside(saved))
         self.asked[asked] = self.asked.get(asked, 0) + 1
         if not self._is_chosen(asked):
             self.n_other += 1
@@ -159,8 +161,8 @@ class Collector:
             )
         return self.source
 
-    def _asked(self, source: Source, content: Answer) -> Question:
-        """Return the question of an answer, as far as the answer tells."""
+    def _asked(self, source: Source, content: Answer, messages: object) -> Question:
+        """Return the question of an answer, as far as the answer and its request tell."""
         holders = [content, content.get("response_metadata")] if isinstance(content, dict) else []
         held = [one for one in holders if isinstance(one, dict)]
         if held and isinstance(kept := held[0].get(QUESTION), str):  # of a sidecar's record
@@ -169,6 +171,8 @@ class Collector:
                     return recorded
         named = (one.get(key) for one in held for key in _MODEL)
         model = next((name for name in named if isinstance(name, str)), None)
+        if messages is not None and source.name in ("logprobs", ROWS.name):
+            return Question.of(model, "chat", self.wanted.classes, fixed_messages(messages))
         if source.name != "logprobs":
             return Question.of(model, "", ())
         choices = held[0].get("choices") if held else None
@@ -184,12 +188,13 @@ class Collector:
                 f"{_counted(known)}"
             )
         chosen = {one: n for one, n in known.items() if self._is_chosen(one)}
-        models = {one.model for one in chosen}
-        if len(chosen) > 1 and not (None in models and len(models) == len(chosen) == 2):
+        parts = zip(*(vars(one).values() for one in chosen), strict=True)
+        if any(len({*known} - {None}) > 1 for known in parts):
             raise InvalidInputError(
                 f"the answers are to {len(chosen)} questions or of as many models: "
                 f"{_counted(chosen)}",
-                hint="Choose one with --only: a model, or the first letters of a fingerprint",
+                hint="Choose one with --only: a model, or the first letters of a fingerprint; "
+                "messages before the user's last one are part of a question",
             )
         self.model = next((one.model for one in chosen if one.model is not None), None)
 
@@ -198,7 +203,7 @@ class Collector:
         """What is known of the question, for the metadata of the table."""
         chosen = [one for one in self.asked if self._is_chosen(one)]
         whole = [one for one in chosen if one.model == self.model and one.options]
-        return whole[0].to_dict() if whole else None
+        return max(whole, key=lambda one: one.fixed is not None).to_dict() if whole else None
 
     def _is_chosen(self, asked: Question) -> bool:
         found = asked.fingerprint.startswith(self.only or "")
@@ -269,6 +274,25 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     if error and saved.keys() <= {"id", "custom_id", "key", "response", "error"}:
         return None, batch_id, True
     return saved, None, False
+
+
+def messages_beside(saved: Answer) -> list[Any] | None:
+    """Return the messages of the request that was saved with an answer; None where none were.
+
+    Examples
+    --------
+    >>> line = {"custom_id": "7", "body": {"messages": [{"role": "user", "content": "x"}]}}
+    >>> messages_beside({**line, "response": {}})
+    [{'role': 'user', 'content': 'x'}]
+    >>> messages_beside({"response": {}}) is None
+    True
+    """
+    if not isinstance(saved, dict):
+        return None
+    if isinstance(found := parsed(saved.get("messages")), list):
+        return found
+    inner = (messages_beside(parsed(saved.get(key))) for key in _REQUESTS)
+    return next((one for one in inner if one is not None), None)
 
 
 def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
