@@ -26,7 +26,7 @@ REFUSAL = {"type": "refusal", "name": "tone"}
 OPENAI = {"answers": [{**CHOICE, "name": "topic", "probabilities": LISTED}, REFUSAL]}
 
 
-def completion(text, *places, **more):
+def completion(text, *places):
     """A chat completion; each place is a token, and the probabilities of the likeliest there."""
     content = [
         {
@@ -40,7 +40,7 @@ def completion(text, *places, **more):
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "finish_reason": "stop", "message": message}
     head = {"id": "chat-1", "object": "chat.completion", "created": 1, "model": "m"}
-    return {**head, "choices": [{**choice, "logprobs": {"content": content}}], **more}
+    return {**head, "choices": [{**choice, "logprobs": {"content": content}}]}
 
 
 def reply(content=b"", status="200 OK", *headers):
@@ -108,6 +108,22 @@ def numbers(port):
 def message(answer):
     status, content, _ = answer
     return status, json.loads(content)["error"]["message"]
+
+
+@contextmanager
+def serving(upstream, coefficients, *, grace=60, timeout=60, **settings):
+    """Serve from a thread of this process; yields the server, and its port."""
+    from dnip.deploying.sidecar.application import make_app
+    from dnip.deploying.sidecar.server import listen, make_server
+
+    app = make_app(upstream, {"topic": coefficients}, timeout=timeout, **settings)
+    server = make_server(app, grace=grace)
+    with listen("127.0.0.1", 0, timeout=timeout) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield server, listening.getsockname()[1]
+        server.should_exit = True
+        thread.join()
 
 
 @contextmanager

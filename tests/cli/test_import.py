@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
+from sidecars import completion
 
 CLASSES = ("--classes", "ham,spam", "--out", "t.csv")
 
@@ -20,12 +21,6 @@ def decision(p_ham, **beside):
 
 def lines(*values):
     return "".join(f"{json.dumps(value)}\n" for value in values)
-
-
-def chat(logprob):
-    top = [{"token": "ham", "logprob": logprob}, {"token": "spam", "logprob": -2.5}]
-    message = {"message": {"content": "ham"}, "logprobs": {"content": [{"top_logprobs": top}]}}
-    return {"model": "m", "choices": [message]}
 
 
 @pytest.fixture
@@ -116,7 +111,6 @@ def test_votes_are_counted_and_their_steps_are_told(dnip, write):
 
 GOLD = ("--gold", "gold.csv")
 ID = {"id": "a"}
-TWO = {"a": 0.5, "b": 0.5}
 #: What is wrong: the file, another file, further arguments, and what the message holds.
 REFUSED = {
     "two models": (lines(decision(0.5), decision(0.5, model="n")), "", (),
@@ -135,7 +129,11 @@ REFUSED = {
                       ("there are 1 answers, but 2 gold labels",)),
     "unknown": (lines({"some": {"thing": 1}}), "", (),
                 ("a.jsonl: line 1: this is an answer of no known source", "lm-eval: samples of")),
-    "another source": (lines(decision(0.5), chat(-0.5)), "", (),
+    "two labels": (lines(decision(0.5, **ID)), "id,label\na,ham\na,spam\n", GOLD,
+                   ("row 2: the id 'a' is already at gold.csv: row 1",)),
+    "no label": (lines(decision(0.5, **ID)), "id,label\nx,ham\n", GOLD,
+                 ("no answer's id is in the gold file",)),
+    "another source": (lines(decision(0.5), completion("ham")), "", (),
                        ("a.jsonl: line 2: this is no answer of the source decisions",)),
     "no such source": (lines(decision(0.5)), "", ("--from", "tea"), ("'tea'", "decisions, lm-")),
     "no such class": (lines(decision(0.5)), "", ("--map", "egg=ham"), ("--map names 'egg'",)),

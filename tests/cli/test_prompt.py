@@ -1,7 +1,6 @@
 """``dnip prompt``: from texts to a table; which model the options choose, and what is refused."""
 
 import json
-import math
 
 import pytest
 
@@ -9,7 +8,7 @@ from cases import cases
 from dnip import ProbabilityTable
 from dnip.cli.commands import prompt as command
 from failing_server import FailingServer
-from fakes import FakeEngine, write_data
+from fakes import FakeEngine, happy, write_data
 
 TASK = """
 name = "mood"
@@ -102,16 +101,6 @@ def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, fol
     run.assert_refused(*told)
     assert "secret" not in run.err
     assert not list(folder.glob("t.csv*"))
-
-
-def happy(body):
-    """Happy with probability 0.6, sad with 0.3; in both endpoints."""
-    texts = {" happy": 0.6, " sad": 0.3, " the": 0.1}
-    if "messages" in body:
-        top = [{"token": text.strip(), "logprob": math.log(p)} for text, p in texts.items()]
-        return {"choices": [{"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}]}
-    logs = {text: math.log(p) for text, p in texts.items()}
-    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
 
 
 def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):

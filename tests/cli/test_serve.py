@@ -185,22 +185,6 @@ def test_killed_and_begun_again_it_serves_clients_that_try_again(folder, upstrea
     assert all(n <= min(tries[name], 2) for name, n in found.items())
 
 
-@cases(
-    ("r1,a\nr2,a\nr1,b\n", ["row 3: the id 'r1' is already at labels.csv: row 1"]),
-    ("r1,a\nr2,c\n", ["row 2", "'c' is neither a class name"]),
-    ("x,a\n", ["no answer's id is in the gold file"]),
-)
-def test_bad_labels_are_refused(dnip, folder, labels, told):
-    Path("recorded/topic").mkdir(parents=True)
-    rows = [{"id": f"r{i}", "time": "t", "model": "m", "a": 0.2, "b": 0.8} for i in range(3)]
-    text = "".join(f"{json.dumps(row)}\n" for row in rows)
-    Path("recorded/topic/record-1.jsonl").write_text(text)
-    Path("labels.csv").write_text("id,label\n" + labels)
-    run = dnip("import", "recorded/topic", "--labels", "labels.csv", "--out", "t.csv")
-    run.assert_refused(*told)
-    assert not Path("t.csv").exists()
-
-
 def test_two_sidecars_share_a_folder_and_a_request_sent_twice_is_one_row(folder, upstream):
     with sidecar(upstream, 0, *RECORD) as one, sidecar(upstream, 0, *RECORD) as other:
         ask_for(one.port, range(0, 40))

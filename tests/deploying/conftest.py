@@ -1,10 +1,10 @@
 """The sidecar on this machine, before an upstream that answers as told."""
 
-import threading
+from contextlib import ExitStack
 
 import pytest
 
-from sidecars import FITTED, Upstream
+from sidecars import FITTED, Upstream, serving
 
 
 @pytest.fixture
@@ -23,22 +23,11 @@ def coefficients(tmp_path):
 @pytest.fixture
 def start(upstream, coefficients):
     """A function that starts the sidecar and returns its port."""
-    from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.server import listen, make_server
+    for library in ("uvicorn", "starlette", "aiohttp"):
+        pytest.importorskip(library)
+    with ExitStack() as started:
 
-    running = []
+        def start(url=upstream.url, **settings):
+            return started.enter_context(serving(url, coefficients, **settings))[1]
 
-    def run(url=upstream.url, **settings):
-        app = make_app(url, {"topic": coefficients}, **settings)
-        server = make_server(app, grace=60)
-        listening = listen("127.0.0.1", 0, timeout=settings.get("timeout", 60))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        running.append((server, thread, listening))
-        return listening.getsockname()[1]
-
-    yield run
-    for server, thread, listening in running:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+        yield start

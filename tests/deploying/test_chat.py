@@ -168,8 +168,6 @@ def test_a_completion_of_the_package_openai_stays_one():
 @pytest.fixture
 def serve(start, upstream, tmp_path):
     """A function that starts the sidecar with these coefficients, and one that asks it."""
-    for library in ("uvicorn", "starlette", "aiohttp"):
-        pytest.importorskip(library)
 
     def run(*fits, **settings):
         paths = [tmp_path / f"chat{number}.json" for number in range(len(fits))]

@@ -10,12 +10,7 @@ from dnip.deploying.decisions import correct
 from dnip.prompting.answers import read_answers
 from sidecars import FITTED, OPENAI, SYSTEM_ONE, ask, numbers, reply
 
-pytest.importorskip("uvicorn")
-pytest.importorskip("starlette")
-pytest.importorskip("aiohttp")
-
 OPTIONS = ["a", "b"]
-CHAT = {"model": "m", "choices": [{"message": {"content": "a"}}]}
 
 
 @pytest.mark.parametrize("body", [SYSTEM_ONE, OPENAI], ids=["system one", "openai"])

@@ -13,9 +13,6 @@ from dnip.deploying.decisions.requests import asked_question
 from dnip.tables.columns import QUESTION
 from sidecars import FITTED, SYSTEM_ONE, ask, numbers, reply
 
-for library in ("uvicorn", "starlette", "aiohttp"):
-    pytest.importorskip(library)
-
 TOPIC = {"type": "choice", "instructions": "Which?", "criteria": {"a": "A.", "b": None}}
 TURNED = {**TOPIC, "criteria": {"b": None, "a": "A."}}
 LISTED = {"type": "choice", "name": "topic", "choices": [{"value": "b", "x": 1}, {"value": "a"}]}

@@ -21,10 +21,6 @@ from dnip.prompting.answers import read_answers
 from processes import wait_for
 from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, numbers, reply
 
-pytest.importorskip("uvicorn")
-pytest.importorskip("starlette")
-pytest.importorskip("aiohttp")
-
 
 @cases(
     ("/v1/systemone", SYSTEM_ONE),

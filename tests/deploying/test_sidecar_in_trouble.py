@@ -12,8 +12,6 @@ from cases import cases
 from processes import wait_for
 from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply
 
-pytest.importorskip("uvicorn")
-pytest.importorskip("starlette")
 aiohttp = pytest.importorskip("aiohttp")
 
 HEAD = b"POST /v1/systemone HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
@@ -28,14 +26,8 @@ def fits(*options):
     return {"type": "choice", "criteria": dict.fromkeys(options)}
 
 
-def wait_for_lines(caplog, number):
-    """Wait until the log has so many lines, and return them."""
-    wait_for(lambda: len(caplog.messages) >= number)
-    return caplog.messages
-
-
 # --- questions that do not fit ---
-ASKED = [
+@cases(
     ({"topic": fits("a", "c")}, False),
     ({"topic": fits("a")}, False),
     ({"topic": {"type": "noul"}}, False),
@@ -47,10 +39,7 @@ ASKED = [
     ({"topic": {"type": "score", "criteria": ["a", "b"]}}, True),
     ({"topic": {"type": "new", "criteria": 7}, "other": fits("x")}, True),
     ("nonsense", True),
-]
-
-
-@pytest.mark.parametrize(("questions", "sent_on"), ASKED)
+)
 def test_options_are_checked_before_a_request_is_sent_on(start, upstream, questions, sent_on):
     upstream.answer = reply(SYSTEM_ONE)
     body = json.dumps({"state": "x", "questions": questions}).encode()
@@ -147,7 +136,8 @@ def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(HEAD + b"{")
             time.sleep(0.01)
-    assert Counter(wait_for_lines(caplog, 20)) == {"POST '/v1/systemone': the client left": 20}
+    wait_for(lambda: len(caplog.messages) >= 20)
+    assert Counter(caplog.messages) == {"POST '/v1/systemone': the client left": 20}
     assert not any(record.exc_info for record in caplog.records)
     assert numbers(port)['dnip_failures_total{status="499"}'] == 20
 

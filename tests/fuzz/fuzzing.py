@@ -1,14 +1,10 @@
 """Run the command on hostile input, and look at what it says and what it leaves behind."""
 
 import io
-import math
 import os
 import signal
 import sys
-import threading
-import time
 import warnings
-from collections import Counter
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,9 +21,6 @@ BUDGET = int(os.environ.get("DNIP_FUZZ", "1"))
 PATIENCE = 60.0
 #: Status of a run that was stopped by a signal.
 STOPPED = 130
-
-#: What the tests of one worker have seen, by outcome; `conftest.py` adds it up.
-COUNTS = Counter()
 
 
 def fuzzed(examples):
@@ -71,12 +64,6 @@ def run(*arguments, outputs=(), status=(0, 1, 2), patience=PATIENCE):
     left = [name for name in new if ".dnip-" in name]
     if outcome.status != 0:
         left += [name for name in new if not name.startswith(outputs)]
-    COUNTS["cases"] += 1
-    COUNTS["internal errors"] += "internal error" in said
-    COUNTS["tracebacks"] += "Traceback" in said
-    COUNTS["inputs changed"] += bool(changed)
-    COUNTS["parts left"] += bool(left)
-    COUNTS["without end"] += outcome.status == STOPPED and STOPPED not in status
     what = f"dnip {' '.join(arguments)[:2000]}\n{outcome.err[-2000:]}"
     assert "internal error" not in said, what
     assert "Traceback" not in said, what
@@ -126,38 +113,3 @@ def _files():
         for path in Path().rglob("*")
         if path.is_file() and not path.is_symlink()
     }
-
-
-@contextmanager
-def pipe(path, content):
-    """Make a pipe that gives this content to whoever reads it, once."""
-    os.mkfifo(path)
-    done = threading.Event()
-
-    def write():
-        while not done.is_set():
-            try:
-                end = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-            except OSError:  # nobody reads yet
-                time.sleep(0.002)
-                continue
-            os.set_blocking(end, True)
-            with suppress(BrokenPipeError), os.fdopen(end, "wb") as file:  # closing writes, too
-                file.write(content)
-            return
-
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(2)
-
-
-def happy(body):
-    """Answer happy with probability 0.6, sad with 0.3."""
-    if "messages" in body:
-        return {"choices": [{"message": {"content": "happy"}}]}
-    logs = {" happy": math.log(0.6), " sad": math.log(0.3)}
-    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from dnip import Coefficients
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.chat import correct_chat
-from fuzzing import COUNTS, fuzzed, run, workshop
+from fuzzing import fuzzed, run, workshop
 from mutations import TEXTS, damaged, damaged_json, values
 from sidecars import completion
 
@@ -26,7 +26,6 @@ cells_of_logprobs = st.sampled_from([*CELLS, *TEXTS]) | damaged_json(TOP).map(st
 @fuzzed(60)
 @given(damaged_json(CHAT, most=4))
 def test_chat_completions_are_corrected_or_refused(body):
-    COUNTS["cases"] += 1
     try:
         new, _ = correct_chat(body, FITTED)
     except (InvalidInputError, BackendError):
@@ -61,7 +60,6 @@ def few():
 def read(content):
     from reproduction.probabilities import read as read_file
 
-    COUNTS["cases"] += 1
     with workshop({"p.parquet": content}):
         try:
             found = read_file(Path("p.parquet"), ["trec"])

@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,8 +11,8 @@ from hypothesis import given, strategies as st
 
 pytest.importorskip("uvicorn")
 
-from fuzzing import COUNTS, PATIENCE, fuzzed
-from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, reply
+from fuzzing import PATIENCE, fuzzed
+from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, reply, serving
 
 ASKED = b'{"questions": {"topic": {"type": "choice", "criteria": {"a": 1, "b": 2}}}}'
 TARGETS = [b"POST /v1/systemone", b"POST /v1/chat/completions", b"PUT /%ff", b"GET /x", b"HEAD /x"]
@@ -61,19 +60,10 @@ def behave(address, request, part, pieces, pause, end):
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory):
     """The server, and its port."""
-    from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.server import listen, make_server
-
     coefficients = tmp_path_factory.mktemp("sidecar") / "topic.json"
     FITTED.save(coefficients)
-    app = make_app(Upstream(reply(SYSTEM_ONE)).url, {"topic": coefficients}, timeout=0.5)
-    server = make_server(app, grace=1)
-    with listen("127.0.0.1", 0, timeout=0.5) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield server, listening.getsockname()[1]
-        server.should_exit = True
-        thread.join()
+    with serving(Upstream(reply(SYSTEM_ONE)).url, coefficients, grace=1, timeout=0.5) as both:
+        yield both
 
 
 @fuzzed(4)
@@ -91,9 +81,5 @@ def test_an_honest_client_is_answered_among_all_others(sidecar, caplog, several)
     wrong = [one for one in honest if one[0] != 200 or b'"choice":"a"' not in one[1]]
     broken = [one.result() for one in others if one.result().startswith(b"HTTP/1.1 500")]
     tracebacks = [record.getMessage() for record in caplog.records if record.exc_info]
-    COUNTS["cases"] += len(several)
-    COUNTS["internal errors"] += len(wrong) + len(broken)
-    COUNTS["tracebacks"] += len(tracebacks)
-    COUNTS["without end"] += len(server.server_state.connections)
     assert (wrong, broken, tracebacks, server.server_state.connections) == ([], [], [], set())
     assert len(caplog.records) <= len(several), caplog.messages

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from failing_server import FAULTS, FailingServer
-from fuzzing import fuzzed, happy, run, workshop
+from fakes import happy
+from fuzzing import fuzzed, run, workshop
 from mutations import TEXTS, damaged, damaged_json
 from test_extreme_options import ROWS
 from test_prompt import TASK
@@ -20,10 +21,7 @@ LINES = [
     ["prompt", *JOB, "--out", "o.csv", "--votes", "2"],
     ["audit", *JOB],
 ]
-TOP = [{"token": "happy", "logprob": -0.5, "bytes": [104]}, {"token": "sad", "logprob": -1.2}]
-TOKEN = {"token": "happy", "logprob": -0.5, "top_logprobs": TOP}
-CHAT = {"choices": [{"message": {"content": "happy"}, "logprobs": {"content": [TOKEN]}}]}
-SOUND = st.sampled_from([CHAT, happy({}), happy({"messages": []})])
+SOUND = st.sampled_from([happy({}), happy({"messages": []})])
 PACKED = {"Content-Encoding": "gzip"}
 BODIES = [
     "<html><body>502 Bad Gateway</body></html>", "", "null", "[]", "3", "[" * 5000, "9" * 5000,

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from dnip.prompting.engines.base import ScoredRow, prompted
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import Scoring
 from dnip.prompting.task import Task
+from sidecars import completion
 
 TASK = Task(
     name="mood",
@@ -62,6 +64,15 @@ class FakeTokenizer(HubTokenizer):
 def scores(text, n_classes):
     digest = hashlib.sha256(text.encode()).digest()
     return np.frombuffer(digest[:n_classes], np.uint8) / 512 + 1e-3
+
+
+def happy(body):
+    """A server's answer: happy with probability 0.6, sad with 0.3, in either endpoint."""
+    top = {"happy": 0.6, "sad": 0.3, "the": 0.1}
+    if "messages" in body:
+        return completion("happy", ("happy", top))
+    logs = {f" {text}": math.log(p) for text, p in top.items()}
+    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
 
 
 def write_data(folder, n_train=10, n_test=9):

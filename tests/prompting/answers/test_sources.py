@@ -12,6 +12,7 @@ from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
+from sidecars import completion
 
 CLASSES = ["ham", "spam"]
 #: Written by lm-evaluation-harness 0.4.13: the prompts of the task agnews.
@@ -83,13 +84,9 @@ def test_label_mass_of_servers_becomes_captured_mass():
 
 
 def chat(text, *positions, reason="stop", **message):
-    content = []
-    for chosen, tokens in positions:
-        top = [{"token": one, "logprob": math.log(p)} for one, p in tokens.items()]
-        own = {"token": chosen, "logprob": math.log(tokens[chosen])}
-        content.append({**own, "top_logprobs": top})
-    choice = {"message": {"content": text, **message}, "finish_reason": reason}
-    return {"choices": [{**choice, "logprobs": {"content": content}}]}
+    [choice] = completion(text, *positions)["choices"]
+    message = {"content": text, **message}
+    return {"choices": [{**choice, "message": message, "finish_reason": reason}]}
 
 
 def test_the_last_label_of_a_longer_answer_is_read():

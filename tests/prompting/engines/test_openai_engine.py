@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import sidecars
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.deploying.tokens import Reported, Token, read_reported, read_text
@@ -42,26 +43,20 @@ def place(token, top=None):
     return token, {token: 0.75} | {} if top is None else top
 
 
-def completion(*places, end="stop", text=None):
+def completion(*places, text=None):
     """An answer in the shape of ``/v1/completions``."""
     tokens = [token for token, _ in places]
     tops = [{text: math.log(p) for text, p in top.items()} for _, top in places]
     chosen = [top[token] for token, top in zip(tokens, tops, strict=True)]
     logprobs = {"tokens": tokens, "token_logprobs": chosen, "top_logprobs": tops}
     whole = "".join(tokens) if text is None else text
-    return {"choices": [{"text": whole, "finish_reason": end, "logprobs": logprobs}]}
+    return {"choices": [{"text": whole, "finish_reason": "stop", "logprobs": logprobs}]}
 
 
-def chat(*places, end="stop", text=None):
+def chat(*places, text=None):
     """The same in the shape of ``/v1/chat/completions``."""
-    content = []
-    for token, top in places:
-        entries = [{"token": text, "logprob": math.log(p)} for text, p in top.items()]
-        chosen = next(entry for entry in entries if entry["token"] == token)
-        content.append(chosen | {"top_logprobs": entries})
     whole = "".join(token for token, _ in places) if text is None else text
-    choice = {"message": {"content": whole}, "finish_reason": end, "logprobs": {"content": content}}
-    return {"choices": [choice]}
+    return sidecars.completion(whole, *places)
 
 
 SHAPES = [("completions", completion), ("chat", chat)]
