@@ -1,10 +1,9 @@
-"""Rows whose true class probabilities are known, tables that starve a class, and robust fits."""
+"""Rows whose true class probabilities are known, and robust fits."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from dnip import ProbabilityTable
 from dnip.fitting.robust import fit_robustly
 from dnip.method.problem import Problem
 from dnip.solvers import Settings
@@ -44,23 +43,8 @@ def _softmax(scores):
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
-def skewed(n, seed=0, *, n_classes=3, unlabelled=0, ids=False, source="opt"):
-    """Draw rows of equally many examples per class, with the first class overrated."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    scores = rng.normal(size=(n, n_classes)) + 1.5 * np.eye(n_classes)[y]
-    scores += np.linspace(1.5, 0, n_classes)
-    p = np.exp(scores)
-    labels = y.copy()
-    labels[n - unlabelled :] = -1
-    names = np.array([f"{source}-{seed}-{row}" for row in range(n)], object) if ids else None
-    return ProbabilityTable(p / p.sum(axis=1, keepdims=True), labels, names, source=source)
-
-
-def solve_robustly(
-    p, labels, objective=None, *, unlabelled=None, sample_weight=None, progress=None, **settings
-):
+def solve_robustly(p, labels, objective=None, *, unlabelled=None, sample_weight=None, **settings):
     """Fit labelled rows, and rows without a label if there are any."""
     problem = Problem.of(p, labels, sample_weight=sample_weight)
     rows = np.empty((0, problem.n_classes)) if unlabelled is None else np.asarray(unlabelled)
-    return fit_robustly(problem, Settings(objective, **settings), rows, progress=progress)
+    return fit_robustly(problem, Settings(objective, **settings), rows)

@@ -134,13 +134,6 @@ def test_a_clash_is_refused_and_the_input_stays(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_every_command_that_reads_and_writes_has_been_tried():
-    tried = {(case.values[0], case.values[1], case.values[4]) for case in clashes()}
-    for command, outputs in WRITES.items():
-        for option, other in product(outputs, reads_of(command)):
-            assert (command, option, other) in tried
-
-
 def test_an_input_table_may_not_become_a_part_of_the_outputs(dnip, folder):
     (folder / "o.csv").write_text("label,p0,p1\n0,0.9,0.1\n1,0.6,0.4\n")
     (folder / "parts").mkdir()

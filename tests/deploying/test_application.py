@@ -41,14 +41,15 @@ def test_a_file_can_be_applied_in_place(tmp_path, table):
     assert 0 < counts[1] < 50
 
 
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
 @cases(
     (NAMES[::-1], "0.5,0.25,0.25\n", "classes"),
     (NAMES[:2], "0.5,0.25,0.25\n", "classes"),
     (("0", "1", "2"), "0.5,0.25,0.25\n", "classes"),
     (NAMES, "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n", r"row 11, column p2.*negative"),
 )
-def test_what_is_refused_leaves_the_old_output(tmp_path, classes, rows, told):
-    path, old = tmp_path / "t.csv", tmp_path / "out.csv"
+def test_what_is_refused_leaves_the_old_output(tmp_path, suffix, classes, rows, told):
+    path, old = tmp_path / "t.csv", tmp_path / f"out.{suffix}"
     path.write_text("p0,p1,p2\n" + rows)
     old.write_bytes(b"old")
     fitted = Coefficients(classes, [1] * len(classes), 1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients, InvalidInputError, ProbabilityTable
+from dnip import Coefficients, InvalidInputError
 from dnip.deploying.exports import JavaScript, JsonBias, Onnx, PythonFile
 from dnip.deploying.sql import DIALECTS, Sql
 from dnip.method.defer import Deferral
@@ -203,13 +203,6 @@ def test_a_null_has_no_prediction_and_no_column_has_that_name(dialect):
     query = names.render(deferring)  # 4/7 for yes, 7/13 for no
     found = ENGINES[dialect](columns, [*rows, [0.0, 0.0, 5.0]], query)
     assert [{"t": 1, "f": 0}.get(each, each) for each in found] == [None, None, 0, 1, None]
-
-
-@pytest.mark.parametrize("run", RUNNERS)
-def test_a_real_table(run, shared_tables):
-    table = ProbabilityTable.read(shared_tables / "emotion4__qwen-7b__task_icl1" / "test.csv.gz")
-    coefficients = drawn(table.n_classes, "log:1000")
-    assert run(coefficients, table.probabilities) == expected(coefficients, table.probabilities)
 
 
 @pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0], [0, 0.0]])

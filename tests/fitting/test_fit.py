@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
+from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.drift import check
@@ -51,13 +51,6 @@ def test_the_artefact_remembers_data_and_settings(table):
     assert stored["objective"]["terms"] == ["error", "cobias"]
     assert stored["objective"]["term_values"] == fitted.solution.terms
     assert stored["objective"]["value"] == fitted.solution.value
-
-
-def test_a_source_that_is_no_unicode_can_be_stored(tmp_path, table):
-    path = tmp_path / "coefficients.json"
-    odd = ProbabilityTable(table.probabilities, table.labels, classes=NAMES, source="\udcff.csv")
-    fit(odd, evidence=False).coefficients.save(path)
-    assert Coefficients.load(path).fit["data"]["source"] == r"\udcff.csv"
 
 
 @cases(
@@ -299,11 +292,3 @@ def test_what_cannot_be_sampled_is_refused(tmp_path, labels, rows, message):
     ProbabilityTable(np.full((300, 3), 1 / 3), labels).write(path)
     with pytest.raises(InvalidInputError, match=message):
         fit(path, settings=Settings(), rows=rows, evidence=False)
-
-
-def test_a_broken_part_of_a_large_table_is_named(large, tmp_path):
-    for part in range(3):
-        large.take(np.arange(part, 900, 3)).write(tmp_path / f"part-{part}.parquet")
-    (tmp_path / "part-1.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(InvalidInputError, match=r"part-1.parquet: this is not a sound Parquet"):
-        fit(tmp_path, settings=Settings(), rows=100, evidence=False)

@@ -94,17 +94,6 @@ def test_every_check_passes_around_an_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("robust", ["auto", "off"])
-def test_sample_weights_count_as_repetitions(shy, robust):
-    times = np.random.default_rng(0).integers(0, 4, len(y))
-    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), times))
-    p = shy.fit(X, y).predict_proba(X)
-    weighed = DNIPClassifier(robust=robust).fit(p, y, sample_weight=times)
-    repeated = DNIPClassifier(robust=robust).fit(p[rows], y[rows])
-    np.testing.assert_array_equal(weighed.weights_, repeated.weights_)
-    np.testing.assert_array_equal(weighed.solution_.confusion, repeated.solution_.confusion)
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_matrix_fails_the_declared_checks_and_no_other():
     results = check_estimator(

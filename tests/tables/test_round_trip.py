@@ -65,7 +65,7 @@ def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, b
     assert_same(ProbabilityTable.read(copy), table)  # class names travel inside the file
 
 
-@pytest.mark.parametrize("name", ["id", "p1", "2", " b", "gold"])
+@pytest.mark.parametrize("name", ["id", "p1", "2", " b", "gold", "label", "mass", "prediction"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_names_that_could_be_read_as_something_else_are_no_column(tmp_path, suffix, name):
     table = ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1]), classes=("a", name))
@@ -158,23 +158,6 @@ class TestOtherPeoplesFiles:
         (tmp_path / "_metadata.parquet").write_bytes(b"junk")
         assert_same(ProbabilityTable.read(tmp_path), table)
         assert sum(len(chunk) for chunk in read_rows(tmp_path, block_rows=7)) == 40
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
-def test_an_exception_in_the_middle_leaves_the_old_file(tmp_path, table, assert_same, stop, suffix):
-    path, old = tmp_path / f"t.{suffix}", table.take([0, 1])
-    old.write(path)
-
-    def write():
-        with open_writer(path, table.classes) as writer:
-            writer.write(table)
-            raise stop
-
-    with pytest.raises(stop):
-        write()
-    assert list(tmp_path.iterdir()) == [path]
-    assert_same(ProbabilityTable.read(path, table.classes), old)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

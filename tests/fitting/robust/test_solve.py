@@ -72,12 +72,6 @@ def test_the_objective_is_that_of_the_weights_on_the_labels(pool):
     assert found.lower_bound is None
 
 
-def test_the_same_seed_gives_the_same_weights(pool):
-    p, labels = few(pool, 10)
-    first, second = (solve_robustly(p, labels, seed=3).solution.weight_indices for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-
-
 @pytest.mark.parametrize("others", [None, "alike", "moved"])
 def test_sample_weights_count_as_repetitions_in_any_order(pool, others):
     p, labels = few(pool, 10)
@@ -246,16 +240,9 @@ def classifier(**settings):
     return way.fit(X[FEW], y[FEW], unlabelled=unlabelled)
 
 
-def test_unlabelled_examples_serve_the_coefficients():
-    fitted = classifier(robust="auto", unlabelled=X[REST])
-    assert fitted.decision_.n_unlabelled == 540
-    assert classifier(robust="auto").decision_.n_unlabelled == 0
-
-
-def test_a_robust_fit_is_the_default():
-    assert (
-        classifier().weight_indices_.tolist() == classifier(robust="auto").weight_indices_.tolist()
-    )
+def test_a_robust_fit_with_unlabelled_examples_is_the_default_of_the_classifier():
+    assert classifier().decision_.n_unlabelled == 0
+    assert classifier(unlabelled=X[REST]).decision_.n_unlabelled == 540
     assert classifier(robust="off").decision_ is None
     assert classifier(beta=0).decision_ is None
 

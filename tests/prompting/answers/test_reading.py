@@ -95,26 +95,6 @@ def test_labels_beside_answers_are_read_unless_there_is_a_gold_file(tmp_path):
     assert table.labels.tolist() == [-1, 0, -1]
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_the_columns_have_the_names_of_the_classes_and_tell_them(tmp_path, suffix):
-    rows = [{**row, "label": "spam", "text": "a, b", "length": 7} for row in ROWS]
-    imported = read_answers(rows, CLASSES)
-    write_import(imported, tmp_path / f"t.{suffix}")
-    table = ProbabilityTable.read(tmp_path / f"t.{suffix}")
-    assert table.classes == ("ham", "spam")
-    assert table.data_hash == imported.table.data_hash
-    assert table.ids.tolist() == ["r0", "r1", "r2"]
-
-
-@pytest.mark.parametrize("name", ["label", "id", "mass", "prediction", "p3"])
-def test_a_class_that_is_called_as_another_column_gets_a_number(tmp_path, name):
-    rows = [{"labels": ["ham", name], "scores": [0.25, 0.75]}]
-    write_import(read_answers(rows, ["ham", name]), tmp_path / "t.csv")
-    table = ProbabilityTable.read(tmp_path / "t.csv", ("ham", name))
-    assert table.probabilities.tolist() == [[0.25, 0.75]]
-    assert (tmp_path / "t.csv").read_text().startswith("p0,p1\n")
-
-
 def test_a_filter_of_a_harness_is_chosen_as_a_question():
     resps = [[[-1.0, False]], [[-2.0, False]]]
     rows = [{"doc_id": i, "resps": resps, "filter": f} for i in range(3) for f in ("none", "other")]
