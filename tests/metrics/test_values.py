@@ -145,23 +145,6 @@ def test_values_and_intervals_lie_between_0_and_1(metric):
 
 
 @EVERY
-def test_a_perfect_classifier_is_better_than_a_poor_one(metric):
-    perfect, poor = np.diag([50, 50, 50]), np.array([[49, 1, 0], [40, 10, 0], [30, 10, 10]])
-    assert metric.sign * metric.of(perfect) > metric.sign * metric.of(poor)
-
-
-@EVERY
-def test_class_accuracies_give_the_value_where_they_determine_it(metric):
-    if metric.of_class_accuracies is None:
-        return
-    for confusion in drawn_confusions():
-        sizes = confusion.sum(axis=1)
-        rates = np.diag(confusion) / sizes
-        values = metric.of_class_accuracies(np.stack([rates, rates]), sizes)
-        assert values == pytest.approx([metric.of(confusion)] * 2, abs=1e-12)
-
-
-@EVERY
 def test_the_class_mix_matters_exactly_where_it_is_said_to(metric):
     for confusion in drawn_confusions():
         other_mix = confusion * np.array([[1], [2], [3], [7]])

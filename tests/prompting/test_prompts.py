@@ -248,8 +248,8 @@ def test_a_table_that_breaks_the_format_is_refused(changed, without, told):
 
 @cases(
     ("unknown", None, "no built-in task 'unknown'. Name one of agnews"),
-    ("nowhere.toml", None, "the task cannot be read"),
-    ("a.toml", b"\xff\xfe\xff", "the task cannot be read: not UTF-8 text"),
+    ("nowhere.toml", None, "cannot be read: No such file"),
+    ("a.toml", b"\xff\xfe\xff", "cannot be read: not UTF-8 text"),
     ("a.toml", b"a = [", "not valid TOML"),
     ("a.toml", b"a = " + b"[" * 5000, "not valid TOML"),
 )

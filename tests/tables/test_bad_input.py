@@ -56,7 +56,7 @@ REFUSED = {
             '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',
             ["row 2, column label is not in row 1", '"label": null'],
         ),
-        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1", "a key appears twice"]),
+        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1", "a key stands there twice"]),
         ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
         ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
     ],

@@ -9,7 +9,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
 from dnip.deploying.application import apply_stream
-from dnip.tables import ProbabilityTable, Scan, open_writer
+from dnip.tables import ProbabilityTable, Rows, Scan, open_writer
 from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
 from dnip.tables.reading import read_rows
 
@@ -17,6 +17,10 @@ SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]
 TABLE = ProbabilityTable(
     np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, -1]), classes=("no", "yes")
 )
+
+
+def beside(table, others, **more):
+    return Rows(**{**vars(table), "others": others, **more})
 
 
 def low_table():
@@ -30,7 +34,8 @@ def low_table():
 def test_a_table_with_them_reads_back_as_the_table(tmp_path, suffix):
     path = tmp_path / f"table.{suffix}"
     with open_writer(path, TABLE.classes) as writer:
-        writer.write(TABLE, mass=[1.0004, 0.1 + 0.2], samples=[16, 15], fallback=[0, 1])
+        mass = np.array([1.0004, 0.1 + 0.2])
+        writer.write(beside(TABLE, {"samples": [16, 15], "fallback": [0, 1]}, mass=mass))
     back = ProbabilityTable.read(path, TABLE.classes)
     assert back.data_hash == TABLE.data_hash
     assert back.mass.tolist() == [1.0004, 0.1 + 0.2]  # just above one is rounding
@@ -117,7 +122,7 @@ def path(request, tmp_path):
     table = ProbabilityTable(np.array([[0.75, 0.25]] * 5), np.array([0, 1, 0, 1, -1]))
     found = tmp_path / f"opt.{request.param}"
     with open_writer(found, table.classes) as writer:
-        writer.write(table, others={"text": TEXTS})
+        writer.write(beside(table, {"text": TEXTS}))
     return found
 
 

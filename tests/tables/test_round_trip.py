@@ -185,8 +185,6 @@ P = np.array([[0.5, 0.5]])
     (ProbabilityTable(P), {"predictions": [0]}, "has the columns prediction, p0, p1"),
     (ProbabilityTable(P), {"predictions": [2]}, "label 2 is outside 0..1"),
     (ProbabilityTable(P), {"predictions": [0, 0]}, "shape (2,), but 1 examples"),
-    (ProbabilityTable(P), {"mass": [1, 1]}, "mass has shape"),
-    (ProbabilityTable(P), {"samples": [1, 1]}, "samples has shape"),
 )
 def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, second, columns, told):
     def write():

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Self
 
 from dnip.base.escaping import one_line
@@ -80,15 +81,12 @@ class MissingDependencyError(DNIPError, ImportError):
             f"{library} is needed to {purpose} and is not installed",
             hint=f"In a checkout, install it with: pip install '.[{extra}]'",
         )
-        self._arguments = (library, purpose, extra)
+        self._arguments = library, purpose, extra
 
-    def __reduce__(self) -> tuple[Callable[[str, str, str], Self], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str]]:
         # The default repeats __init__ with the message alone, which would not do here.
-        return type(self)._rebuild, self._arguments
-
-    @classmethod
-    def _rebuild(cls, library: str, purpose: str, extra: str) -> Self:
-        return cls(library, purpose=purpose, extra=extra)
+        library, purpose, extra = self._arguments
+        return partial(type(self), purpose=purpose, extra=extra), (library,)
 
 
 class BackendError(DNIPError):

@@ -55,6 +55,17 @@ def read_text(path: str | os.PathLike[str]) -> str:
     return content.decode("utf-8-sig")
 
 
+def read_named(
+    path: str | os.PathLike[str], hint: str, kind: type[InvalidInputError] = InvalidInputError
+) -> str:
+    """Return a file that a user has named whole, as text; an error says why it cannot be read."""
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise kind(f"{path}: cannot be read: {reason}", hint=hint) from error
+
+
 def open_input(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open a file or a pipe for reading; OSError for a device, which may have no end."""
     given = Path(path)
@@ -107,7 +118,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 no/such/folder does not exist. Create the folder first, or write elsewhere
     """
     with _failures(path):
-        given = Path(path)
+        given, folder = Path(path), f"the folder {Path(path).parent}"
         # What /dev/stdout links to may be a pipe, which has no path.
         target = given.absolute() if _is_stream(given) else given.resolve()
         if target.is_dir():
@@ -115,19 +126,11 @@ no/such/folder does not exist. Create the folder first, or write elsewhere
         if target.exists() and not (target.is_file() or _is_stream(target)):
             raise _cannot(path, "it is not a regular file", "Give the name of a file")
         if not target.parent.is_dir():
-            raise _cannot(
-                path,
-                f"the folder {Path(path).parent} does not exist",
-                "Create the folder first, or write elsewhere",
-            )
+            raise _cannot(path, f"{folder} does not exist", "Create it, or write elsewhere")
         if target.exists() and not os.access(target, os.W_OK):
             raise _cannot(path, "the file is write-protected", "Write elsewhere")
         if not _is_stream(target) and not os.access(target.parent, os.W_OK | os.X_OK):
-            raise _cannot(
-                path,
-                f"permission denied in the folder {Path(path).parent}",
-                "Write to a folder of your own",
-            )
+            raise _cannot(path, f"permission denied in {folder}", "Write elsewhere")
     return target
 
 
@@ -244,6 +247,20 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                 held.close()
             partial.unlink(missing_ok=True)
             raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file, whole or not at all, and return its path.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; an existing file is then left as it was.
+    """
+    with atomic_path(path) as temporary:
+        # the name of a file may hold bytes that are no text
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return Path(path)
 
 
 def _open_alone(path: Path, busy: OutputError) -> IO[bytes]:

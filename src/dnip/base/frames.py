@@ -9,7 +9,10 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.optional import load_optional
 from dnip.base.validation import check_choice
 
-#: Columns of a table that are no classes.
+#: Libraries that data frames can be made with.
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+# Columns of a table that are no classes.
 _NO_CLASSES = frozenset({"label", "id"})
 
 
@@ -118,20 +121,23 @@ def by_names(table: Any, classes: Sequence[str]) -> Any:  # noqa: ANN401 - any d
     return table[list(classes)]
 
 
-def make_columns(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401
-    """Return columns as a data frame of pandas or polars.
+def make_frame(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401
+    """Return columns as a data frame.
 
     Raises
     ------
     InvalidInputError
-        For another library.
+        For a library that is not one of :data:`LIBRARIES`.
     MissingDependencyError
         If it is not installed.
 
     Examples
     --------
-    >>> make_columns({"class": ["cat"]}, "polars").columns
+    >>> make_frame({"class": ["cat"]}, "polars").columns
     ['class']
     """
-    check_choice("library", library, ["pandas", "polars"])
-    return load_optional(library, purpose="make data frames", extra=library).DataFrame(columns)
+    check_choice("library", library, LIBRARIES)
+    extra = "parquet" if library == "pyarrow" else library
+    load_optional(library, purpose="make data frames", extra=extra)
+    narwhals = load_optional("narwhals", purpose="make data frames", extra="pandas")
+    return narwhals.from_dict(columns, backend=library).to_native()

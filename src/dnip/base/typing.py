@@ -22,9 +22,5 @@ Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64]
 #: A vector of whole numbers.
 Integers: TypeAlias = NDArray[np.int64]
-#: A long vector of small whole numbers; unsigned, for compiled code need not look for negatives.
-SmallIntegers: TypeAlias = NDArray[np.uint32]
-#: A long vector of whole numbers below 2^16, such as weight indices or classes of few.
-ShortIntegers: TypeAlias = NDArray[np.uint16]
 #: A vector of yes and no.
 Booleans: TypeAlias = NDArray[np.bool_]

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # Defaults of the library that are too slow to import for a list of options.
 BETA = 2.7
-PUBLISHED_TAU, PUBLISHED_SMOOTHING = 0.2, 4000.0
+PUBLISHED_TAU = 0.2
 DEFAULT_SCALE = "log:1000"
 
 #: Text, for the parser of the option reads defaults, too.

@@ -9,12 +9,11 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from dnip.base.errors import MissingDependencyError
-from dnip.base.files import new_folder
+from dnip.base.files import new_folder, write_text
 from dnip.fitting.fit import fit
 from dnip.fitting.record import Fit
 from dnip.presenting.drawing import class_accuracy_figure, save_figure
 from dnip.presenting.evaluation import describe
-from dnip.presenting.results import write_text
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
 

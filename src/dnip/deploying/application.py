@@ -87,7 +87,7 @@ def apply_stream(
     masses = MassCounts()
     with open_writer(out, coefficients.classes) as writer:
         for applied in ahead(done):
-            writer.write(applied.rows, applied.predictions, others=applied.rows.others)
+            writer.write(applied.rows, applied.predictions)
             n_rows += len(applied.rows)
             n_changed += applied.n_changed
             n_deferred += applied.n_deferred

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_number
-from dnip.method.coefficients_file import REFIT
+from dnip.method.coefficients_file import reading
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 
@@ -127,7 +126,7 @@ class ClassScores:
         """
         if "scores" not in fit:
             return None
-        try:
+        with reading("scores"):
             content = fit["scores"]
             rows, right = (np.asarray(content[name], np.int64) for name in ("rows", "right"))
             if rows.shape != (n_classes,) or right.shape != (n_classes,):
@@ -140,10 +139,6 @@ class ClassScores:
                 if name in content
             }
             return cls(rows, right, **rates)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise CoefficientsFormatError(
-                f"coefficients: fit.scores is damaged: {error}", hint=REFIT
-            ) from error
 
 
 def _high_end(drawn: Floats, tail: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from dnip.base import __version__
 from dnip.base.errors import listed
 from dnip.base.escaping import html, valid_unicode
-from dnip.base.frames import make_columns
+from dnip.base.frames import make_frame
 from dnip.base.typing import Booleans, Integers
 from dnip.base.validation import MAX_SCALE
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL, FitEvidence, Point
@@ -260,7 +260,7 @@ class Fit:
         }
         if found is not None:
             columns |= {"least_weight": found.ranges[:, 0], "most_weight": found.ranges[:, 1]}
-        return make_columns(columns, library)
+        return make_frame(columns, library)
 
     def unweighted(self) -> Coefficients:
         """Return coefficients of 1, which decide as the raw argmax does, with this record.

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import listed
+from dnip.base.errors import CoefficientsFormatError, listed
 from dnip.base.escaping import html_table
-from dnip.base.files import atomic_path
+from dnip.base.files import read_named, write_text
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_classes
 from dnip.method import coefficients_file
@@ -383,8 +383,7 @@ class Coefficients:
         OutputError
             If the file cannot be written; an existing file is then left as it was.
         """
-        with atomic_path(path) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8")
+        write_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Coefficients:
@@ -395,4 +394,5 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
-        return cls.from_json(coefficients_file.read(path), source=str(path))
+        text = read_named(path, coefficients_file.REFIT, CoefficientsFormatError)
+        return cls.from_json(text, source=str(path))

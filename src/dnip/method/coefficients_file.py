@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
-from dnip.base.files import read_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
 from dnip.method.defer import Deferral
@@ -85,44 +84,31 @@ def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa:
     return made
 
 
-def read(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    CoefficientsFormatError
-        If it cannot be read.
-    """
-    try:
-        return read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise CoefficientsFormatError(
-            f"{path}: cannot be read: {reason}",
-            hint="Give the coefficients.json that `dnip fit` wrote",
-        ) from error
-
-
 def shares_of(fit: Mapping[str, Any], n_classes: int) -> Floats:
     """Return the class shares that the record of a fit holds, shape (N,)."""
     shares = recorded(fit, "class_shares", _PURPOSE)
-    try:
+    with reading("class_shares"):
         found = np.asarray(shares, np.float64)
         sound = found.shape == (n_classes,) and bool((found >= 0).all())
         if not sound or not 0 < found.sum() < np.inf:
-            raise ValueError("not one share for each class")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _broken("coefficients", f"fit.class_shares is {shares!r}: {error}") from error
+            raise ValueError(f"{shares!r} is not one share for each class")
     return np.asarray(found / found.sum())
 
 
 def calibration_of(fit: Mapping[str, Any], n_classes: int) -> Calibration:
     """Return the calibration that the record of a fit holds."""
     learned = recorded(fit, "calibration", _PURPOSE)
-    try:
+    with reading("calibration"):
         return Calibration.from_dict(learned, n_classes)
-    except ValueError as error:
-        raise _broken("coefficients", f"fit.calibration: {error}") from error
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Say which part of the record of a fit is damaged, where it cannot be read."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise _broken("coefficients", f"fit.{name} is damaged: {error}") from error
 
 
 def _broken(source: str, what: str) -> CoefficientsFormatError:
@@ -198,6 +184,15 @@ def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: A
             hint="Fit again with `dnip fit`",
         )
     return fit[name]
+
+
+def flat(content: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+    """Return nested mappings as one, its keys joined by dots."""
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        inner = flat(value, f"{within}{key}.") if isinstance(value, dict) else None
+        found |= inner or {f"{within}{key}": value}
+    return found
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

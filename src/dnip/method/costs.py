@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.files import read_text
+from dnip.base.files import read_named
 from dnip.base.validation import check_classes, is_number
 
 _FORMS = (
@@ -121,12 +121,7 @@ class Costs:
         ...     Costs.read(file).in_order(["ham", "spam"]).values
         ((0.0, 5.0), (1.0, 0.0))
         """
-        source = str(path)
-        try:
-            text = read_text(path)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise _no_costs(f"{source}: cannot be read: {reason}") from error
+        source, text = str(path), read_named(path, _FORMS)
         if source.lower().endswith(".json"):
             return _from_json(text, source)
         return _from_csv(text, source)

@@ -24,17 +24,6 @@ PUBLISHED_TAU, PUBLISHED_MU = 0.2, 4000.0
 ConfusionFunction = Callable[[Any], float]
 
 
-def smoothing_name(smoothing: float | None) -> str:
-    """Return a value of μ as text.
-
-    Examples
-    --------
-    >>> smoothing_name(None), smoothing_name(4000.0)
-    ('μ = 0.4·M', 'μ = 4000')
-    """
-    return "μ = 0.4·M" if smoothing is None else f"μ = {smoothing:g}"
-
-
 def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
     """Return every term by name, in rates and without its weight.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.cobias import cobias, cobias_of, cobias_single, odd_classes
+from dnip.metrics.cobias import cobias, cobias_single, odd_classes
 from dnip.metrics.confusion import (
     accuracy,
     as_counts,
@@ -48,10 +48,6 @@ class Metric:
     interval : callable or None
         From a confusion matrix and a level to the confidence interval ``[low, high]``. None where
         no interval is known.
-    of_class_accuracies : callable or None
-        From class accuracies (..., N) and the rows of each class (N,) to values (...,): many
-        samples of the same rows at once. None where class accuracies do not determine the metric.
-    higher_is_better : bool
     depends_on_mix : bool
         Whether it changes when classes become more or less frequent while every class is predicted
         as well as before.
@@ -60,8 +56,6 @@ class Metric:
     title: str
     of: Callable[[Any], float]
     interval: Callable[[Counts, float], list[float]] | None = None
-    of_class_accuracies: Callable[[Floats, Floats], Floats] | None = None
-    higher_is_better: bool = True
     depends_on_mix: bool = False
 
     @property
@@ -69,39 +63,13 @@ class Metric:
         """Its key in JSON and in settings."""
         return self.of.__name__
 
-    @property
-    def short(self) -> str:
-        """The title in one word, for narrow tables."""
-        return self.title.split()[0]
-
-    @property
-    def sign(self) -> int:
-        """1 where more is better, -1 where less is."""
-        return 1 if self.higher_is_better else -1
-
-
-def _gap(rates: Floats, _: Floats) -> Floats:
-    return cobias_of(rates)
-
-
-def _mean(rates: Floats, _: Floats) -> Floats:
-    return np.asarray(rates.mean(axis=-1))
-
-
-def _least(rates: Floats, _: Floats) -> Floats:
-    return np.asarray(rates.min(axis=-1))
-
-
-def _weighed(rates: Floats, sizes: Floats) -> Floats:
-    return np.asarray(rates @ (sizes / sizes.sum()))
-
 
 _METRICS = (
-    Metric("accuracy", accuracy, accuracy_interval, _weighed, depends_on_mix=True),
-    Metric("COBias", cobias, cobias_interval, _gap, higher_is_better=False),
-    Metric("COBias_single", cobias_single, cobias_single_interval, higher_is_better=False),
-    Metric("balanced accuracy", balanced_accuracy, balanced_accuracy_interval, _mean),
-    Metric("worst class", worst_class_accuracy, worst_class_interval, _least),
+    Metric("accuracy", accuracy, accuracy_interval, depends_on_mix=True),
+    Metric("COBias", cobias, cobias_interval),
+    Metric("COBias_single", cobias_single, cobias_single_interval),
+    Metric("balanced accuracy", balanced_accuracy, balanced_accuracy_interval),
+    Metric("worst class", worst_class_accuracy, worst_class_interval),
     Metric("macro-F1", macro_f1, macro_f1_interval, depends_on_mix=True),
 )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients_file import flat
 from dnip.method.scales import WeightScale
 from dnip.presenting.formats import Column, Row, Value
 from dnip.presenting.terminal import columns_to_text, shorten, to_text
@@ -142,15 +143,7 @@ def _entries(coefficients: Coefficients) -> dict[str, Any]:
     record = {"scale": scale, "objective": coefficients.objective, "fit": coefficients.fit}
     if coefficients.defer is not None:
         record["defer"] = coefficients.defer.to_dict()
-    return dict(_leaves(record))
-
-
-def _leaves(content: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in content.items():
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
+    return flat(record)
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import html
-from dnip.base.files import atomic_path
+from dnip.base.files import write_text
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
@@ -150,9 +150,7 @@ class Report:
         OutputError
             If the file cannot be written.
         """
-        page = self.to_html()
-        with atomic_path(path) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+        write_text(path, self.to_html())
 
     def __repr__(self) -> str:
         """Say what the page says first."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
-from dnip.base.files import atomic_path, check_writable, new_folder
+from dnip.base.files import atomic_path, check_writable, new_folder, write_text
 from dnip.presenting.drawing import Figure, save_figure
 from dnip.presenting.formats import Column, Row
 from dnip.presenting.terminal import to_text, wrapped
@@ -103,20 +103,6 @@ class ResultFiles(NamedTuple):
                 with suppress(MissingDependencyError):  # the data goes without its picture
                     written.append(save_figure(results.figure, target / self.picture))
         return tuple(written)
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write a text file whole or not at all, and return its path.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
-    with atomic_path(path) as temporary:
-        # the name of a file may hold bytes that are no text
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-    return path
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> Path:

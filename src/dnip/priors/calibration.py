@@ -63,12 +63,9 @@ class Calibration:
         ValueError
             For anything else.
         """
-        try:
-            log_weights = np.asarray(content["log_weights"], np.float64)
-            labels = np.asarray(content["labels"], np.float64)
-            sharpness = float(content["sharpness"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"not the numbers of a calibration: {error}") from error
+        log_weights = np.asarray(content["log_weights"], np.float64)
+        labels = np.asarray(content["labels"], np.float64)
+        sharpness = float(content["sharpness"])
         sound = np.isfinite(log_weights).all() and np.isfinite(labels).all()
         if not sound or log_weights.shape != (n_classes,) or labels.shape != (n_classes,):
             raise ValueError(f"not one number for each of {n_classes} classes")

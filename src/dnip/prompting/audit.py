@@ -17,7 +17,7 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError, counted
 from dnip.base.typing import Labels
-from dnip.prompting.engines.base import FALLBACK, Engine, ScoredRow
+from dnip.prompting.engines.base import Engine, ScoredRow
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import (
     Collision,
@@ -30,6 +30,7 @@ from dnip.prompting.plan import Plan
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import ChatWording, Task
 from dnip.tables.captured_mass import LOW_MASS
+from dnip.tables.columns import FALLBACK
 
 #: Beyond this share of answers without a label, chain of thought does not work.
 MOST_FALLBACKS = 0.5

@@ -18,13 +18,14 @@ import numpy as np
 
 from dnip.base import __version__
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, OutputError, shown
-from dnip.base.files import atomic_path, check_writable, read_text
+from dnip.base.files import check_writable, read_text, write_text
 from dnip.base.validation import is_storable
-from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, ScoredRow
+from dnip.method.coefficients_file import flat
+from dnip.prompting.engines.base import Engine, ScoredRow
 from dnip.prompting.labels import Scoring
 from dnip.prompting.plan import Plan, hash_prompts
-from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.columns import QUESTION
+from dnip.tables import ProbabilityTable, Rows, open_writer
+from dnip.tables.columns import FALLBACK, QUESTION, SAMPLES
 from dnip.tables.fill import Fill, fill_unreported, open_decisions
 from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
@@ -135,10 +136,9 @@ def run_plan(
             )
         in_order = [rows[i] for i in range(n)]
         summary = _write(target, plan, engine.scoring, in_order, fill, n_resumed)
-    with atomic_path(metadata_path(target)) as temporary:
-        question = engine.question(prompts, plan.task).to_dict()
-        content = {"settings": settings, "summary": summary.to_dict(), QUESTION: question}
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    question = engine.question(prompts, plan.task).to_dict()
+    content = {"settings": settings, "summary": summary.to_dict(), QUESTION: question}
+    write_text(metadata_path(target), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     journal_path.unlink()
     return summary
 
@@ -181,21 +181,21 @@ def _write(
     # Label words that begin alike are counted twice in a sum.
     captured_mass = np.minimum(captured.sum(axis=1), 1.0)
     labels = plan.examples.labels
+    # The mean of a word's tokens is no part of the whole probability.
     table = ProbabilityTable(
         fill_unreported(captured, ceiling, fill),
         labels if (labels >= 0).any() else None,
         np.array(plan.examples.ids, dtype=object),
         plan.task.classes,
+        mass=None if scoring is Scoring.PER_TOKEN else captured_mass,
     )
     beside = {
         name: [row.details[name] for row in rows]
         for name in (SAMPLES, FALLBACK)
         if all(name in row.details for row in rows)
     }
-    # The mean of a word's tokens is no part of the whole probability.
-    known = None if scoring is Scoring.PER_TOKEN else captured_mass
     with open_writer(target, plan.task.classes) as writer:
-        writer.write(table, mass=known, samples=beside.get(SAMPLES), fallback=beside.get(FALLBACK))
+        writer.write(Rows(**{**vars(table), "others": beside}))
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():
@@ -308,15 +308,6 @@ def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         for key in sorted({*before, *now})
         if before.get(key) != now.get(key)
     ]
-
-
-def flat(settings: dict[str, Any], within: str = "") -> dict[str, Any]:
-    """Name settings inside others by their whole path."""
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        name = f"{within}{key}"
-        found |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return found
 
 
 def _short(value: object) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic_core import ErrorDetails
 
 from dnip.base.errors import InvalidInputError, MissingDependencyError, listed, shown
-from dnip.base.files import read_text
+from dnip.base.files import read_named
 from dnip.prompting.task import ChainOfThought, ChatWording, DecisionWording, Task
 
 try:
@@ -56,20 +56,15 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     """
     source = _HUB_NAMES.get(str(name), str(name))
     built_in = built_in_tasks()
-    if source not in built_in and not source.endswith(_SUFFIX):
-        raise InvalidInputError(
-            f"there is no built-in task {source!r}",
-            hint=f"Name one of {', '.join(built_in)}, or a .toml file",
-        )
+    hint = f"Name one of {', '.join(built_in)}, or a .toml file"
+    if source in built_in:
+        text = (_folder() / f"{source}{_SUFFIX}").read_text(encoding="utf-8")
+    elif source.endswith(_SUFFIX):
+        text = read_named(source, hint)
+    else:
+        raise InvalidInputError(f"there is no built-in task {source!r}", hint=hint)
     try:
-        if source in built_in:
-            text = (_folder() / f"{source}{_SUFFIX}").read_text(encoding="utf-8")
-        else:
-            text = read_text(source)
         table = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InvalidInputError(f"{source}: the task cannot be read: {reason}") from error
     except (ValueError, RecursionError) as error:  # also numbers and nesting beyond all bounds
         raise InvalidInputError(f"{source}: not valid TOML: {error}") from error
     return check_task(table, source)

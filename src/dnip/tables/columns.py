@@ -17,6 +17,7 @@ ID = "id"
 PREDICTION = "prediction"
 DEFERRED = "deferred"
 MASS = "mass"
+#: How many answers vote shares are of, and 1 where a model's answer holds no label, else 0.
 SAMPLES = "samples"
 FALLBACK = "fallback"
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
-from dnip.base.frames import make_columns
+from dnip.base.frames import make_frame
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.coefficients import Coefficients
@@ -152,7 +152,7 @@ class Evaluation:
         >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame().before.tolist()
         [1.0, 0.5]
         """
-        return make_columns(self._columns, library)
+        return make_frame(self._columns, library)
 
     def starving(self, level: float) -> tuple[str, ...]:
         """Return the classes that are right less often than the mean class, weakest first.

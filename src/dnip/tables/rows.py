@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.base.validation import check_choice
 from dnip.tables.columns import CellLocation, Layout, resolve_columns
-
-#: Libraries that data frames can be made with.
-LIBRARIES = ("pandas", "polars", "pyarrow")
 
 # What messages call a data frame.
 _SOURCE = "frame"
@@ -125,16 +121,18 @@ class Rows:
 def joined(blocks: Iterable[Rows]) -> Rows:
     """Return all rows together, their probabilities contiguous row by row."""
     parts = list(blocks)
-    labels = [part.labels for part in parts if part.labels is not None]
-    ids = [part.ids for part in parts if part.ids is not None]
-    mass = [part.mass for part in parts if part.mass is not None]
+
+    def whole(name: str) -> Any:  # noqa: ANN401 - an array or None
+        known = [own for part in parts if (own := getattr(part, name)) is not None]
+        return np.concatenate(known) if known else None
+
     return Rows(
-        np.ascontiguousarray(np.concatenate([part.probabilities for part in parts])),
-        np.concatenate(labels) if labels else None,
-        np.concatenate(ids) if ids else None,
+        np.ascontiguousarray(whole("probabilities")),
+        whole("labels"),
+        whole("ids"),
         parts[0].classes,
         parts[0].source,
-        np.concatenate(mass) if mass else None,
+        whole("mass"),
         corrected_by=next((part.corrected_by for part in parts if part.corrected_by), None),
     )
 
@@ -166,27 +164,6 @@ def read_frame(frame: Any, classes: tuple[str, ...] | None) -> Block:  # noqa: A
         classes = tuple(names)  # no row of a file without a header, but numbers of classes
     layout = resolve_columns(names, classes=classes, source=_SOURCE)
     return Block(layout, {name: _cells(series[name]) for name in layout.columns})
-
-
-def make_frame(block: Block, library: str) -> Any:  # noqa: ANN401
-    """Return rows as a data frame with the columns of a file.
-
-    Raises
-    ------
-    InvalidInputError
-        For a library that is not one of :data:`LIBRARIES`.
-    MissingDependencyError
-        If the library is not installed.
-    """
-    check_choice("library", library, LIBRARIES)
-    extra = "parquet" if library == "pyarrow" else library
-    load_optional(library, purpose="make data frames", extra=extra)
-    narwhals = load_optional("narwhals", purpose="make data frames", extra="pandas")
-    columns = {
-        name: cells if name in block.layout.probabilities else as_list(cells)
-        for name, cells in block.columns.items()
-    }
-    return narwhals.from_dict(columns, backend=library).to_native()
 
 
 def _cells(series: Any) -> NDArray[np.generic] | Sequence[object]:  # noqa: ANN401

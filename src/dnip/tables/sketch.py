@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.method.coefficients_file import REFIT, recorded
+from dnip.method.coefficients_file import reading, recorded
 from dnip.method.prediction import decide
 from dnip.metrics.two_samples import hotelling_p_value, smirnov_p_value
 from dnip.priors.calibration import centred, log_probabilities
@@ -225,7 +224,7 @@ class Sketch:
             If there is none, or it is damaged.
         """
         content = recorded(fit, "sketch", "compared with new rows")
-        try:
+        with reading("sketch"):
             rows, mass = float(content["rows"]), content["mass"]
             changed = content["changed_decisions"]
             columns = tuple(ColumnSketch.from_dict(column) for column in content["classes"])
@@ -237,10 +236,6 @@ class Sketch:
                 None if mass is None else ColumnSketch.from_dict(mass),
                 None if changed is None else float(changed),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise CoefficientsFormatError(
-                f"coefficients: fit.sketch is damaged: {error}", hint=REFIT
-            ) from error
 
 
 def _short(value: float) -> float:

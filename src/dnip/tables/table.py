@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_labels, check_mass, check_probabilities
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.frames import make_frame
 from dnip.base.validation import check_classes
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.cells import UNLABELLED, check_ids
 from dnip.tables.columns import default_classes
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import check_blocks, read_rows
-from dnip.tables.rows import Rows, joined, make_frame, read_frame
+from dnip.tables.rows import Rows, as_list, joined, read_frame
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import block_of, open_writer
 
@@ -220,7 +221,12 @@ class ProbabilityTable(Rows):
            label    p0    p1
         0      1  0.25  0.75
         """
-        return make_frame(block_of(self), library)
+        block = block_of(self)
+        columns = {
+            name: cells if name in block.layout.probabilities else as_list(cells)
+            for name, cells in block.columns.items()
+        }
+        return make_frame(columns, library)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file whose suffix names the format; see `open_writer`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,12 +16,10 @@ from dnip.base.files import atomic_path
 from dnip.base.validation import check_classes
 from dnip.tables.columns import (
     CORRECTED,
-    FALLBACK,
     ID,
     LABEL,
     MASS,
     PREDICTION,
-    SAMPLES,
     Layout,
     class_columns,
     default_classes,
@@ -39,32 +37,16 @@ class TableWriter:
         self._columns: tuple[str, ...] | None = None
         self._n_rows = 0
 
-    def write(
-        self,
-        rows: Rows,
-        predictions: ArrayLike | None = None,
-        mass: ArrayLike | None = None,
-        samples: ArrayLike | None = None,
-        fallback: ArrayLike | None = None,
-        others: Mapping[str, Sequence[object]] | None = None,
-    ) -> None:
+    def write(self, rows: Rows, predictions: ArrayLike | None = None) -> None:
         """Add rows.
 
         Parameters
         ----------
         rows : ProbabilityTable or Rows
-            Rows over the classes of the file; with labels and ids if the first table had them.
+            Rows over the classes of the file, with what the first ones had beside probabilities.
+            Parquet holds other columns as text.
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
-        mass : array-like of shape (M,), optional
-            Captured mass, if it is not part of the rows: the probability that a language model gave
-            to all labels together.
-        samples : array-like of shape (M,), optional
-            Answers that the probabilities are vote shares of.
-        fallback : array-like of shape (M,), optional
-            1 where a model's answer holds no label, so that its last token is used; else 0.
-        others : mapping of str to sequence of length M, optional
-            Further columns; Parquet holds them as text.
 
         Raises
         ------
@@ -77,7 +59,7 @@ class TableWriter:
                 f"written for {listed(self._classes)}",
                 hint="Write it to a file of its own",
             )
-        block = block_of(rows, predictions, mass, samples, fallback, others)
+        block = block_of(rows, predictions)
         columns = block.layout.names
         if self._columns is not None and columns != self._columns:
             raise InvalidInputError(
@@ -160,15 +142,8 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
             raise
 
 
-def block_of(
-    rows: Rows,
-    predictions: ArrayLike | None = None,
-    mass: ArrayLike | None = None,
-    samples: ArrayLike | None = None,
-    fallback: ArrayLike | None = None,
-    others: Mapping[str, Sequence[object]] | None = None,
-) -> Block:
-    """Return rows as columns ready to be written, with further columns; see `TableWriter.write`."""
+def block_of(rows: Rows, predictions: ArrayLike | None = None) -> Block:
+    """Return rows as columns ready to be written; see `TableWriter.write`."""
     n_rows, n_classes = rows.probabilities.shape
     names: list[object] = [*rows.classes, None]
     if rows.classes == default_classes(n_classes):
@@ -182,22 +157,11 @@ def block_of(
     if predictions is not None:
         indices = check_labels(predictions, n_examples=n_rows, n_classes=n_classes)
         columns[PREDICTION] = shown[indices]
-    numbers = {
-        MASS: (rows.mass if mass is None else mass, np.float64),
-        SAMPLES: (samples, np.int64),
-        FALLBACK: (fallback, np.int64),
-    }
-    for name, (cells, kind) in numbers.items():
-        if cells is None:
-            continue
-        columns[name] = values = np.asarray(cells, kind)
-        if values.shape != (n_rows,):
-            raise InvalidInputError(
-                f"{name} has shape {values.shape}, but {n_rows} rows need ({n_rows},)"
-            )
+    if rows.mass is not None:
+        columns[MASS] = rows.mass
     if rows.corrected_by is not None:
         columns[CORRECTED] = [rows.corrected_by] * n_rows
-    columns |= others or {}
+    columns |= rows.others or {}
     probabilities = rows.columns or class_columns(rows.classes)
     columns |= dict(zip(probabilities, rows.probabilities.T, strict=True))
     return Block(Layout(rows.source, rows.classes, probabilities, tuple(columns)), columns)

@@ -76,7 +76,6 @@ def test_what_is_only_read_may_be_read_only():
     lambda: Levels(np.empty(0), linear=True),
     lambda: Levels(np.array([1.0, 3.0]), linear=True),
     lambda: Levels(np.array([0.0, 1.0]), linear=False),
-    lambda: LEVELS.find_winning_positions(np.ones(2), np.ones(3), np.zeros(2, np.uint32), 0),
     lambda: Rows(P, LABELS + 1, ONES, LEVELS),
     lambda: Rows(P, LABELS - 1, ONES, LEVELS),
     lambda: Rows(P, LABELS[:5], ONES, LEVELS),

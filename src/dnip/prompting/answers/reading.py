@@ -17,7 +17,7 @@ from dnip.base import __version__
 from dnip.base.arrays import check_mass
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
-from dnip.base.files import atomic_path
+from dnip.base.files import write_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_classes
 from dnip.deploying.label_matching import TextMatcher
@@ -260,11 +260,9 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
         If a file cannot be written.
     """
     imported.table.write(out)
-    with atomic_path(metadata_path(Path(out))) as temporary:
-        settings = {"package_version": __version__}
-        summary = imported.summary
-        content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
-        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+    settings, summary = {"package_version": __version__}, imported.summary
+    content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
+    write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
 
 
 def _values(answers: Sequence[Answers]) -> Iterator[Found]:

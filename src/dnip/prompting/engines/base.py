@@ -12,11 +12,6 @@ from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 from dnip.tables.provenance import Question, fixed_messages
 
-#: The detail of a row that holds how many answers its vote shares are of.
-SAMPLES = "samples"
-#: The detail of a row that is 1 where the model's answer holds no label, else 0.
-FALLBACK = "fallback"
-
 
 @dataclass(frozen=True, eq=False)
 class ScoredRow:

@@ -11,12 +11,13 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.deploying.label_matching import LabelMatcher, Match, TextMatcher
 from dnip.deploying.tokens import read_answer, read_reported, read_text
-from dnip.prompting.engines.base import FALLBACK, SAMPLES, ScoredRow
+from dnip.prompting.engines.base import ScoredRow
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.server import Read, ServerEngine
 from dnip.prompting.labels import check_first_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
+from dnip.tables.columns import FALLBACK, SAMPLES
 
 #: The most tokens that OpenAI's own service reports per position; vLLM's default limit as well.
 MAX_TOP_LOGPROBS = 20

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import FALLBACK, ScoredRow
+from dnip.prompting.engines.base import ScoredRow
 from dnip.prompting.engines.causal_lm import fork, pad
 from dnip.prompting.engines.transformers_engine import Computed, TransformersEngine, mean_per_label
 from dnip.prompting.labels import LabelTokens, Scoring, last_label
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
+from dnip.tables.columns import FALLBACK
 
 
 class Generated(NamedTuple):

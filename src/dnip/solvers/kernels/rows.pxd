@@ -12,13 +12,8 @@ cdef class Levels:
     cdef double least, most  # quotients below or above share the first or the last bucket
 
     cdef void find_winning(
-        self,
-        const double *p,
-        const double *rival_score,
-        const uint32_t *rival,
-        int64_t c,
-        int64_t n,
-        uint32_t *position,
+        self, const double *p, const double *rival_score, const uint32_t *rival, int64_t c,
+        int64_t n, uint32_t *position
     ) noexcept nogil
     cdef double nearest(self, double weight) noexcept nogil
 

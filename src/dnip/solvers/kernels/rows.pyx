@@ -95,33 +95,9 @@ cdef class Levels:
         self.lowest = (lowest + 1).astype(np.uint16)
         self.shift, self.first, self.least = shift, first, given[0]
 
-    def find_winning_positions(
-        self,
-        const double[::1] p not None,
-        const double[::1] rival_score not None,
-        const uint32_t[::1] rival not None,
-        int64_t c,
-    ):
-        """Return the first position of class `c` that wins each row; K + 1 where none does."""
-        if not p.shape[0] == rival_score.shape[0] == rival.shape[0]:
-            raise ValueError("p, rival_score and rival must be of one length")
-        found = np.empty(p.shape[0], np.uint32)
-        cdef uint32_t[::1] position = found
-        self.find_winning(&p[0], &rival_score[0], &rival[0], c, p.shape[0], &position[0])
-        return found
-
-    def nearest_position(self, double weight):
-        """Return the position of the nearest weight: by ratio if the steps are ratios."""
-        return int(self.nearest(weight))
-
     cdef void find_winning(
-        self,
-        const double *p,
-        const double *rival_score,
-        const uint32_t *rival,
-        int64_t c,
-        int64_t n,
-        uint32_t *position,
+        self, const double *p, const double *rival_score, const uint32_t *rival, int64_t c,
+        int64_t n, uint32_t *position
     ) noexcept nogil:
         """Write the first winning position of class `c` in each of n rows."""
         cdef int64_t i

@@ -15,6 +15,7 @@ from typing import IO, TypeAlias, cast
 
 from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import as_text, open_input
+from dnip.method.coefficients_file import once
 from dnip.tables.cells import MOST_IDS
 from dnip.tables.columns import CLASSES, ID, CellLocation, check_names, resolve_columns
 from dnip.tables.rows import Block, as_list, rows_per_block
@@ -121,7 +122,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
                 continue
             row += 1
             try:
-                cells = json.loads(line, object_pairs_hook=_object)
+                cells = json.loads(line, object_pairs_hook=once)
                 if not isinstance(cells, dict):
                     raise ValueError(f"it is of type {type(cells).__name__}, and no object")
             except (ValueError, RecursionError) as error:
@@ -155,13 +156,6 @@ def read_folder(
     seen: set[str] = set()
     for part in parts_of(path):
         yield from read_jsonl(part, classes, block_rows, others=others, seen=seen)
-
-
-def _object(pairs: list[tuple[str, object]]) -> _Row:
-    cells = dict(pairs)
-    if len(cells) < len(pairs):
-        raise ValueError("a key appears twice")
-    return cells
 
 
 def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
