@@ -136,6 +136,13 @@ def save_gguf(folder, file, *, architecture="llama", **changes):
     return file
 
 
+#: A chat template, as many models have it.
+TURNS = (
+    "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
+)
+
+
 def add_chat_template(folder, template):
     """Give a saved tokenizer a chat template."""
     path = folder / "tokenizer_config.json"

@@ -47,12 +47,6 @@ def test_names_are_indices_where_the_classes_are_known():
         labels_of(["spam", "ham", "eggs"], **told)
 
 
-def test_minus_one_is_an_unlabelled_row_where_those_are_allowed():
-    y = check_labels([-1, 1.0], n_examples=2, n_classes=2, unlabelled=True)
-    assert y.tolist() == [-1, 1]
-    assert y.dtype == np.int64
-
-
 @cases(
     (check_probabilities, [0.5, 0.5], "shape (2,)"),
     (check_probabilities, [[1.0]], "at least 2 classes"),

@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 import threading
-import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -69,41 +69,33 @@ def fitted(tables, dnip):
     return tables
 
 
-class Killed:
+@contextmanager
+def killed(title):
     """Kill a worker process of the cluster with SIGKILL as soon as there is one."""
+    seen, over = [], threading.Event()
 
-    def __init__(self, title):
-        self.title, self.pid = title, None
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._thread.join(1)
-        assert self.pid is not None, f"no process {self.title} was seen"
-
-    def _watch(self):
-        end = time.monotonic() + 120
-        while self.pid is None and time.monotonic() < end:
+    def watch():
+        while not seen and not over.wait(0.002):
             for process in Path("/proc").glob("[0-9]*"):
-                try:
-                    title = (process / "cmdline").read_bytes()
-                except OSError:
-                    continue
-                if title.startswith(self.title.encode()):
-                    self.pid = int(process.name)
-                    os.kill(self.pid, signal.SIGKILL)
-                    return
-            time.sleep(0.002)
+                with suppress(OSError):
+                    if (process / "cmdline").read_text().startswith(title):
+                        os.kill(int(process.name), signal.SIGKILL)
+                        seen.append(process)
+                        return
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+    assert seen, f"no process {title} was seen"
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_apply_writes_the_same_file_though_a_worker_is_killed(address, fitted, dnip, suffix):
     words = "apply", "t.parquet", "--coefficients", "c.json", "--json"
     here = dnip(*words, "--out", f"here.{suffix}")
-    with Killed("ray::MapBatches"):
+    with killed("ray::MapBatches"):
         there = dnip(*words, "--out", f"there.{suffix}", "--on", address, "--workers", 2)
     assert there.status == 0, there.err
     assert there.json == {**here.json, "out": f"there.{suffix}"}
@@ -117,7 +109,7 @@ def test_apply_writes_the_same_file_though_a_worker_is_killed(address, fitted, d
 def test_scores_are_the_same_though_a_worker_is_killed(address, fitted, dnip):
     words = "evaluate", "t.parquet", "--coefficients", "c.json"
     here = dnip(*words, "--json")
-    with Killed("ray::MapBatches"):
+    with killed("ray::MapBatches"):
         there = dnip(*words, "--json", "--on", address, "--workers", 2)
     assert there.json == here.json
 
@@ -137,7 +129,7 @@ def test_text_is_read_too_and_what_is_told_of_all_rows_is_the_same(address, fitt
 def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip, tiny_model):
     words = "prompt", "agnews", "--model", tiny_model("llama"), "--data", ROOT / "examples/news"
     dnip(*words, "--out", "here.parquet")
-    with Killed("ray::MapBatches"):
+    with killed("ray::MapBatches"):
         run = dnip(*words, "--out", "there.parquet", "--on", address, "--workers", 2)
     assert run.status == 0, run.err
     assert Path("here.parquet").read_bytes() == Path("there.parquet").read_bytes()

@@ -13,10 +13,8 @@ from test_prompt import TASK
 pytest.importorskip("torch", reason="a model runs through torch")
 pytest.importorskip("transformers", reason="a model runs through transformers")
 
-CHATML = (
-    "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
-)
+from tiny_models import TURNS, add_chat_template
+
 REASONING = """
 name = "mood"
 instruction = "Is the message up or down?"
@@ -41,10 +39,8 @@ def model(tiny_model):
 
 @pytest.fixture
 def chat_model(model, tmp_path_factory):
-    from tiny_models import add_chat_template
-
     folder = shutil.copytree(model, tmp_path_factory.mktemp("chat") / "model")
-    add_chat_template(folder, CHATML)
+    add_chat_template(folder, TURNS)
     return folder
 
 

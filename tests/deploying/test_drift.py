@@ -118,17 +118,6 @@ def test_coefficients_made_by_hand_are_refused(new):
         check([new], by_hand)
 
 
-def test_another_model_or_prompt_is_told(fitted, new):
-    data = {"origin": {"model": "small", "revision": "a", "precision": None, "prompt_sha256": "f0"}}
-    known = fitted.with_fit({**fitted.fit, "data": data})
-    now = {"model": "small", "revision": "b", "precision": None, "prompt_sha256": "f1"}
-    assert check([new], known, origin=now).origin == (
-        "the revision of the model differs: a at the fit, b now",
-        "the prompt (its hash) differs: f0 at the fit, f1 now",
-    )
-    assert check([new], known).origin == check([new], fitted, origin=now).origin == ()
-
-
 def test_the_levels_of_all_looks_add_up_to_alpha():
     looks = [Look(number, 0.05) for number in range(1, 2_001)]
     spent = np.cumsum([look.level for look in looks])

@@ -3,7 +3,6 @@
 import json
 import math
 import shutil
-import subprocess
 from functools import partial
 
 import numpy as np
@@ -15,6 +14,7 @@ from dnip.deploying.exports import JavaScript, JsonBias, Onnx, PythonFile
 from dnip.deploying.sql import DIALECTS, Sql
 from dnip.method.defer import Deferral
 from dnip.prompting.label_bias import LogitBias, SequenceBias
+from processes import ran
 from sql_engines import ENGINES, SQL
 
 HOSTILE = [
@@ -41,18 +41,13 @@ def run_onnx(coefficients, p):
 
 
 def run_javascript(coefficients, p, function="predict"):
-    return json.loads(asked_of_node(JavaScript().render(coefficients), p.tolist(), function))
-
-
-def asked_of_node(module, rows, function="predict"):
-    """Print what a function of the module says of some rows."""
     node = shutil.which("node") or pytest.skip("node is not installed")
-    text = f"{module}\nconsole.log(JSON.stringify({json.dumps(rows)}.map({function})));"
-    command = [node, "--input-type=module", "-"]
-    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    asked = f"console.log(JSON.stringify({json.dumps(p.tolist())}.map({function})));"
+    given = {"input": f"{JavaScript().render(coefficients)}\n{asked}"}
+    done = ran(node, "--input-type=module", "-", **given)
     if done.returncode:
         raise ValueError(done.stderr)
-    return done.stdout
+    return json.loads(done.stdout)
 
 
 def run_sql(dialect, coefficients, p):

@@ -195,11 +195,6 @@ def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coef
     assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "b"
 
 
-def fifo(path):
-    path.unlink(missing_ok=True)
-    os.mkfifo(path)
-
-
 def test_what_is_no_new_file_leaves_the_coefficients_as_they_were(coefficients, caplog):
     from dnip.deploying.sidecar.watching import WatchedCoefficients
 
@@ -209,7 +204,7 @@ def test_what_is_no_new_file_leaves_the_coefficients_as_they_were(coefficients, 
         lambda: coefficients.write_text(half),
         coefficients.unlink,
         lambda: Coefficients(["a", "c"], [1, 2], 2).save(coefficients),  # sound, of other classes
-        lambda: fifo(coefficients),  # would be read for ever
+        lambda: (coefficients.unlink(), os.mkfifo(coefficients)),  # would be read for ever
     ]
     for number, spoil in enumerate(spoilers, 1):
         spoil()

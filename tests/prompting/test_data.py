@@ -11,23 +11,15 @@ from dnip.prompting.plan import make_plan
 from fakes import TASK, write_data
 
 
-def texts(source, split="test"):
-    return [dict(row) for row in load_examples(source, split, TASK).rows]
-
-
-def write_parquet(path, rows):
+def test_json_lines_csv_and_parquet_say_the_same(tmp_path):
     arrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     from pyarrow.parquet import write_table
 
-    write_table(arrow.Table.from_pylist(rows), path)
-
-
-def test_json_lines_csv_and_parquet_say_the_same(tmp_path):
     write_data(tmp_path)
-    rows = texts(tmp_path)
+    rows = [dict(row) for row in load_examples(tmp_path, "test", TASK).rows]
     csv = "text,label\n" + "".join(f'"{row["text"]}",{row["label"]}\n' for row in rows)
     (tmp_path / "other.csv").write_text(csv)
-    write_parquet(tmp_path / "more.parquet", rows)
+    write_table(arrow.Table.from_pylist(rows), tmp_path / "more.parquet")
     first, *others = (load_examples(tmp_path, split, TASK) for split in ("test", "other", "more"))
     for other in others:
         assert [row["text"] for row in first.rows] == [row["text"] for row in other.rows]

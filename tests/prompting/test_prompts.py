@@ -185,7 +185,7 @@ def test_a_template_that_fails_is_named_with_what_it_may_use(template):
         fill(template)
 
 
-HUGE = [
+@cases(
     ("{{ 10**10000000 }}", "a power is too large"),
     ("{{ 'a' * 1000000000 }}", "repeated too often"),
     ("{{ 1000000000 * choices }}", "repeated too often"),
@@ -194,10 +194,7 @@ HUGE = [
     ("{{ '{:999999999}'.format(1) }}", "unsafe"),
     ("{{ text.center(10**9) }}", "a number is too large"),
     ("{{ text|indent(width=10**9) }}", "a number is too large"),
-]
-
-
-@cases(*HUGE)
+)
 def test_nothing_huge_is_made(template, told):
     tracemalloc.start()
     with pytest.raises(InvalidInputError, match=told):

@@ -43,6 +43,15 @@ def test_it_is_read_back_from_metadata_and_from_the_record_of_a_fit(tmp_path):
     assert changes_of_origin({"origin": origin}, unknown) == ()
 
 
+def test_another_revision_or_prompt_is_told():
+    then = {"model": "small", "revision": "a", "precision": None, "prompt_sha256": "f0"}
+    now = {**then, "revision": "b", "prompt_sha256": "f1"}
+    assert changes_of_origin({"origin": then}, now) == (
+        "the revision of the model differs: a at the fit, b now",
+        "the prompt (its hash) differs: f0 at the fit, f1 now",
+    )
+
+
 @pytest.mark.parametrize("kept", [None, 7, {}, {"form": "chat", "options": "ab"}, {"options": [1]}])
 def test_what_somebody_wrote_by_hand_is_no_question(kept):
     assert Question.read(kept) is None

@@ -143,28 +143,17 @@ def test_ties_and_one_class_rows_of_rounded_answers_are_counted():
     assert found == (2, 1, 1, 1)
 
 
-def recorded(place, *asked):
-    """A folder as a sidecar records it: three rows to each question."""
-    place.mkdir()
-    rows = [
-        {
-            "id": f"{n}-{i}",
-            "time": "now",
-            "model": "m",
-            "ham": 0.25,
-            "spam": 0.75,
-            "question": json.dumps(one.to_dict()),
-        }
-        for n, one in enumerate(asked)
-        for i in range(3)
-    ]
-    (place / "record-0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return place
-
-
 def test_rows_of_several_questions_are_counted_and_one_is_chosen(tmp_path):
     one, other = (Question.of("m", "decision", CLASSES, text) for text in ("Which?", "What?"))
-    folder = recorded(tmp_path / "topic", one, other)
+    folder = tmp_path / "topic"  # as a sidecar records it
+    folder.mkdir()
+    row = {"time": "now", "model": "m", "ham": 0.25, "spam": 0.75}
+    rows = [
+        json.dumps({"id": f"{n}-{i}", **row, "question": json.dumps(asked.to_dict())})
+        for n, asked in enumerate((one, other))
+        for i in range(3)
+    ]
+    (folder / "record-0.jsonl").write_text("\n".join(rows) + "\n")
     with pytest.raises(InvalidInputError, match=r"2 questions .*m, decision \(.{8}\): 3.*--only"):
         read_answers([folder], None)
     with pytest.raises(InvalidInputError, match="no answer is of the model or the question 'n'"):

@@ -20,7 +20,7 @@ from dnip.prompting.labels import Scoring  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
-from tiny_models import add_chat_template, captured, random_prompts, save_tokenizer  # noqa: E402
+from tiny_models import TURNS, add_chat_template, captured, random_prompts, save_tokenizer  # noqa: E402
 
 ATOL = 1e-5
 
@@ -219,10 +219,6 @@ def test_reads_no_device_of_a_model(copy):
 
 
 # --- in a chat template ---
-TURNS = (
-    "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
-)
 SPACED = (
     "{% for m in messages %}{% if m.role == 'user' %}{{ '<s>[INST] ' + m.content + ' [/INST]' }}"
     "{% else %}{{ ' ' + m.content + ' </s>' }}{% endif %}{% endfor %}"
