@@ -139,8 +139,8 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
     (array([[0.5 , 0.5 ],
            [0.25, 0.75]]), array([1]), array([4.]))
     """
-    off: list[Integers] = [np.empty(0, np.int64)]
-    off_sums: list[Floats] = [np.empty(0)]
+    off: list[Integers] = []
+    off_sums: list[Floats] = []
     empty: int | None = None
     step = max(_CELLS // p.shape[1], 1)
     for first in range(0, len(p), step):
@@ -151,17 +151,19 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
         if empty is None and sums.min() <= 0:
             empty = first + int(np.argmax(sums <= 0))
         rows = (np.abs(sums - 1) > ROW_SUM_TOLERANCE).nonzero()[0]
-        off.append(rows + first)
-        off_sums.append(sums[rows])
+        if len(rows):
+            off.append(rows + first)
+            off_sums.append(sums[rows])
     if empty is not None:
         raise InvalidInputError(
             f"{location.cell(empty)}: all class probabilities are 0",
             hint="Drop the row, or give the probabilities of a model that ranks the classes",
         )
+    if not off:
+        return p, np.empty(0, np.int64), np.empty(0)
     rows, sums = np.concatenate(off), np.concatenate(off_sums)
-    if len(rows):
-        p = p.astype(np.float64)
-        p[rows] /= sums[:, None]
+    p = p.astype(np.float64)
+    p[rows] /= sums[:, None]
     return p, rows, sums
 
 

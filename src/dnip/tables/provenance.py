@@ -213,13 +213,12 @@ class Question:
         own = {**vars(self), "options": list(self.options)}
         return {"fingerprint": self.fingerprint, **own}
 
-    def changes(self, now: Question, only: str | None = None) -> tuple[str, ...]:
+    def changes(self, now: Question) -> tuple[str, ...]:
         """Say, in a sentence each, what is another now; what is not known is not compared."""
-        names = _NAMES if only is None else [only]
-        pairs = ((name, getattr(self, name), getattr(now, name)) for name in names)
+        pairs = ((text, getattr(self, name), getattr(now, name)) for name, text in _NAMES.items())
         return tuple(
-            f"the {_NAMES[name]}: {before} at the fit, {after} now"
-            for name, before, after in pairs
+            f"the {text}: {before} at the fit, {after} now"
+            for text, before, after in pairs
             if None not in (before, after) and before != after
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import warnings
@@ -241,16 +242,15 @@ def _confidences(decision: Decision) -> tuple[float, ...]:
     of the best option in the whole vocabulary, that among the options, and 1 less the entropy, over
     that of equal options.
     """
-    p, n_options = decision.probabilities, len(decision.options)
+    p, n_options = decision.probabilities.tolist(), len(decision.options)
     place = decision.options.index(str(decision.choice))
-    best, chance = float(p[place]), 1 / n_options
+    best, chance = p[place], 1 / n_options
     first = (best - chance) / (1 - chance)
     if decision.kind == "score":
         levels = np.arange(n_options)
         distance = p @ np.abs(levels - place)
         first = 1 - float(distance / np.abs(levels - levels.mean()).mean())
-    given = p[p > 0]
-    even = 1 + float(given @ np.log(given) / np.log(n_options))
+    even = 1 + sum(share * math.log(share) for share in p if share > 0) / math.log(n_options)
     mass = 1 if decision.mass is None else decision.mass
     return max(0.0, first), best * mass, best, max(0.0, even)
 

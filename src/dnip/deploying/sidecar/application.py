@@ -15,10 +15,9 @@ from urllib.parse import unquote
 
 import aiohttp
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from dnip.base.errors import InvalidInputError
@@ -41,8 +40,6 @@ _NO_LOGPROBS = (400, 403, 422, 501)
 #: What to do about another question than that of the coefficients.
 ON_MISMATCH = ("refuse", "pass")
 
-_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-
 
 def make_app(
     upstream: str,
@@ -53,7 +50,7 @@ def make_app(
     timeout: float = 60.0,
     on_mismatch: str | None = None,
     recorder: Recorder | None = None,
-) -> Starlette:
+) -> Router:
     """Return the sidecar, which any ASGI server can run.
 
     Parameters
@@ -99,14 +96,12 @@ def make_app(
     )
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Router) -> AsyncIterator[None]:
         with recorder or nullcontext():
             async with sidecar.upstream.connected():
                 yield
 
-    routes = [Route("/{path:path}", sidecar.handle, methods=_METHODS)]
-    failures = {FailedError: sidecar.failed}
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=failures)
+    return Router(default=sidecar, lifespan=lifespan, redirect_slashes=False)
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,16 @@ class _Sidecar:
                 return Response(self.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
         return None
 
-    async def handle(self, request: Request) -> Response:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; one that fails by an error, and a line in the log."""
+        request = Request(scope, receive)
+        try:
+            response = await self._handle(request)
+        except FailedError as failure:
+            response = self._failed(request, failure)
+        await response(scope, receive, send)
+
+    async def _handle(self, request: Request) -> Response:
         """Pass a request on; correct the answer if it is a decision."""
         reads = request.method in ("GET", "HEAD")
         if reads and (own := await self._own(request.scope["path"])) is not None:
@@ -146,9 +150,7 @@ class _Sidecar:
         finally:
             self.metrics.whole.observe(perf_counter() - began)
 
-    async def failed(self, request: Request, failure: Exception) -> Response:
-        """Answer a request that failed, and write a line to the log."""
-        assert isinstance(failure, FailedError)
+    def _failed(self, request: Request, failure: FailedError) -> Response:
         self.metrics.add_failure(failure.status)
         what = "%s %.200r: %s", request.method, request.url.path, failure
         LOG.warning(*what, extra={"status": failure.status})
@@ -169,7 +171,7 @@ class _Sidecar:
                     asked = kind.ask(body)
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
-            for name, value in passed_on(request.headers.raw)
+            for name, value in passed_on(request.scope["headers"])
             if asked is None or name != b"accept-encoding"
         ]
         send = partial(self.upstream.send, request.method, url, headers)

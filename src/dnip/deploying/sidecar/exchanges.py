@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -147,12 +148,12 @@ class Decisions:
         body = read_answer(content)
         model = body.get("model") if isinstance(body, dict) else None
         model = model if isinstance(model, str) else None
-        for name in [*fitting]:
-            question = question_of(fitting[name].fit)
-            if question is None or question.model == requested:
+        for name, fitted in [*fitting.items()]:
+            question = question_of(fitted.fit)
+            if question is None or question.model in (requested, model):
                 continue  # answers may have a longer name for the model
             try:
-                _check_same(name, question, Question.of(model, "decision", ()), only="model")
+                _check_same(name, question, question.of_model(model))
             except InvalidInputError as error:
                 self._missed(name, error)
                 fitting.pop(name)
@@ -246,14 +247,11 @@ class Chats:
         return Answered(body, as_asked(changed, asked), found, known, questions)
 
 
-def _check_same(
-    name: str, question: Question | None, asked: Question | None, only: str | None = None
-) -> None:
+def _check_same(name: str, question: Question | None, asked: Question | None) -> None:
     """Refuse a question that differs from that of the fit."""
     if question is None or asked is None:
         return
-    changes = question.changes(asked, only)
-    if changes:
+    if changes := question.changes(asked):
         raise OtherQuestionError(
             f"question {name!r} is another one than that of the coefficients: {'; '.join(changes)}"
         )
@@ -274,7 +272,7 @@ def _refused(message: str) -> FailedError:
 def read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
     """Return the value of a request, None if it is no JSON; one with a key twice is refused."""
     try:
-        return _DECODER.decode(body.decode("utf-8-sig"))
+        return _DECODER.decode(body.removeprefix(BOM_UTF8).decode())
     except TwiceError:
         raise FailedError(422, "the request has a key twice") from None
     except (ValueError, RecursionError):
@@ -284,7 +282,7 @@ def read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
 def read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
     """Return the value of an answer; one that readers may understand in two ways is refused."""
     try:
-        return _DECODER.decode(content.decode("utf-8-sig", "surrogatepass"))
+        return _DECODER.decode(content.removeprefix(BOM_UTF8).decode(errors="surrogatepass"))
     except (ValueError, RecursionError):
         raise FailedError(
             502, f"the upstream's answer is no JSON, or has a key twice ({len(content):,} bytes)"

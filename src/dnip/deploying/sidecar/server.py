@@ -9,7 +9,7 @@ import socket
 from datetime import UTC, datetime
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import one_line
@@ -49,7 +49,7 @@ def listen(host: str, port: int, *, timeout: float) -> socket.socket:
     return listening
 
 
-def make_server(app: Starlette, *, grace: float) -> uvicorn.Server:
+def make_server(app: ASGIApp, *, grace: float) -> uvicorn.Server:
     """Return a server that waits `grace` seconds for what is under way when it is stopped."""
     settings = uvicorn.Config(
         app,
