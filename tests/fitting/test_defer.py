@@ -235,7 +235,7 @@ def test_what_is_served_is_right_often_enough_on_other_rows():
 
 
 @cases(
-    ({"defer_below": 1.0}, "defer_below must be below 1"),
+    ({"defer_below": 1.0}, "defer_below must be .* below 1"),
     ({"defer_below": 0.0}, "defer_below must be"),
     ({"defer_below": 0.9, "defer": 0.2}, "goes with neither"),
     ({"defer_below": 0.9, "target_prior": "uniform"}, "goes with neither"),

@@ -100,15 +100,11 @@ def check_probabilities(
             f"{location.whole()} is not a matrix of numbers: {error}",
             hint="Give one row per example and one column of numbers per class",
         ) from error
-    if p.ndim != 2:
+    if p.ndim != 2 or p.shape[1] < 2:
         raise InvalidInputError(
-            f"{location.whole()} has shape {p.shape}, but a matrix (examples, classes) is needed",
-            hint="Give one row per example and one column per class",
-        )
-    if p.shape[1] < 2:
-        raise InvalidInputError(
-            f"{location.whole()} has {p.shape[1]} class column, but at least 2 classes are needed",
-            hint="Give one probability column per class, also for a binary task",
+            f"{location.whole()} has shape {p.shape}, but a matrix (examples, classes) of at least "
+            "2 classes is needed",
+            hint="Give one row per example and one column per class, also for a binary task",
         )
     p, off, sums = normalise_rows(p, location)
     if warn:

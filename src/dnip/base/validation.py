@@ -32,6 +32,7 @@ def check_number(
     at_least: float = -math.inf,
     above: float = -math.inf,
     at_most: float = _LARGEST,
+    below: float = math.inf,
 ) -> float:
     """Return a finite real setting within its range, or say what the range is.
 
@@ -43,10 +44,11 @@ def check_number(
     2.7
     """
     number = _as_float(value)
-    if math.isfinite(number) and at_least <= number <= at_most and number > above:
+    if math.isfinite(number) and at_least <= number <= at_most and above < number < below:
         return number
     bounds = [f"at least {at_least:g}"] if at_least > -math.inf else []
     bounds += [f"above {above:g}"] if above > -math.inf else []
+    bounds += [f"below {below:g}"] if below < math.inf else []
     bounds += [f"at most {at_most:g}"] if at_most < _LARGEST or number > at_most else []
     raise InvalidInputError(
         f"{name} must be a finite number {' and '.join(bounds)}".rstrip() + f"; got {value!r}"

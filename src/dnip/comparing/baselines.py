@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from dnip.fitting.robust import fit_robustly
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.method.solution import Solution
 from dnip.metrics import confusion_matrix
-from dnip.solvers import Settings, solve
+from dnip.solvers import Settings
 from dnip.solvers.settings import PAPER
 
 # Stands for a mean probability of 0: the least number of half precision above 0.
@@ -202,17 +201,7 @@ class PaperDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
-        with unwarned():  # of classes without labels: the comparison warns once for all methods
-            found = solve(
-                opt.probabilities,
-                opt.labels,
-                PAPER.objective,
-                scale=PAPER.scale,
-                solver=PAPER.solver,
-                seed=seed,
-                classes=opt.classes,
-            )
-        return _as_weights(found)
+        return _fitted(opt, replace(PAPER, seed=seed))
 
 
 @dataclass(frozen=True)
@@ -243,11 +232,8 @@ class OurDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does."""
-        with unwarned():
-            problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
-            settings = Settings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
-            found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
-        return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
+        settings = Settings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
+        return _fitted(opt, settings)
 
 
 @dataclass(frozen=True)
@@ -260,9 +246,13 @@ class PlainDNIP(OurDNIP):
     robust = "off"
 
 
-def _as_weights(found: Solution, **notes: Any) -> ClassWeights:  # noqa: ANN401 - JSON values
+def _fitted(opt: OptSet, settings: Settings) -> ClassWeights:
+    with unwarned():  # of classes without labels: the comparison warns once for all methods
+        problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
+        found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
     told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
-    told |= {"objective": found.value, "terms": found.terms, **notes}
+    told |= {"objective": found.value, "terms": found.terms}
+    told |= {} if decision is None else {"robust": decision.to_dict()}
     return ClassWeights(found.multipliers, told)
 
 

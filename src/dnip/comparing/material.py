@@ -153,7 +153,7 @@ class Material:
         >>> from dnip import ProbabilityTable
         >>> opt = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
         >>> test = ProbabilityTable(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([0, 1]))
-        >>> Material.of(opt, test).n_classes
+        >>> Material.of(opt, test).opt.n_classes
         2
         """
         check_raw(opt, test, unlabelled, content_free)
@@ -181,14 +181,9 @@ class Material:
         )
         return cls(learned_from, scored.probabilities, scored.labels, (opt.source, test.source))
 
-    @property
-    def n_classes(self) -> int:
-        """N."""
-        return self.opt.n_classes
-
     def missing(self, labels: Labels) -> tuple[str, ...]:
         """Return the names of the classes that no label names."""
-        sizes = np.bincount(labels, minlength=self.n_classes)
+        sizes = np.bincount(labels, minlength=self.opt.n_classes)
         return tuple(name for name, size in zip(self.opt.classes, sizes, strict=True) if size == 0)
 
     def draw(self, n_labels: int | None, seed: int) -> OptSet:
@@ -212,7 +207,7 @@ class Material:
         check_integer("labels", n_labels, at_least=2, at_most=len(labels))
         balanced = n_labels <= BALANCED_UP_TO
         return self.opt.hide_labels_but(
-            draw_rows(labels, self.n_classes, n_labels, seed, balanced=balanced)
+            draw_rows(labels, self.opt.n_classes, n_labels, seed, balanced=balanced)
         )
 
 

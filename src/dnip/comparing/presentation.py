@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dnip.comparing.results import COMPARED, Comparison
-from dnip.metrics import METRICS, scores
+from dnip.metrics import HEADLINE, METRICS, scores
 from dnip.presenting.drawing import Figure, tidy
 from dnip.presenting.formats import Column
 from dnip.presenting.results import ResultFiles, Results
@@ -19,12 +19,7 @@ _TRANSDUCTIVE = " *"
 
 def present_comparison(comparison: Comparison) -> Results:
     """Return a line per method, with notes; a figure where a method was finished."""
-    columns = [
-        Column("method"),
-        Column(METRICS["accuracy"].title, 3),
-        Column(METRICS["cobias"].title, 3),
-        Column(METRICS["worst_class_accuracy"].title, 3),
-    ]
+    columns = [Column("method"), *(Column(METRICS[name].title, 3) for name in HEADLINE)]
     rows = [
         (
             method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""),

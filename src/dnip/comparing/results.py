@@ -117,9 +117,9 @@ class MethodScores:
         for metric, estimate in self.estimates.items():
             change = self.differences.get(metric)
             metrics[metric] = {
-                **estimate.to_dict(),
+                **estimate._asdict(),
                 "spread": self.spread(metric),
-                "difference": None if change is None else change.to_dict(),
+                "difference": change and change._asdict(),
             }
         return {
             "name": self.name,

@@ -132,7 +132,7 @@ def _fitting(
     method: Method, material: Material, draws: Sequence[OptSet], same_rows: bool
 ) -> Callable[[int], ScoredFit]:
     """Return what fits a method with a seed and scores it; one fit will do where all are alike."""
-    n = material.n_classes
+    n = material.opt.n_classes
     raw_right = material.test.argmax(axis=1) == material.true
 
     def run(seed: int) -> ScoredFit:

@@ -13,7 +13,8 @@ from dnip.base.errors import listed
 from dnip.base.typing import Confusion, Floats
 from dnip.metrics import accuracy, balanced_accuracy
 from dnip.metrics.cobias import cobias_of
-from dnip.metrics.expected import Expectation, central
+from dnip.metrics.expected import Expectation
+from dnip.metrics.intervals import central
 from dnip.tables.evaluation import Evaluation
 
 #: How sure it must be that error + β·COBias falls.

@@ -34,14 +34,8 @@ REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 _PURPOSE = "moved to another class mix"
 
 # What the parts of a file are in JSON.
-_KINDS = {
-    "classes": list,
-    "weights": list,
-    "weight_indices": list,
-    "objective": dict,
-    "fit": dict,
-    "defer": dict,
-}
+_KINDS: dict[str, type] = dict.fromkeys(("classes", "weights", "weight_indices"), list)
+_KINDS |= dict.fromkeys(("objective", "fit", "defer"), dict)
 
 
 def to_text(content: dict[str, Any]) -> str:

@@ -240,20 +240,15 @@ def find_class(key: str | int, classes: Sequence[str]) -> int:
     >>> find_class("dog", ["cat", "dog"]), find_class(1, ["cat", "dog"])
     (1, 1)
     """
-    if isinstance(key, str):
-        if key in classes:
-            return list(classes).index(key)
-        if not key.isdecimal() or len(key) > _DIGITS or int(key) >= len(classes):
-            raise InvalidInputError(
-                f"unknown class {listed([key])!r}; the classes are {listed(classes)}",
-                hint="Name a class of the table, or its index from 0",
-            )
-    if not 0 <= int(key) < len(classes):
+    if key in classes:
+        return list(classes).index(str(key))
+    number = int(key) if len(str(key)) <= _DIGITS and str(key).isdecimal() else len(classes)
+    if number >= len(classes):
         raise InvalidInputError(
-            f"unknown class {key}; the {len(classes)} classes are {listed(classes)}",
-            hint=f"Give a name, or an index 0..{len(classes) - 1}",
+            f"unknown class {listed([str(key)])!r}; the classes are {listed(classes)}",
+            hint=f"Name a class of the table, or give its index, 0..{len(classes) - 1}",
         )
-    return int(key)
+    return number
 
 
 def by_label(constraints: Constraints | None, labels: Sequence[object]) -> Constraints | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError, shown
 from dnip.base.typing import Booleans, Counts, Floats, Probabilities
@@ -51,46 +51,28 @@ class Deferral:
 
     thresholds: Floats
     share: float
-    helper_accuracy: float | None
-    below: float | None
+    helper_accuracy: float | None = None
+    below: float | None = None
 
-    def __init__(
-        self,
-        thresholds: ArrayLike,
-        share: float,
-        helper_accuracy: float | None = None,
-        below: float | None = None,
-    ) -> None:
-        if below is not None:
-            check_number("defer_below", below, above=0)
-            if below >= 1:
-                raise InvalidInputError(
-                    f"defer_below must be below 1; got {below!r}",
-                    hint="No number of labels is proof that all rows are right",
-                )
-            check_number("share", share, at_least=0, at_most=1)
-        elif not 0 < check_number("defer", share) < 1:
+    def __post_init__(self) -> None:
+        if self.below is not None:
+            check_number("defer_below", self.below, above=0, below=1)
+            check_number("share", self.share, at_least=0, at_most=1)
+        elif not 0 < check_number("defer", self.share) < 1:
             raise InvalidInputError(
-                f"defer must be a share of rows between 0 and 1, and neither; got {share!r}",
+                f"defer must be a share of rows between 0 and 1, and neither; got {self.share!r}",
                 hint="Give 0.3 to defer 30 % of the rows, or leave it out to defer none",
             )
-        if helper_accuracy is not None:
-            helper_accuracy = check_number(
-                "helper_accuracy", helper_accuracy, at_least=0, at_most=1
-            )
-        t = np.asarray(thresholds)
-        if (
-            t.ndim != 1
-            or t.dtype.kind not in "iuf"
-            or not (((t >= 0) & (t <= 1)) | (t == NEVER)).all()
-        ):
+        if self.helper_accuracy is not None:
+            check_number("helper_accuracy", self.helper_accuracy, at_least=0, at_most=1)
+        t = np.asarray(self.thresholds)
+        numbers = t.ndim == 1 and t.dtype.kind in "iuf"
+        if not numbers or not (((t >= 0) & (t <= 1)) | (t == NEVER)).all():
             told = "thresholds of deferring must be one number from 0 to 1, or 2, for each class"
-            raise InvalidInputError(f"{told}; got {shown(thresholds)}")
+            raise InvalidInputError(f"{told}; got {shown(self.thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
-        vars(self).update(
-            thresholds=t, share=float(share), helper_accuracy=helper_accuracy, below=below
-        )
+        vars(self).update(thresholds=t, share=float(self.share))
 
     def deferred(
         self, corrected: Probabilities, decided: NDArray[np.integer] | None = None

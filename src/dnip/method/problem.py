@@ -144,11 +144,6 @@ class Problem:
         """How many examples each row counts as, shape (M,)."""
         return np.asarray(self.counts * self.unit)
 
-    @property
-    def n_cells(self) -> int:
-        """M·N."""
-        return int(self.probabilities.size)
-
     @cached_property
     def class_counts(self) -> Integers:
         """Units of each class, shape (N,)."""

@@ -9,7 +9,7 @@ import numpy as np
 from dnip.base.typing import Counts, Floats
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import draw_accuracies
-from dnip.metrics.intervals import SingleGap
+from dnip.metrics.intervals import SingleGap, central
 
 # κ is estimated from five refits, to about a quarter: the draws are shared by five values of it,
 # which cut a normal variable of that deviation into equal parts.
@@ -128,18 +128,6 @@ class Expectation:
     def intervals(self, level: float) -> dict[str, list[float]]:
         """Return the interval of each metric, of a level between 0 and 1."""
         return {name: central(values, level) for name, values in self.drawn.items()}
-
-
-def central(values: Floats, level: float) -> list[float]:
-    """Return the ends of the central part of some draws.
-
-    Examples
-    --------
-    >>> central(np.arange(101.0), 0.5)
-    [25.0, 75.0]
-    """
-    ends: list[float] = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return ends
 
 
 def expected_cobias(confusion: Counts) -> float:

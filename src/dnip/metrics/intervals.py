@@ -163,8 +163,7 @@ def macro_f1_interval(confusion: Counts, level: float) -> list[float]:
     variance = (n - 1) / n * float((counts * (change - mean) ** 2).sum())
     value = float(f1.sum()) / n_seen
     if not 0 < value < 1:
-        bounds: list[float] = wilson([right.sum()], [n], level)[0].tolist()
-        return bounds
+        return list(map(float, wilson([right.sum()], [n], level)[0]))
     centre = min(max(value - (n - 1) * mean, value / 2), (1 + value) / 2)
     factor = float(np.exp(z_score(level) * np.sqrt(variance) / (centre * (1 - centre))))
     odds = centre / (1 - centre)
@@ -190,8 +189,7 @@ Interval = list[float]
 def accuracy_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of the accuracy."""
     hits, sizes = _hits_and_sizes(confusion)
-    bounds: Interval = wilson([hits.sum()], [sizes.sum()], level)[0].tolist()
-    return bounds
+    return list(map(float, wilson([hits.sum()], [sizes.sum()], level)[0]))
 
 
 def class_accuracy_intervals(confusion: Counts, level: float) -> list[Interval | None]:
@@ -209,8 +207,18 @@ def balanced_accuracy_interval(confusion: Counts, level: float) -> Interval:
 def worst_class_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of the lowest class accuracy, from draws of all of them."""
     worst = draw_accuracies(*_hits_and_sizes(confusion), _DRAWS, _rng()).min(axis=1)
-    bounds: Interval = np.quantile(worst, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return bounds
+    return central(worst, level)
+
+
+def central(values: Floats, level: float) -> Interval:
+    """Return the ends of the central part of some draws.
+
+    Examples
+    --------
+    >>> central(np.arange(101.0), 0.5)
+    [25.0, 75.0]
+    """
+    return list(map(float, np.quantile(values, [(1 - level) / 2, (1 + level) / 2])))
 
 
 def cobias_interval(confusion: Counts, level: float) -> Interval:
@@ -273,8 +281,7 @@ def accuracy_change(agreement: Counts, level: float, target: Floats | None = Non
         part, n_effective = target * (sizes > 0), effective_rows(sizes, target)
     weight = part / part.sum() * n_effective / np.maximum(sizes, 1)
     gained, lost = weight @ agreement[:, 0, 1], weight @ agreement[:, 1, 0]
-    bounds: Interval = paired_bounds([gained], [lost], [n_effective], level)[0].tolist()
-    return bounds
+    return list(map(float, paired_bounds([gained], [lost], [n_effective], level)[0]))
 
 
 def difference_intervals(

@@ -238,6 +238,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
     """
     decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
     free, mass = fitted.free, fitted.captured_mass
+    limit = None if free is None else {"max_accuracy_loss": free[0], **free[1].to_dict(confidence)}
     return {
         "classes": list(fitted.coefficients.classes),
         "mass": None if mass is None else mass.to_dict(),
@@ -251,9 +252,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
             "verdict": fitted.verdict,
             **({} if evidence is None else evidence.to_dict(confidence)),
         },
-        "at_little_cost": None
-        if free is None
-        else {"max_accuracy_loss": free[0], **free[1].to_dict(confidence)},
+        "at_little_cost": limit,
     }
 
 

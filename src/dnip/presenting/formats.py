@@ -28,10 +28,6 @@ class Estimate(NamedTuple):
         low, high = (fmean(ends) for ends in zip(*intervals, strict=True))
         return cls(fmean(values), low, high)
 
-    def to_dict(self) -> dict[str, float]:
-        """Return plain JSON values."""
-        return dict(self._asdict())
-
 
 #: A cell of a table. None is an empty place; a float is printed with the column's digits.
 Value: TypeAlias = str | int | float | Estimate | None

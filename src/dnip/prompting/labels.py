@@ -180,8 +180,6 @@ def prompt_label_tokens(
     InvalidInputError
         As `label_tokens`, and if the tokens differ between prompts.
     """
-    if not prompts:
-        raise InvalidInputError("label tokens need at least one prompt to follow")
     endings: dict[str, int] = {}
     for row, text in enumerate(prompts):
         endings.setdefault(text[-_TAIL:], row)

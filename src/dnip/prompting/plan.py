@@ -219,8 +219,4 @@ def draw_demonstrations(
 
 def hash_prompts(prompts: Sequence[Prompt]) -> str:
     """Return the SHA-256 of prompts, in order."""
-    digest = hashlib.sha256()
-    for prompt in prompts:
-        digest.update(prompt.text.encode())
-        digest.update(b"\0")
-    return digest.hexdigest()
+    return hashlib.sha256("".join(f"{one.text}\0" for one in prompts).encode()).hexdigest()

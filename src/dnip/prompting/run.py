@@ -56,10 +56,6 @@ class RunSummary:
     n_open: int
     details: dict[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return dict(vars(self))
-
 
 def run_plan(
     plan: Plan,
@@ -137,7 +133,7 @@ def run_plan(
         in_order = [rows[i] for i in range(n)]
         summary = _write(target, plan, engine.scoring, in_order, fill, n_resumed)
     question = engine.question(prompts, plan.task).to_dict()
-    content = {"settings": settings, "summary": summary.to_dict(), QUESTION: question}
+    content = {"settings": settings, "summary": vars(summary), QUESTION: question}
     write_text(metadata_path(target), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     journal_path.unlink()
     return summary

@@ -38,12 +38,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-    from dnip.sklearn.predicting import (
-        ReweightingMixin,
-        check_estimated,
-        encode,
-        predict_out_of_fold,
-    )
+    from dnip.sklearn.predicting import ReweightingMixin, encode, predict_out_of_fold
     from sklearn import get_config
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
@@ -362,7 +357,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             return self._probabilities(X), rows
         own, splitting = self._route(weight, fit_params)
         self._take_estimator(clone(self.estimator).fit(X, labels, **own))
-        p, rows = predict_out_of_fold(
+        return predict_out_of_fold(
             self.estimator,
             X,
             labels,
@@ -372,7 +367,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             fit_params=own,
             split_params=splitting,
         )
-        return check_estimated(p), rows
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata `fit` passes to the estimator and to the splitter."""

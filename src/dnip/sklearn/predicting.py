@@ -94,7 +94,7 @@ def predict_out_of_fold(
             "the splits of cv train on fewer than 2 of the classes that they then test",
             hint="Stratify the splits, or shuffle them",
         )
-    return p, rows
+    return check_estimated(p), rows
 
 
 def _splitter(cv: Any, y: NDArray[Any]) -> Any:

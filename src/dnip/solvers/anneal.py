@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_integer, check_number
 from dnip.solvers.driver import Solver
@@ -75,9 +74,7 @@ class Anneal(Solver):
         check_number("chain_accepted", self.chain_accepted, above=0, at_most=1)
         check_number("t_max", self.t_max, above=0)
         check_number("t_min", self.t_min, above=0, at_most=self.t_max)
-        check_number("cooling", self.cooling, above=0)
-        if self.cooling >= 1:
-            raise InvalidInputError(f"cooling must be below 1; got {self.cooling!r}")
+        check_number("cooling", self.cooling, above=0, below=1)
         if self.examples is not None:
             check_integer("examples", self.examples, at_least=1)
         check_integer("max_generated", self.max_generated, at_least=1)

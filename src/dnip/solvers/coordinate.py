@@ -62,7 +62,7 @@ class Coordinate(Solver):
             yield reached
             best = min(best, reached, key=lambda proposal: proposal.value)
 
-        n_kicks = min(max(_CELLS // landscape.problem.n_cells, 1), _MOST_KICKS)
+        n_kicks = min(max(_CELLS // landscape.problem.probabilities.size, 1), _MOST_KICKS)
         fruitless = 0
         while landscape.line_searches < enough and fruitless < _FRUITLESS:
             before = landscape.line_searches

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from inspect import get_annotations
 from typing import get_args
 
+import numpy as np
+
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Switch
 from dnip.base.validation import check_choice, check_integer, check_number
@@ -45,17 +47,14 @@ def solver_of(solver: str | Solver) -> Solver:
     """
     if isinstance(solver, str):
         return SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
-    if isinstance(solver, type) or not callable(getattr(solver, "search", None)):
-        raise InvalidInputError(
-            f"solver must be the name of a solver or a solver; got {solver!r}",
-            hint=f"Give one of {', '.join(SOLVERS)}, or an object such as dnip.solvers.Exact()",
-        )
     declared = [name for name in get_annotations(Solver) if not name.startswith("_")]
-    missing = [name for name in declared if not hasattr(solver, name)]
-    if missing:
+    missing = [name for name in ("search", *declared) if not hasattr(solver, name)]
+    if missing or isinstance(solver, type):
+        lacks = f" without {', '.join(missing)}" if missing else ", a class"
         raise InvalidInputError(
-            f"solver {solver!r} does not declare {', '.join(missing)}",
-            hint="Derive it from dnip.solvers.Solver, which has the usual values, and name it",
+            f"solver must be the name of a solver or a solver; got {solver!r}{lacks}",
+            hint=f"Give one of {', '.join(SOLVERS)}, an object such as dnip.solvers.Exact(), or "
+            "one whose class is derived from dnip.solvers.Solver",
         )
     return solver
 
@@ -144,9 +143,9 @@ class Settings:
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)
         if defer is not None:
-            Deferral((), defer, helper_accuracy)  # refuses what is out of range
+            Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
         if defer_below is not None:
-            Deferral((), 0, below=defer_below)
+            Deferral(np.empty(0), 0, below=defer_below)
             if defer is not None or target_prior is not None:
                 raise InvalidInputError(
                     "defer_below goes with neither a share to defer nor a target prior",

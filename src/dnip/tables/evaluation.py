@@ -320,9 +320,7 @@ def _count(
 class EvaluationCounts:
     """What is counted for `evaluate`; counts of the pieces of a table add up."""
 
-    def __init__(
-        self, coefficients: Coefficients | None = None, adjusted: Coefficients | None = None
-    ) -> None:
+    def __init__(self, coefficients: Coefficients | None, adjusted: Coefficients | None) -> None:
         self._n_unlabelled = 0
         self._masses, self._sample = MassCounts(), SignalSample()
         self._classes: tuple[str, ...] = ()

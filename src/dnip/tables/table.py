@@ -276,14 +276,12 @@ class ProbabilityTable(Rows):
         array([[0.25, 0.75]])
         """
         chosen = row_numbers(rows, len(self), self.source)
-        ids = None if self.ids is None else self.ids[chosen]
-        if ids is not None and len(np.unique(chosen)) < len(chosen):
-            check_ids(ids, n_examples=len(ids))
-        labels = None if self.labels is None else self.labels[chosen]
-        mass = None if self.mass is None else self.mass[chosen]
-        p = self.probabilities[chosen]
-        same = {"probabilities": p, "labels": labels, "ids": ids, "mass": mass}
-        return self.trusted(Rows(**{**vars(self), **same}))
+        names = ("probabilities", "labels", "ids", "mass")
+        held = {name: own for name in names if (own := getattr(self, name)) is not None}
+        taken = Rows(**{**vars(self), **{name: own[chosen] for name, own in held.items()}})
+        if taken.ids is not None and len(np.unique(chosen)) < len(chosen):
+            check_ids(taken.ids, n_examples=len(taken))
+        return self.trusted(taken)
 
     def labelled(self) -> ProbabilityTable:
         """Return the rows that have a label; none where there is no label column.
@@ -377,16 +375,14 @@ class ProbabilityTable(Rows):
         >>> np.bincount(table.draw(10, seed=0).labels)
         array([5, 5])
         """
-        if self.labels is None:
-            if balanced:
-                raise InvalidInputError(
-                    f"{self.source}: a balanced draw needs labels, and there is no label column",
-                    hint="Draw with balanced=False",
-                )
-            unknown = np.zeros(len(self), dtype=np.int64)
-            return self.take(draw_rows(unknown, self.n_classes, n, seed, balanced=False))
+        labels = np.zeros(len(self), np.int64) if self.labels is None else self.labels
+        if balanced and self.labels is None:
+            raise InvalidInputError(
+                f"{self.source}: a balanced draw needs labels, and there is no label column",
+                hint="Draw with balanced=False",
+            )
         if balanced is None:
-            balanced = n <= BALANCED_UP_TO
-        labelled = np.flatnonzero(self.labels != UNLABELLED)
-        drawn = draw_rows(self.labels[labelled], self.n_classes, n, seed, balanced=balanced)
+            balanced = self.labels is not None and n <= BALANCED_UP_TO
+        labelled = np.flatnonzero(labels != UNLABELLED)
+        drawn = draw_rows(labels[labelled], self.n_classes, n, seed, balanced=balanced)
         return self.take(labelled[drawn])

@@ -88,13 +88,13 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label`, `prediction`, `mass`, `samples`, `fallback` and, for corrected
-    probabilities, `dnip_corrected_by`, as far as given. Then come the class columns, by the names
-    that they were read with or else those of the classes; `p0`, `p1`, ... where classes have no
-    names, or names that could be read as something else. Labels and predictions are written as
-    class names, or as class indices where classes have no names; an unlabelled row has an empty
-    label. Parquet files also store the class names, so `ProbabilityTable.read` never needs them.
-    Floats read back exactly.
+    The columns are `id`, `label`, `prediction`, `mass`, for corrected probabilities
+    `dnip_corrected_by`, and others of the rows, as far as given. Then come the class columns, by
+    the names that they were read with or else those of the classes; `p0`, `p1`, ... where classes
+    have no names, or names that could be read as something else. Labels and predictions are
+    written as class names, or as class indices where classes have no names; an unlabelled row has
+    an empty label. Parquet files also store the class names, so `ProbabilityTable.read` never needs
+    them. Floats read back exactly.
 
     The file appears when the block ends without an error; else an existing file stays as it was.
 

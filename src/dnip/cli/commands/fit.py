@@ -261,13 +261,10 @@ def fit(
     names = options.split_classes(classes)
     target = check_out(out, table, names)
     check_files(reads, {"out": target, "trace": trace})
-    if chosen.defer_below is not None and evidence is False:
+    if evidence is False and (only_if_better or chosen.defer_below is not None):
+        asked = "--only-if-better" if only_if_better else "--defer-below"
         raise InvalidInputError(
-            "--defer-below learns from refits, but evidence is off", hint="Leave --no-evidence out"
-        )
-    if only_if_better and evidence is False:
-        raise InvalidInputError(
-            "--only-if-better needs a verdict, but evidence is off", hint="Leave --no-evidence out"
+            f"{asked} learns from refits, but evidence is off", hint="Leave --no-evidence out"
         )
     settings = chosen.settings()
     if settings.robust == "off" and unlabelled is not None and chosen.target_prior != "estimate":

@@ -113,4 +113,4 @@ def prompt(
         )
     for note in notes_on_run(summary):
         complain("note", note)
-    finish({**summary.to_dict(), "out": str(out)}, describe_run(summary, out), json=json)
+    finish({**vars(summary), "out": str(out)}, describe_run(summary, out), json=json)

@@ -297,7 +297,7 @@ def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
 def _is_quick(problem: Problem) -> bool:
     n_rows, n_classes = len(problem.labels), problem.n_classes
     products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
-    return problem.n_cells <= _MOST_CELLS and products <= _MOST_PRODUCTS
+    return problem.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
 
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError, first_line
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.prompting.engines.gguf_file import read_gguf
@@ -107,9 +107,9 @@ class CausalLM:
             found = torch.device(device)
             torch.empty(1, device=found)
         except (RuntimeError, AssertionError) as error:
-            first = str(error).partition("\n")[0]
             raise InvalidInputError(
-                f"device {device!r} cannot be used: {first}", hint="Give cpu, cuda, or auto"
+                f"device {device!r} cannot be used: {first_line(error)}",
+                hint="Give cpu, cuda, or auto",
             ) from error
         return found
 
@@ -274,7 +274,7 @@ class CausalLM:
             with self._torch.inference_mode():
                 yield
         except RuntimeError as error:  # the type of a full GPU is one of these
-            first = str(error).partition("\n")[0]
+            first = first_line(error)
             if "out of memory" in first.lower() or "can't allocate memory" in first:
                 raise OutOfMemoryBackendError(
                     f"the {self.device.type} has no memory for this batch: {first}",
