@@ -199,7 +199,7 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
     raw = [table.classes[c] for c in table.probabilities.argmax(axis=1)]
     assert stored.predict(table.probabilities).tolist() == raw
     assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
-    dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("needs a verdict")
+    dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("learns from refits")
 
 
 def test_deferring_is_told_and_saved(dnip, folder):

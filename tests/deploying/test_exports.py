@@ -172,8 +172,8 @@ def test_a_table_has_the_name_that_is_given():
 @cases(
     ({"table_name": ""}, "'' is no name for a table"),
     ({"table_name": "a\nb"}, "is no name for a table"),
-    ({"columns": "a"}, "--columns has 1 names, but there are 2 classes"),
-    ({"columns": "a,a"}, "--columns: names must differ"),
+    ({"columns": "a"}, "--columns must be 2 different names; got 'a'"),
+    ({"columns": "a,a"}, "--columns must be 2 different names; got 'a,a'"),
     ({"columns": "a,\u202eb"}, "is no name for a table or a column"),
     ({"columns": "a,${b}", "dialect": "spark"}, "is no name for a table or a column"),
     ({"columns": "a,`b", "dialect": "bigquery"}, "is no name for a table or a column"),

@@ -173,14 +173,12 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInputError(
             f"at least 2 classes are needed; got {len(names)}: {', '.join(names) or 'none'}"
         )
-    if any(not name.strip() for name in names):
-        raise InvalidInputError(f"class names must not be empty; got {names!r}")
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise InvalidInputError(f"class names must differ; {', '.join(twice)} appear twice")
-    if not all(is_storable(name) for name in names):
+    if not all(name.strip() and is_storable(name) for name in names):
         raise InvalidInputError(
-            f"class names must be valid Unicode without NUL characters; got {names!r}"
+            f"class names must not be empty, and be valid Unicode without NUL; got {names!r}"
         )
     return names
 

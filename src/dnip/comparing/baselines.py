@@ -268,55 +268,20 @@ def _largest_is_1(weights: Floats) -> ClassWeights:
 RAW = RawArgmax.name
 
 
-def all_methods(
-    objective: Objective | None = None, *, scale: int | str = DEFAULT_SCALE
-) -> dict[str, Method]:
-    """Return every method by name, in the order in which they are shown.
-
-    Parameters
-    ----------
-    objective : Objective, optional
-        Of the methods that minimise one, but for the paper's, whose settings are its own;
-        ``Objective()`` by default.
-    scale : int or str, default="log:1000"
-        Of this package's own fits.
-
-    Examples
-    --------
-    >>> " ".join(all_methods())
-    'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
-matrix-scaling-balanced cw-plugin dnip-paper dnip-plain dnip'
-    """
-    goal = Objective() if objective is None else objective
-    methods: tuple[Method, ...] = (
-        RawArgmax(),
-        BatchCalibration(),
-        ContextualCalibration(),
-        VectorScaling(),
-        MatrixScaling(),
-        BalancedMatrixScaling(),
-        CWPlugin(goal),
-        PaperDNIP(),
-        PlainDNIP(goal, scale),
-        OurDNIP(goal, scale),
-    )
-    return {method.name: method for method in methods}
-
-
 def choose(
-    names: str | None = None,
-    objective: Objective | None = None,
-    *,
-    scale: int | str = DEFAULT_SCALE,
+    names: str | None = None, objective: Objective | None = None, scale: int | str = DEFAULT_SCALE
 ) -> list[Method]:
     """Return the methods that comma-separated names ask for, the raw argmax always first.
 
     Parameters
     ----------
     names : str, optional
-        All where it is left out.
-    objective, scale
-        As for :func:`all_methods`.
+        All where it is left out, in the order in which they are shown.
+    objective : Objective, optional
+        Of the methods that minimise one, but for the paper's, whose settings are its own;
+        ``Objective()`` by default.
+    scale : int or str, default="log:1000"
+        Of this package's own fits.
 
     Raises
     ------
@@ -327,9 +292,16 @@ def choose(
     --------
     >>> [method.name for method in choose("dnip, batch-calibration")]
     ['raw', 'dnip', 'batch-calibration']
+    >>> " ".join(method.name for method in choose())
+    'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
+matrix-scaling-balanced cw-plugin dnip-paper dnip-plain dnip'
     """
-    known = all_methods(objective, scale=scale)
-    if names is None:
-        return list(known.values())
-    wanted = dict.fromkeys([RAW, *(name.strip() for name in names.split(","))])
-    return [known[check_choice("methods", name, list(known))] for name in wanted]
+    goal = Objective() if objective is None else objective
+    methods: tuple[Method, ...] = (
+        *(RawArgmax(), BatchCalibration(), ContextualCalibration()),
+        *(VectorScaling(), MatrixScaling(), BalancedMatrixScaling(), CWPlugin(goal)),
+        *(PaperDNIP(), PlainDNIP(goal, scale), OurDNIP(goal, scale)),
+    )
+    known = {method.name: method for method in methods}
+    wanted = known if names is None else [RAW, *(name.strip() for name in names.split(","))]
+    return [known[check_choice("methods", name, list(known))] for name in dict.fromkeys(wanted)]

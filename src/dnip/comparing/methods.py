@@ -31,7 +31,7 @@ class Correction(ABC):
 class Method(ABC):
     """A way to learn a correction from an opt set.
 
-    A new method is a subclass and a line in :func:`all_methods`.
+    A new method is a subclass and a line in :func:`~dnip.comparing.baselines.choose`.
 
     Attributes
     ----------

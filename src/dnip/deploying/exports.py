@@ -69,13 +69,11 @@ def split_names(text: str, classes: Sequence[str], option: str) -> list[str]:
     ['a', 'b,c']
     """
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    if len(names) != len(classes):
+    if len(names) != len(classes) or not all(names) or len(set(names)) < len(names):
         raise InvalidInputError(
-            f"{option} has {len(names)} names, but there are {len(classes)} classes",
+            f"{option} must be {len(classes)} different names; got {text!r:.200}",
             hint="Give one name per class, in the order of the classes, separated by commas",
         )
-    if not all(names) or len(set(names)) < len(names):
-        raise InvalidInputError(f"{option}: names must differ and not be empty; got {text!r:.200}")
     return names
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from dnip.base.typing import Counts, Floats
 from dnip.metrics.cobias import cobias_of
+from dnip.metrics.confusion import class_accuracies
 from dnip.metrics.gaps import draw_accuracies
 from dnip.metrics.intervals import SingleGap, central
 
@@ -43,19 +44,14 @@ def followed_chance(on_all: Sequence[Counts], left_out: Sequence[Counts]) -> flo
     0.0
     """
     present = on_all[0].sum(axis=1) > 0
-    rates = np.array([_rates(counts)[present] for counts in on_all])
-    luck = np.array([_rates(counts)[present] for counts in left_out]) - rates
+    rates = np.array([class_accuracies(counts)[present] for counts in on_all])
+    luck = np.array([class_accuracies(counts)[present] for counts in left_out]) - rates
     luck[np.isnan(luck)] = 0.0
     moved, luck = (_centred(each) for each in (rates, luck))
     power = float((luck**2).sum())
     # refits share all folds but one: the mean of k - 1 folds moves by 1/(k - 1) of one fold
     slope = (len(rates) - 1) * float((moved * luck).sum()) / power if power > 0 else 0.0
     return min(max(slope, 0.0), 1.0)
-
-
-def _rates(counts: Counts) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.diag(counts) / counts.sum(axis=1))
 
 
 def _centred(values: Floats) -> Floats:

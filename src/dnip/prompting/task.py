@@ -152,16 +152,10 @@ class Task:
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
-        if len(self.label_words) != len(self.classes) or not all(
-            word.strip() for word in self.label_words
-        ):
+        words = self.label_words
+        if not len(self.classes) == len(words) == len({word for word in words if word.strip()}):
             raise InvalidInputError(
-                f"task {self.name}: every class needs a label word; got {self.label_words!r}"
-            )
-        if len(set(self.label_words)) < len(self.label_words):
-            raise InvalidInputError(
-                f"task {self.name}: two classes have the same label word: {self.label_words!r}",
-                hint="Give every class a word of its own",
+                f"task {self.name}: every class needs a label word of its own; got {words!r}"
             )
         if self.question is not None and sorted(self.question.criteria) != sorted(self.classes):
             raise InvalidInputError(

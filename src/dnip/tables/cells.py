@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -94,11 +93,6 @@ def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: s
         raise EmptyCellError(
             f"{where}: the cell is empty",
             hint="Give a number in every row; a class that is ruled out has 0",
-        )
-    if isinstance(cell, np.datetime64 | np.timedelta64 | date | time | timedelta):
-        raise InvalidInputError(
-            f"{where}: {str(cell)!r} is a date or a time, not a number",
-            hint="Give probabilities there, numbers from 0 to 1",
         )
     try:
         convert([cell])

@@ -66,12 +66,6 @@ class Block:
         """How to name a cell in a message."""
         return self.layout.location(self.first_row)
 
-    @property
-    def leading(self) -> tuple[str, ...]:
-        """Names of the columns that hold no probabilities of classes."""
-        probabilities = set(self.layout.probabilities)
-        return tuple(name for name in self.columns if name not in probabilities)
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:

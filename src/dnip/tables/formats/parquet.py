@@ -199,12 +199,12 @@ class ParquetWriter:
         # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.
         # Columns that cannot be empty, in long batches, are encoded four times as fast.
         plain = dict.fromkeys(block.layout.probabilities, "none")
-        labels = [name for name in block.leading if name in _LABELS]
+        labels = [name for name in block.columns if name in _LABELS]
         named = CLASSES_METADATA in (schema.metadata or {})
         return self._parquet.ParquetWriter(
             self._file,
             schema,
-            compression=dict.fromkeys(block.leading, "snappy") | plain,
+            compression=dict.fromkeys(block.columns, "snappy") | plain,
             use_dictionary=labels if named else False,
             column_encoding=None if named else dict.fromkeys(labels, _SMALL_NUMBERS),
             write_batch_size=_BATCH_ROWS,
