@@ -12,7 +12,7 @@ import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
-from dnip.presenting.report import report_on
+from dnip.presenting.report import report as report_on
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -25,7 +25,7 @@ def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("report") / "report.html"
     opt, test = bundled_table("opt"), bundled_table("test")
     fitted = fit(opt, evidence=True, defer=0.25).coefficients
-    found.write_text(report_on(opt, test, fitted).to_html())
+    found.write_text(report_on(opt, test=test, coefficients=fitted).to_html())
     return found
 
 

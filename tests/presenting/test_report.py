@@ -11,7 +11,7 @@ from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable,
 from dnip.fitting.fit import fit
 from dnip.presenting.evaluation import describe
 from dnip.presenting.page import BINS, measure
-from dnip.presenting.report import report_on
+from dnip.presenting.report import report as report_on
 
 CLASSES = ["cat", "dog", "eel"]
 
@@ -26,7 +26,7 @@ def draw(n=300, classes=CLASSES, seed=0):
 
 @pytest.fixture(scope="module")
 def report():
-    return report_on(draw(), draw(200, seed=1))
+    return report_on(draw(), test=draw(200, seed=1))
 
 
 def dense(sparse, n):
@@ -100,7 +100,7 @@ def test_no_front_is_searched_on_rows_that_are_scored(report):
     given = report_on(draw(200, seed=1), coefficients=report.coefficients)
     assert [choice["name"] for choice in given.data["choices"]] == ["before", "coefficients"]
     assert "give the rows of the fit, too" in given.to_html()
-    both = report_on(draw(), draw(200, seed=1), report.coefficients)
+    both = report_on(draw(), test=draw(200, seed=1), coefficients=report.coefficients)
     assert both.data["choices"] == report.data["choices"]
     assert len(both.data["choices"]) > 2
 

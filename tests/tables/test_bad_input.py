@@ -50,7 +50,7 @@ REFUSED = {
         ('{"p0": 1, "p1": "0"}\n', ["row 1, column p1: '0' is not a number"]),
         ('{"p0": 1, "p1": null}\n', ["row 1, column p1: the cell is empty"]),
         ('{"p0": 1, "p1": NaN}\n', ["row 1, column p1: the probability is not a number"]),
-        (f'{{"p0": 1, "p1": 1{"0" * 400}}}\n', ["row 1, column p1: the number is too large"]),
+        (f'{{"p0": 1, "p1": 1{"0" * 400}}}\n', ["row 1, column p1: 1000", "is too large"]),
         ('{"p0": 1, "p1": 0}\n{"p0": 1}\n', ["row 2, column p1 is missing"]),
         (
             '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Booleans, Floats, Integers
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
@@ -183,6 +184,24 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
+def names_of(n_columns: int, classes: Sequence[str] | None) -> tuple[str, ...]:
+    """Return a name for each column of probabilities: its number where none are given.
+
+    Examples
+    --------
+    >>> names_of(2, None), names_of(2, ["no", "yes"])
+    (('0', '1'), ('no', 'yes'))
+    """
+    names = check_classes(list(map(str, range(n_columns))) if classes is None else classes)
+    if len(names) != n_columns:
+        raise InvalidInputError(
+            f"probabilities has {n_columns} columns, but there are {len(names)} classes: "
+            f"{listed(names)}",
+            hint="Name every class once, in the order of the columns",
+        )
+    return names
+
+
 def check_several_classes(
     present: Booleans, classes: Sequence[str], source: str = "labels", also: str = ""
 ) -> None:
@@ -269,20 +288,8 @@ def check_weight_indices(indices: ArrayLike, *, n_classes: int, scale: int) -> I
     >>> check_weight_indices([30, 7], n_classes=2, scale=30)
     array([30,  7])
     """
-    raw = np.asarray(indices)
-    if raw.shape != (n_classes,) or raw.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"weight_indices must be {n_classes} whole numbers, one per class; got "
-            f"{raw.dtype} of shape {raw.shape}",
-            hint=f"Give {n_classes} indices between 1 and {scale}",
-        )
-    if ((raw < 1) | (raw > scale)).any():
-        bad = int(np.argmax((raw < 1) | (raw > scale)))
-        raise InvalidInputError(
-            f"weight_indices[{bad}] is {raw[bad]}, outside 1..{scale}",
-            hint="Index K stands for weight 1; no class can be switched off",
-        )
-    return raw.astype(np.int64)
+    hint = "Index K stands for weight 1; no class can be switched off"
+    return _one_each("weight_indices", indices, n_classes, "iu", (1, scale), hint).astype(np.int64)
 
 
 def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
@@ -293,18 +300,30 @@ def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
     >>> check_weights([1, 0.25], n_classes=2)
     array([1.  , 0.25])
     """
-    raw = np.asarray(weights)
-    if raw.shape != (n_classes,) or raw.dtype.kind not in "iuf":
+    hint = "Only ratios count: divide by the largest; no class can be switched off"
+    ends = (_LEAST_WEIGHT, 1)
+    return _one_each("weights", weights, n_classes, "iuf", ends, hint).astype(np.float64)
+
+
+def _one_each(
+    name: str,
+    values: ArrayLike | None,
+    n_classes: int,
+    kinds: str,
+    ends: tuple[float, float],
+    hint: str,
+) -> NDArray[Any]:
+    """Return an array of one number for each class, between two ends."""
+    raw, span = np.asarray(values), f"{ends[0]:g}..{ends[1]:g}"
+    if raw.shape != (n_classes,) or raw.dtype.kind not in kinds:
+        whole = "" if "f" in kinds else "whole "
         raise InvalidInputError(
-            f"weights must be {n_classes} numbers, one per class; got {raw.dtype} of shape "
+            f"{name} must be {n_classes} {whole}numbers, one per class; got {raw.dtype} of shape "
             f"{raw.shape}",
-            hint=f"Give {n_classes} weights above 0 and at most 1",
+            hint=f"Give {n_classes} of {span}",
         )
-    sound = (raw >= _LEAST_WEIGHT) & (raw <= 1)
+    sound = (raw >= ends[0]) & (raw <= ends[1])
     if not sound.all():
         bad = int(np.argmin(sound))
-        raise InvalidInputError(
-            f"weights[{bad}] is {raw[bad]}, outside {_LEAST_WEIGHT:g}..1",
-            hint="Only ratios count: divide by the largest; no class can be switched off",
-        )
-    return raw.astype(np.float64)
+        raise InvalidInputError(f"{name}[{bad}] is {raw[bad]}, outside {span}", hint=hint)
+    return raw

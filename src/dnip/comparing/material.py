@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.arrays import check_labels, check_probabilities
 from dnip.base.typing import Booleans, Integers, Labels, Probabilities
-from dnip.base.validation import check_classes, check_integer, check_several_classes
+from dnip.base.validation import check_integer, check_several_classes, names_of
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
@@ -68,7 +68,7 @@ class OptSet:
         p = check_probabilities(probabilities)
         n_classes = p.shape[1]
         y = check_labels(labels, n_examples=len(p), n_classes=n_classes)
-        names = check_classes(classes or [str(c) for c in range(n_classes)])
+        names = names_of(n_classes, classes)
         check_several_classes(np.bincount(y, minlength=n_classes) > 0, names)
         parts = dict.fromkeys(("unlabelled", "batch", "content_free"), np.empty((0, n_classes)))
         return cls(p, y, classes=names, **parts | {k: np.asarray(v) for k, v in others.items()})

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
@@ -124,18 +123,14 @@ def estimate_stream(
     CoefficientsFormatError
         If the coefficients were fitted for other classes, or hold no calibration.
     InvalidInputError
-        For bad rows, or no row.
+        For bad rows.
     """
-    calibration = coefficients.calibration
+    calibration = coefficients.calibration  # refused before a long table is read
     sample = RowSample(most_rows(len(coefficients.classes)))
     for chunk in counted_rows(chunks, progress):
         check_same_classes(chunk, coefficients)
         check_raw(chunk)
         sample.add(probabilities=chunk.probabilities)
-    if not sample.n_rows:
-        raise InvalidInputError(
-            "there are no rows to estimate the target prior from", hint="Give a table with rows"
-        )
     return estimate_prior(sample.columns["probabilities"], calibration)
 
 

@@ -114,15 +114,13 @@ class Refits:
                 return limit, self.assess(part)
         return None
 
-    def longest_part(self, limit: float, sureness: float = NEEDED) -> float:
-        """Return how much of the way from equal weights loses at most so much accuracy.
+    def longest_part(self, limit: float) -> float:
+        """Return how much of the way from equal weights is sure to lose at most so much accuracy.
 
         Parameters
         ----------
         limit : float
             Of the accuracy lost on other rows, 0..1.
-        sureness : float, default=0.9
-            How sure that must be, 0.5..1.
 
         Returns
         -------
@@ -130,7 +128,7 @@ class Refits:
             0, for equal weights, to 1.
         """
         for part in _PARTS:
-            if self._evaluate(part).accuracy_change(2 * sureness - 1)[0] >= -limit:
+            if self._evaluate(part).accuracy_change(2 * NEEDED - 1)[0] >= -limit:
                 return part
         return 0.0
 

@@ -14,7 +14,7 @@ from dnip.base.arrays import check_labels, check_probabilities, check_sample_wei
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import check_column_names, class_columns
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
-from dnip.base.validation import check_classes, check_several_classes
+from dnip.base.validation import check_several_classes, names_of
 from dnip.method.prediction import decide
 
 # Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
@@ -89,12 +89,7 @@ class Problem:
         else:
             check_column_names(probabilities, classes)
         p = check_probabilities(probabilities, keep_single=True)
-        names = check_classes([str(c) for c in range(p.shape[1])] if classes is None else classes)
-        if len(names) != p.shape[1]:
-            raise InvalidInputError(
-                f"classes has {len(names)} names, but probabilities has {p.shape[1]} columns",
-                hint="Name every class once, in the order of the columns",
-            )
+        names = names_of(p.shape[1], classes)
         y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1], classes=classes)
         return cls.trusted(p, y, names, sample_weight)
 

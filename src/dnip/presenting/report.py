@@ -107,28 +107,10 @@ def report(
     if test is not None:
         rows, labels = test if isinstance(test, tuple) else (test, None)
         other = as_table(rows, labels, table.classes)
-    return report_on(table, other, coefficients, confidence=confidence, seed=seed)
-
-
-def report_on(
-    table: ProbabilityTable,
-    test: ProbabilityTable | None = None,
-    coefficients: Coefficients | None = None,
-    *,
-    confidence: float = 0.9,
-    seed: int = 0,
-) -> Report:
-    """Gather what a page about a table says, as for :func:`report`.
-
-    With a test table, the table is fitted and the test table is shown. Without, the table is shown
-    under the coefficients; where there are none, one half of it is fitted and the other is shown.
-    A front is searched on fitted rows alone. Without labels it says how decisions differ.
-    """
-    if test is not None:
-        check_disjoint(table, test)
+        check_disjoint(table, other)
     if coefficients is not None:
         check_same_classes(table, coefficients)
-    opt, shown = (table, test) if test is not None else (None, table)
+    opt, shown = (None, table) if other is None else (table, other)
     fitted, lead = None, ""
     if coefficients is None:
         if opt is None:

@@ -96,13 +96,10 @@ def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: s
         )
     try:
         convert([cell])
-    except OverflowError:
+    except (ValueError, OverflowError) as error:
+        what = "is too large" if isinstance(error, OverflowError) else "is not a number"
         raise InvalidInputError(
-            f"{where}: the number is too large", hint="Probabilities lie between 0 and 1"
-        ) from None
-    except ValueError:
-        raise InvalidInputError(
-            f"{where}: {shown(cell)} is not a number",
+            f"{where}: {shown(cell)} {what}",
             hint="Write numbers with a decimal point, such as 0.25",
         ) from None
 

@@ -94,7 +94,7 @@ def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTa
     return rows
 
 
-def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable, role: str = "test") -> None:
+def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable) -> None:
     """Refuse a table to score on that has other classes than the opt table, or rows of it.
 
     Parameters
@@ -103,8 +103,6 @@ def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable, role: str = "
         The rows that are fitted.
     other : ProbabilityTable
         The rows that are scored.
-    role : str, default="test"
-        What the message calls the second table.
 
     Raises
     ------
@@ -124,7 +122,7 @@ def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable, role: str = "
 of other rows: scores on rows that were fitted on say nothing
     """
     check_classes_agree(opt, other)
-    hint = f"Give a {role} table of other rows: scores on rows that were fitted on say nothing"
+    hint = "Give a test table of other rows: scores on rows that were fitted on say nothing"
     if opt.ids is not None and other.ids is not None:
         known = set(opt.ids.tolist())
         shared = [name for name in other.ids.tolist() if name in known]

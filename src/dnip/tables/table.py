@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_labels, check_mass, check_probabilities
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError
 from dnip.base.frames import make_frame
-from dnip.base.validation import check_classes
+from dnip.base.validation import check_classes, names_of
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.cells import UNLABELLED, check_ids
-from dnip.tables.columns import default_classes
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import check_blocks, read_rows
 from dnip.tables.rows import Rows, as_list, joined, read_frame
@@ -75,13 +74,7 @@ class ProbabilityTable(Rows):
     ) -> None:
         p = check_probabilities(probabilities)
         n_examples, n_classes = p.shape
-        names = check_classes(classes or default_classes(n_classes))
-        if len(names) != n_classes:
-            raise InvalidInputError(
-                f"probabilities has {n_classes} columns, but there are {len(names)} classes: "
-                f"{listed(names)}",
-                hint="Name every class once, in the order of the columns",
-            )
+        names = names_of(n_classes, classes or None)
         if labels is not None:
             labels = check_labels(
                 labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True, classes=names

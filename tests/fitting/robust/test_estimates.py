@@ -122,7 +122,7 @@ def test_of_very_many_classes_the_prior_is_taken_as_it_is():
 
 def test_a_large_batch_of_equal_shares_is_batch_calibration():
     rows = biased_rows(np.random.default_rng(0), 20_000, bias=[2.0, 0, -1.0])
-    shift = batch_shift(rows.probabilities, np.full(3, 1 / 3))
+    shift = batch_shift(rows.probabilities, np.full(3, 1 / 3), np.ones(len(rows.labels)))
     log = np.log(rows.probabilities.mean(axis=0))
     np.testing.assert_allclose(shift, log.mean() - log, rtol=1e-3)
 
@@ -130,8 +130,8 @@ def test_a_large_batch_of_equal_shares_is_batch_calibration():
 def test_uneven_shares_are_not_taken_for_bias():
     shares = np.array([0.85, 0.1, 0.05])
     rows = biased_rows(np.random.default_rng(1), 20_000, bias=np.zeros(3), shares=shares)
-    told = batch_shift(rows.probabilities, shares)
-    untold = batch_shift(rows.probabilities, np.full(3, 1 / 3))
+    told = batch_shift(rows.probabilities, shares, np.ones(len(rows.labels)))
+    untold = batch_shift(rows.probabilities, np.full(3, 1 / 3), np.ones(len(rows.labels)))
     assert np.abs(told).max() < 0.2
     assert np.abs(untold).max() > 0.6
 

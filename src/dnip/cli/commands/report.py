@@ -45,7 +45,7 @@ def report(
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.evaluation import NO_SIGNAL
-    from dnip.presenting.report import report_on
+    from dnip.presenting.report import report as report_on
     from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 
@@ -57,7 +57,7 @@ def report(
     rows = ProbabilityTable.read(table, names)
     (others,) = options.read_others(rows, names, test)
     with live_progress("searching"):
-        page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
+        page = report_on(rows, test=others, coefficients=fitted, confidence=confidence, seed=seed)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
     if test is None and fitted is None and page.verdict != NO_SIGNAL:

@@ -160,10 +160,7 @@ def _newton(
 
 
 def batch_shift(
-    probabilities: Probabilities,
-    shares: Floats,
-    weight: Floats | None = None,
-    deadline: float | None = None,
+    probabilities: Probabilities, shares: Floats, weight: Floats, deadline: float | None = None
 ) -> Floats:
     """Return log-weights that make the classes of a batch equally likely on average.
 
@@ -177,7 +174,7 @@ def batch_shift(
     probabilities : ndarray of shape (M, N)
     shares : ndarray of shape (N,)
         Class shares of the batch.
-    weight : ndarray of shape (M,), optional
+    weight : ndarray of shape (M,)
         How often each row counts.
     deadline : float, optional
         A ``time.perf_counter`` reading at which to stop with the best so far.
@@ -190,11 +187,9 @@ def batch_shift(
     Examples
     --------
     >>> p = np.array([[0.9, 0.1], [0.7, 0.3]] * 50)
-    >>> batch_shift(p, np.array([0.5, 0.5])).round(2)
+    >>> batch_shift(p, np.array([0.5, 0.5]), np.ones(100)).round(2)
     array([-0.68,  0.68])
     """
-    if weight is None:
-        weight = np.ones(len(probabilities))
     n_rows = weight.sum()
     average = weight @ probabilities / n_rows
     mean = _smooth(average, n_rows)

@@ -13,7 +13,7 @@ from dnip.fitting.robust.calibrating import find_drift
 from dnip.fitting.robust.repair import ConstraintRepair
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Objective, ObjectiveLike, on_classes
+from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
@@ -205,7 +205,8 @@ def fit_robustly(
         return find_optimum(problem, settings, began, absent=absent, progress=progress)
 
     goal = on_classes(settings.objective, problem.classes)
-    applies = isinstance(settings.solver, Coordinate) and _closes_gaps(goal) and _is_quick(problem)
+    closes_gaps = isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+    applies = isinstance(settings.solver, Coordinate) and closes_gaps and _is_quick(problem)
     if settings.robust == "off" or (settings.robust == "auto" and not applies):
         return RobustSolution(plain_optimum(began), None, given)
 
@@ -298,7 +299,3 @@ def _is_quick(problem: Problem) -> bool:
     n_rows, n_classes = len(problem.labels), problem.n_classes
     products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
     return problem.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
-
-
-def _closes_gaps(goal: ObjectiveLike) -> bool:
-    return isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
