@@ -77,6 +77,7 @@ BROKEN = {"content": [{**LABEL["choices"][0]["logprobs"]["content"][0], "bytes":
 @cases(
     (completion("The World Cup", ("The", {"The": 1})), "label"),
     (completion("World, not Sports.", ("World", TOP)), "label"),
+    (completion("Monde", ("Monde", {"Monde": 0.5, "World": 0.3})), "label"),
     (completion('{"a": "World", "b": "Sports"}'), "label"),
     (completion('{"a": {"b": "World"}}'), "label"),
     (completion('{"a": "World", "a": "World"}'), "label"),
@@ -232,6 +233,14 @@ def test_an_upstream_without_log_probabilities_is_asked_again_without(serve, ups
     assert (status, body) == (200, LABEL)
     assert ["logprobs" in json.loads(sent) for *_, sent in upstream.requests] == [True, False]
     assert numbers(port)['dnip_missed_total{question="chat",reason="logprobs"}'] == 1
+
+
+def test_twenty_megabytes_of_tokens_are_an_error_and_the_next_answer_is_corrected(serve):
+    _, asked = serve(FITTED)
+    many = {f"t{n}": 1e-9 for n in range(420_000)}
+    status, body, _ = asked(completion("World", ("World", TOP | many)))
+    assert (status, "longer than" in body["error"]["message"]) == (502, True)
+    assert text_of(asked()[1]) == "Sports"
 
 
 def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog):

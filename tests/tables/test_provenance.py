@@ -57,6 +57,11 @@ def test_what_somebody_wrote_by_hand_is_no_question(kept):
     assert Question.read(kept) is None
 
 
+def test_a_fingerprint_by_hand_changes_no_question():
+    question = Question.of(*ASKED)
+    assert Question.read({**question.to_dict(), "fingerprint": "0" * 16}) == question
+
+
 def test_messages_before_the_last_one_of_the_user_are_fixed():
     turns = [
         {"role": "system", "content": [{"type": "text", "text": "Na"}, {"text": "me it."}]},
