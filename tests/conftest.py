@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -100,14 +101,7 @@ def tiny_model(tmp_path_factory):
 
     torch.set_num_threads(1)  # of models this small, threads only wait for each other
 
-    folders = {}
-
-    def folder(kind):
-        if kind not in folders:
-            folders[kind] = save_model(tmp_path_factory.mktemp(kind), kind)
-        return folders[kind]
-
-    return folder
+    return cache(lambda kind: save_model(tmp_path_factory.mktemp(kind), kind))
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@
 import socket
 import subprocess
 import time
-from contextlib import contextmanager
-
-import pytest
+from contextlib import contextmanager, suppress
 
 
 def ran(*command, **options):
@@ -14,9 +12,9 @@ def ran(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-def wait_for(condition):
+def wait_for(condition, seconds=20):
     """Wait until there is something, and return it."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -36,10 +34,18 @@ def running(command, url, log, headers=None, **options):
 
     Yields the process. The server writes to the file `log`; `options` are those of Popen.
     """
+    import httpx2
+
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, **options)
+
+    def is_up():
+        assert process.poll() is None, f"the server ended: {log.read_text()[-2000:]}"
+        with suppress(httpx2.TransportError):
+            return httpx2.get(url, headers=headers, timeout=5).status_code == 200
+
     try:
-        _wait_until_up(process, url, log, headers)
+        wait_for(is_up, 180)
         yield process
     finally:
         process.terminate()
@@ -48,18 +54,3 @@ def running(command, url, log, headers=None, **options):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def _wait_until_up(process, url, log, headers):
-    import httpx2
-
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
-        try:
-            if httpx2.get(url, headers=headers, timeout=5).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.2)
-    pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")

@@ -17,9 +17,9 @@ HEAVY = [
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def loaded_after(statement):
-    """Name the heavy modules that a fresh process holds when it ends after the statement."""
-    held = f"print(*[m for m in {HEAVY} if m in sys.modules])"
+def loaded_after(statement, names=HEAVY):
+    """Name the modules that a fresh process holds when it ends after the statement."""
+    held = f"print(*[m for m in {names} if m in sys.modules])"
     code = f"import atexit, sys; atexit.register(lambda: {held}); {statement}"
     run = ran(sys.executable, "-c", code)
     assert run.returncode == 0, run.stderr
@@ -49,6 +49,12 @@ def test_commands_on_a_small_table_load_nothing_heavy(tmp_path):
         ["import", "--help"],
     ):
         assert loaded_after(f"import dnip.cli; sys.argv[1:] = {command}; dnip.cli.main()") == []
+
+
+@cases(["--help"], ["--version"], ["fit", "--help"])
+def test_help_loads_no_library_at_all(arguments):
+    code = f"import dnip.cli; sys.argv[1:] = {arguments}; dnip.cli.main()"
+    assert loaded_after(code, ["numpy", "pyarrow", "matplotlib"]) == []
 
 
 def test_every_name_of_the_package_can_be_asked_for():

@@ -1,8 +1,6 @@
 """Help and wrong usage; quiet runs, replaced files, progress, low mass."""
 
 import re
-import subprocess
-import sys
 from shlex import split
 
 import pytest
@@ -97,19 +95,6 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
 def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
     with unchanged():
         dnip(*arguments).assert_wrong_usage(told)
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"], ["fit"]])
-def test_help_loads_nothing_heavy(arguments):
-    code = (
-        "import sys\n"
-        "from dnip.cli import main\n"
-        f"sys.argv = ['dnip', *{arguments}]\n"
-        "try: main()\n"
-        "finally: print(*{'numpy', 'pyarrow', 'matplotlib'} & set(sys.modules))\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.stdout.splitlines()[-1] == ""
 
 
 # --- manners ---

@@ -97,6 +97,7 @@ YES_NO = {"type": "noul", "noul": 0.5}
     (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
     (reply({"answers": {"topic": YES_NO}}), 422, "options false, true, but .* fitted for a, b"),
     (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
+    (reply(b'{"answers": {}, "x": 1e400}'), 502, "a number that JSON cannot"),
     (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
     (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
     (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip import InvalidInputError, ProbabilityTable
-from dnip.tables import Scan
+from dnip import ProbabilityTable
 from dnip.tables.formats import format_of
 from dnip.tables.reading import read_rows
 
@@ -57,9 +56,3 @@ def test_some_row_groups_of_a_folder_are_read_alone_and_know_their_rows(tmp_path
     assert [(Path(b.layout.source).name, b.first_row) for b in groups] == [
         ("2.parquet", row) for row in (100, 140, 180)
     ]
-
-
-def test_a_table_may_not_be_empty(tmp_path):
-    (tmp_path / "t.csv").write_text("label,p0,p1\n")
-    with pytest.raises(InvalidInputError, match="there are no rows"):
-        list(Scan(tmp_path / "t.csv"))

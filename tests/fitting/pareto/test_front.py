@@ -99,12 +99,6 @@ def test_rows_that_are_all_alike_leave_nothing_to_trade():
     assert found.points[0].accuracy == pytest.approx(1 / 3)
 
 
-def test_the_same_seed_gives_the_same_front():
-    one, other = (front(MEDIUM.p, MEDIUM.labels, scale=9, effort=0.1, seed=8) for _ in range(2))
-    assert indices_of(one) == indices_of(other)
-    assert one.evaluations == other.evaluations
-
-
 def interrupt(*_told):
     raise KeyboardInterrupt
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -37,12 +38,7 @@ TASK = Task(
 
 @pytest.fixture(scope="module")
 def reference(tiny_model):
-    made = {}
-
-    def get(kind):
-        return made.setdefault(kind, PlainLanguageModel(tiny_model(kind)))
-
-    return get
+    return cache(lambda kind: PlainLanguageModel(tiny_model(kind)))
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"])

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -45,17 +46,15 @@ def task_with(words):
 @pytest.fixture(scope="module")
 def case(tiny_model):
     """A function from a kind to its folder, the oracle, and a task with labels it likes to say."""
-    made = {}
 
+    @cache
     def get(kind):
-        if kind not in made:
-            oracle = PlainLanguageModel(tiny_model(kind))
-            prompts = random_prompts(task_with(["a", "b"]), 1, 12, chain_of_thought=True)
-            often = Counter(token for p in prompts for token in oracle.answer(p.text, MOST)[0])
-            texts = (oracle.tokenizer.decode([token]) for token, _ in often.most_common())
-            words = [text for text in texts if text.isascii() and text.isalpha()]
-            made[kind] = oracle, task_with([*words[:4], "market:", "x"])
-        return tiny_model(kind), *made[kind]
+        oracle = PlainLanguageModel(tiny_model(kind))
+        prompts = random_prompts(task_with(["a", "b"]), 1, 12, chain_of_thought=True)
+        often = Counter(token for p in prompts for token in oracle.answer(p.text, MOST)[0])
+        texts = (oracle.tokenizer.decode([token]) for token, _ in often.most_common())
+        words = [text for text in texts if text.isascii() and text.isalpha()]
+        return tiny_model(kind), oracle, task_with([*words[:4], "market:", "x"])
 
     return get
 
