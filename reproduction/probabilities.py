@@ -91,8 +91,8 @@ class Probabilities:
                 parts: list[Any] = [self._parts.get((task, shots, seed, s)) for s in SPLITS]
                 opt, test = map(_rows, parts)
                 if len(test.y) and (len(opt.y) or shots == REASONING):
-                    shown = tuple(map(int, parts[1].demonstrations.iloc[0]))
-                    yield Cell(task, shots, seed, opt, test, shown)
+                    shown = parts[1].demonstrations.iloc[0].tolist()
+                    yield Cell(task, shots, seed, opt, test, tuple(shown))
 
     def seeds(self, task: str, shots: str) -> list[int]:
         """Return the seeds of a task under one way of prompting."""
@@ -175,13 +175,15 @@ def _check(frame: Any, path: Path) -> None:
             np.bincount(of_cell, nan[:-1], len(frame)) > 0, frame.index
         ),
         "logp is minus infinity for every class": frame.logp.map(np.max) == -np.inf,
+        "demonstrations is no list of class indices": frame.demonstrations.map(
+            lambda shown: getattr(shown, "dtype", np.dtype(object)).kind not in "iu"
+        ),
         "the row is there twice": frame.duplicated([*KEY, "row"]),
     }
     for what, where in odd.items():
         if where.any():
             at = int(np.flatnonzero(where)[0])
-            hint = "Make the file anew, or take the row out"
-            raise InvalidInputError(f"{path}: row {at}: {what}", hint=hint)
+            raise InvalidInputError(f"{path}: row {at}: {what}", hint="Make it anew, or drop it")
 
 
 def _rows(part: Any) -> Rows:

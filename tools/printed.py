@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,7 +76,8 @@ def run(command: str, place: Path, status: int = 0) -> str:
     )
     if done.returncode != status:
         raise SystemExit(f"{command}: exit status {done.returncode}\n{done.stdout}")
-    return done.stdout.strip("\n")
+    # What takes longer than half a minute on a slow machine writes of its progress, too.
+    return re.sub(r"^progress: .*\n", "", done.stdout, flags=re.M).strip("\n")
 
 
 def pick(printed: str, lines: str) -> str:

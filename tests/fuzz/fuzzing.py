@@ -64,7 +64,7 @@ def run(*arguments, outputs=(), status=(0, 1, 2), patience=PATIENCE):
     left = [name for name in new if ".dnip-" in name]
     if outcome.status != 0:
         left += [name for name in new if not name.startswith(outputs)]
-    what = f"dnip {' '.join(arguments)[:2000]}\n{outcome.err[-2000:]}"
+    what = ascii(f"dnip {' '.join(arguments)[:2000]}\n{outcome.err[-2000:]}")
     assert "internal error" not in said, what
     assert "Traceback" not in said, what
     assert outcome.status in status, f"status {outcome.status}: {what}"

@@ -40,6 +40,7 @@ def _set(column, value):
     (_set("split", "dev"), "row 7: split is neither"),
     (_set("task", "a|b"), "row 7: task is no plain name"),
     (_set("row", 0), "row 7: the row is there twice"),
+    (_set("demonstrations", None), "row 7: demonstrations is no list of class indices"),
     (_set("logp", [-1.0]), "row 7: logp has another length"),
     (_set("logp", [-1.0, np.nan, 0.0, 0.0]), "row 7: logp holds no logarithms"),
     (_set("logp", [-1.0, 3.0, 0.0, 0.0]), "row 7: logp holds no logarithms"),

@@ -115,7 +115,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     Traceback (most recent call last):
     ...
     dnip.OutputError: no/such/folder/coefficients.json cannot be written: the folder \
-no/such/folder does not exist. Create the folder first, or write elsewhere
+no/such/folder does not exist. Create it, or write elsewhere
     """
     with _failures(path):
         given, folder = Path(path), f"the folder {Path(path).parent}"
