@@ -213,9 +213,8 @@ SAVED = {
 @pytest.mark.parametrize("saved", SAVED.values(), ids=SAVED)
 def test_chats_with_other_system_messages_are_other_questions(saved):
     rows = [saved(*chat(system)) for system in ("Sort.", "Sort.", "Sort, please.")]
-    with pytest.raises(
-        InvalidInputError, match=r"2 questions .*\(.{8}\): 2, .*\(.{8}\): 1.*--only"
-    ):
+    counted = r"2 questions .*\(.{8}\): 2, .*\(.{8}\): 1.*--only: the first letters"
+    with pytest.raises(InvalidInputError, match=counted):
         read_answers(rows, CLASSES)
     _, summary = read_answers(rows[:2], CLASSES)
     asked = Question.of(summary.model, "chat", CLASSES, [["system", "Sort."]])

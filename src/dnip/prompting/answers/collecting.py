@@ -190,10 +190,11 @@ class Collector:
         chosen = {one: n for one, n in known.items() if self._is_chosen(one)}
         parts = zip(*(vars(one).values() for one in chosen), strict=True)
         if any(len({*known} - {None}) > 1 for known in parts):
+            models = "a model, or " if len({one.model for one in chosen}) > 1 else ""
             raise InvalidInputError(
                 f"the answers are to {len(chosen)} questions or of as many models: "
                 f"{_counted(chosen)}",
-                hint="Choose one with --only: a model, or the first letters of a fingerprint; "
+                hint=f"Choose one with --only: {models}the first letters of a fingerprint; "
                 "messages before the user's last one are part of a question",
             )
         self.model = next((one.model for one in chosen if one.model is not None), None)
