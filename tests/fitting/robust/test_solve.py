@@ -351,3 +351,14 @@ def test_a_wider_scale_where_a_model_is_sharp_or_a_class_out_of_reach(sharpness,
     assert fit(p, labels, evidence=False).solution.scale == size
     assert fit(p, labels, evidence=False, scale="log:1000").solution.scale == 1_000
     assert fit(p, labels, evidence=False, robust="off").solution.scale == 1_000
+
+
+def test_the_usual_scale_where_many_classes_of_few_labels_fill_it_by_chance():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(30), 4)
+    scores = 14 * np.eye(30)[labels] + 2 * rng.standard_t(4, (120, 30))
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    found = fit(p, labels, evidence=False, robust="on")
+    assert np.ptp(found.decision.optimum) > np.log(500)
+    assert found.solution.scale == 1_000

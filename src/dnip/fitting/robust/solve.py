@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -107,8 +108,8 @@ def _span(values: Floats, form: str) -> str:
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
-# The scale to take where an estimate spans ratios up to this part of the usual K.
-_WIDE, _FULL = WeightScale.of("log:10000"), 0.5
+# The scale to take where log-weights span this much of the usual one, and what counts as sharp.
+_WIDE, _FULL, _SHARP = WeightScale.of("log:10000"), math.log(500), 0.4
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
@@ -231,9 +232,12 @@ def fit_robustly(
         sought = replace(settings, objective=goal, constraints=freezing)
         found = find_optimum(rows, sought, began, absent=absent, progress=progress)
         estimates = np.delete([smooth.log_weights, np.log(found.weights)], absent, axis=1)
-        fills = np.ptp(estimates, axis=1).max() >= np.log(_FULL * settings.scale.size)
+        span, optimum_span = np.ptp(estimates, axis=1)
+        # of many classes, the optimum may span as much by chance
+        bears_out = smooth.sharpness < _SHARP or span >= _FULL / 2
+        fills = span >= _FULL or (optimum_span >= _FULL and bears_out)
         if not (settings.widens and fills and found.status is Status.FINISHED):
-            break  # else the model is sharp: its log-odds are large
+            break
 
     # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
