@@ -88,7 +88,7 @@ def check_integer(name: str, value: int, *, at_least: int, at_most: int | None =
 
 
 def check_level(name: str, value: float) -> float:
-    """Return a confidence level: between 0 and 1, and neither.
+    """Return a level: between 0 and 1, by more than 1e-9.
 
     Examples
     --------
@@ -96,10 +96,11 @@ def check_level(name: str, value: float) -> float:
     0.9
     """
     number = _as_float(value)
-    if 0 < number < 1:
+    if 1e-9 < number < 1 - 1e-9:
         return number
+    usual = "0.05" if name == "alpha" else "0.9 for 90 % intervals"
     raise InvalidInputError(
-        f"{name} must lie between 0 and 1; got {value!r}", hint="Give 0.9 for 90 % intervals"
+        f"{name} must lie between 0 and 1, by more than 1e-9; got {value!r}", hint=f"Give {usual}"
     )
 
 
