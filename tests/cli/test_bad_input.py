@@ -96,10 +96,7 @@ LEAST = "--min-class-accuracy 1"
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
     ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
     ("evaluate t.csv --confidence 1", "confidence must lie between 0 and 1"),
-    (
-        "check t.csv --coefficients c.json --alpha 1e-308",
-        "by more than 1e-9; got 1e-308. Give 0.05",
-    ),
+    ("check t.csv --coefficients c.json --alpha 1e-308", "more than 1e-9; got 1e-308. Give 0.05"),
     ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
     ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),
 )
