@@ -38,7 +38,8 @@ def run(tables: list[Table]) -> None:
         ["table", "raw accuracy", "COBias", *chosen],
         [[table.name, *_unseen(table)] for table in tables],
     )
-    _run_few_labels([table for table in tables if table.opt.n_classes == 4])
+    four = [table for table in tables if table.opt.n_classes == 4]
+    _run_few_labels([table for table in four if len(table.opt) >= LABELS[-1]])
 
 
 def _run_few_labels(tables: list[Table]) -> None:
