@@ -8,8 +8,9 @@ import pickle
 import re
 import socket
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -39,12 +40,15 @@ class Cluster:
         GPUs of each; a fraction where several share one.
     seconds : float
         How long it took to connect, or to start the cluster.
+    reading : list of generator
+        What :meth:`map` reads of the cluster; whoever leaves it closes them.
     """
 
     ray: ModuleType
     workers: int
     gpus: float
     seconds: float
+    reading: list[Generator[Any, None, None]]
 
     def map(self, work: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> Iterator[Any]:
         """Yield what ``work(item)`` yields for each item, in the order of the items.
@@ -71,8 +75,9 @@ class Cluster:
             max_calls=0,
             max_retries=_RETRIES,
         )
+        self.reading.append(rows_done := iter(done.iter_rows()))
         try:
-            for row in done.iter_rows():
+            for row in rows_done:
                 found = pickle.loads(row["found"])
                 if isinstance(found, DNIPError):
                     raise found
@@ -141,6 +146,7 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
     place: dict[str, Any] = {"address": address}
     if not address:
         place = {"address": "local", "num_cpus": workers, "include_dashboard": False}
+    reading: list[Generator[Any, None, None]] = []
     with redirect_stdout(sys.stderr):  # Ray prints there which workers died
         try:
             if found := _HOST_AND_PORT.search(address):  # Ray itself would try for minutes
@@ -161,6 +167,12 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
                     f"the cluster has room for {most} workers; {workers or 1} are asked for",
                     hint="Give fewer --workers, or add nodes",
                 )
-            yield Cluster(ray, workers or most, gpus, time.perf_counter() - began)
+            yield Cluster(ray, workers or most, gpus, time.perf_counter() - began, reading)
         finally:
+            for rows in reading:
+                rows.close()
+            # Ray ends this whole process if a thread of Ray Data calls it after the shutdown.
+            for thread in threading.enumerate():
+                if thread.name.startswith(("StreamingExecutor", "iter_threaded")):
+                    thread.join(timeout=10)
             ray.shutdown()
