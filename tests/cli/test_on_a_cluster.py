@@ -14,6 +14,7 @@ import pytest
 
 from cases import cases
 from dnip import ProbabilityTable
+from dnip.base.cluster import connect
 from processes import ran
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
@@ -191,3 +192,14 @@ def test_a_node_with_another_version_is_refused(cluster, address, tables, dnip, 
     finally:
         cluster.remove_node(node)
     run.assert_refused("dnip 0.0.1, but", "Install the same version on all nodes")
+
+
+def test_an_error_of_the_reader_leaves_the_cluster_in_good_order(address):
+    def read(counted):
+        assert next(counted) == 0
+        raise KeyError
+
+    for _ in range(2):
+        with pytest.raises(KeyError), connect(address, workers=2) as workers:
+            read(workers.map(range, [3] * 20))
+        assert not [t for t in threading.enumerate() if t.name.startswith(("Stream", "iter_"))]
