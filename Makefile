@@ -39,13 +39,13 @@ fuzz: $(VENV)/.dev           ## hostile input to every command, new cases each t
 	DNIP_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 -q tests/fuzz
 
 floors: $(VENV)-floors/.done  ## the main rooms with the lowest versions that pyproject.toml allows
-	$(VENV)-floors/bin/python -m pytest -n 2 -q tests/base tests/method tests/metrics tests/tables tests/solvers/kernels tests/solvers/test_solve.py tests/sklearn tests/deploying tests/presenting tests/cli/test_fit.py tests/cli/test_apply.py
+	$(VENV)-floors/bin/python -m pytest -n 2 -q tests/base tests/method tests/metrics tests/tables tests/solvers/kernels tests/solvers/test_solve.py tests/sklearn tests/using tests/llm/serving tests/presenting tests/cli/test_fit.py tests/cli/test_apply.py
 
 sanitize: $(VENV)/sanitized  ## kernels that stop at a step beside an array, and where what C does is not defined
 	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$(abspath $<) $(BIN)/python -m pytest -n 2 -q -s -x tests/solvers/kernels
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes, and databases
-	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 -m integration tests/integration tests/deploying/test_exports.py tests/fuzz/test_names.py
+	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 -m integration tests/integration tests/using/test_exports.py tests/fuzz/test_names.py
 
 kills: $(VENV)/.dev          ## kill -9 at 20 moments of each command, fit and apply on 10 million rows
 	DNIP_KILLS=20 DNIP_KILL_ROWS=10000000 $(BIN)/python -m pytest -n 0 -s tests/cli/test_kills.py

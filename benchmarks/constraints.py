@@ -20,7 +20,7 @@ from dnip.base.errors import DNIPWarning
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.metrics import accuracy, cobias
-from dnip.tables.evaluation import evaluate
+from dnip.using.evaluation import evaluate
 
 LIMITS = (0.0, 0.01, 0.02)
 LABELS, DRAWS = 400, 10

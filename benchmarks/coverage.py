@@ -19,7 +19,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit
 from dnip.metrics import scores
-from dnip.tables.evaluation import evaluate
+from dnip.using.evaluation import evaluate
 
 LEVEL = 0.9
 DRAWS = 200

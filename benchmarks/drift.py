@@ -20,11 +20,11 @@ from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.typing import Floats, Integers, Labels
-from dnip.tables.sketch import Sketch
+from dnip.using.sketch import Sketch
 
 if TYPE_CHECKING:
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
-    from dnip.prompting.task import Task
+    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.llm.prompting.task import Task
 
 ALPHA = 0.05
 DRAWS = 60
@@ -131,7 +131,7 @@ def changes(_tables: list[Table]) -> None:
 
 def _changes(name: str, engines: dict[str, TransformersEngine]) -> Iterator[list[str]]:
     """Yield a row for each change of a task's prompt or of the model."""
-    from dnip.prompting.task_files import load_task  # noqa: PLC0415
+    from dnip.llm.prompting.task_files import load_task  # noqa: PLC0415
 
     task = load_task(name)
     own = partial(_table, engines[""], task, name)
@@ -177,7 +177,7 @@ def _engine(bits: int | None) -> TransformersEngine:
     """Load the small model, its weights rounded to so many bits, row by row."""
     import torch  # noqa: PLC0415
 
-    from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: PLC0415
+    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine  # noqa: PLC0415
 
     engine = TransformersEngine(MODEL, device="cpu")
     if bits is None:
@@ -195,7 +195,7 @@ def _table(
     engine: TransformersEngine, task: Task, name: str, *, shots: int | str = 1, seed: int = 0
 ) -> tuple[ProbabilityTable, Floats]:
     """Prompt a model; return probabilities and captured mass."""
-    from dnip.prompting.plan import make_plan  # noqa: PLC0415
+    from dnip.llm.prompting.plan import make_plan  # noqa: PLC0415
 
     plan = make_plan(task, DATASETS / name, shots=shots, seed=seed, limit=PROMPTED_ROWS)
     plan = plan.shortened(lambda prompts: engine.too_long(prompts, task))

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.fitting.fit import fit
-from dnip.tables.evaluation import evaluate
+from dnip.using.evaluation import evaluate
 
 SIZES = (100, 400, 1_500)
 DRAWS = 10

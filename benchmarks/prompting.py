@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.tables import Table, print_markdown
-from dnip.prompting.data import load_examples
-from dnip.prompting.plan import draw_demonstrations, parse_shots
-from dnip.prompting.prompt import Prompt, PromptBuilder
-from dnip.prompting.task_files import load_task
+from dnip.llm.prompting.data import load_examples
+from dnip.llm.prompting.plan import draw_demonstrations, parse_shots
+from dnip.llm.prompting.prompt import Prompt, PromptBuilder
+from dnip.llm.prompting.task_files import load_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
 
 ROOT = Path(__file__).parents[1]
 MODEL = ROOT / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -38,7 +38,7 @@ def run(_tables: list[Table]) -> None:
     # They take seconds to load, and the other benchmarks do without them.
     import torch  # noqa: PLC0415
 
-    from dnip.prompting.engines import transformers_engine  # noqa: PLC0415
+    from dnip.llm.prompting.engines import transformers_engine  # noqa: PLC0415
 
     torch.set_num_threads(1)
     engine = transformers_engine.TransformersEngine(MODEL, device="cpu")

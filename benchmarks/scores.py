@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip.fitting.fit import fit
 from dnip.metrics import scores
-from dnip.tables.evaluation import evaluate
+from dnip.using.evaluation import evaluate
 
 
 def run(tables: list[Table]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dnip import ClassAccuracyDisplay, ProbabilityTable, fit
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.drift import check
+from dnip.using.drift import check
 
 coefficients = fit(bundled_table("opt")).coefficients
 today = bundled_table("test")

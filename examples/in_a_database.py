@@ -17,7 +17,7 @@ import duckdb
 import matplotlib.pyplot as plt
 
 import dnip
-from dnip.deploying.sql import Sql
+from dnip.using.sql import Sql
 
 folder = Path("examples" if Path("examples").exists() else ".")
 database = duckdb.connect()

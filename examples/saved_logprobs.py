@@ -22,7 +22,7 @@ import numpy as np
 
 from dnip import OddClassDisplay, evaluate, fit, report
 from dnip.comparing.demonstration import CLASSES, bundled_table
-from dnip.prompting.answers import read_answers
+from dnip.llm.sources import read_answers
 
 
 def answer(row: np.ndarray, label: int) -> dict:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats, Integers
-from dnip.prompting.task_files import built_in_tasks, load_task
+from dnip.llm.prompting.task_files import built_in_tasks, load_task
 
 #: The paper's tasks, in the order of its tables.
 TASKS = ("agnews", "dbpedia", "sst5", "trec", "rte", "ddi", "pubmedqa")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import transformers
 
-from dnip.prompting.labels import Scoring
+from dnip.llm.prompting.labels import Scoring
 
 
 class Reasoned(NamedTuple):

@@ -113,8 +113,8 @@ def message(answer):
 @contextmanager
 def serving(upstream, coefficients, *, grace=60, timeout=60, **settings):
     """Serve from a thread of this process; yields the server, and its port."""
-    from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.server import listen, make_server
+    from dnip.llm.serving.sidecar.application import make_app
+    from dnip.llm.serving.sidecar.server import listen, make_server
 
     app = make_app(upstream, {"topic": coefficients}, timeout=timeout, **settings)
     server = make_server(app, grace=grace)

@@ -10,7 +10,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from dnip.prompting.prompt import PromptBuilder
+from dnip.llm.prompting.prompt import PromptBuilder
 
 CORPUS = [
     "Read the news article and name its topic: World, Sports, Business or Technology.",

@@ -20,7 +20,7 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 import dnip
-from dnip.deploying.chat import as_asked, passing, with_logprobs
+from dnip.llm.serving.chat import as_asked, passing, with_logprobs
 
 LOG = logging.getLogger("dnip.litellm")
 # What the client asked for itself, until the answer has come; the proxy keeps it with the request.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OutputError,
     )
-    from dnip.deploying.chat import correct
     from dnip.fitting.fit import fit
+    from dnip.llm.serving.chat import correct
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
-    from dnip.tables.evaluation import evaluate
+    from dnip.using.evaluation import evaluate
 
 __all__ = [
     "BackendError",
@@ -68,7 +68,7 @@ __all__ = [
 _NAMES = {
     "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
     "InfeasibleError InvalidInputError MissingDependencyError OutputError",
-    "dnip.deploying.chat": "correct",
+    "dnip.llm.serving.chat": "correct",
     "dnip.fitting.fit": "fit",
     "dnip.method.coefficients": "Coefficients",
     "dnip.method.constraints": "Constraints",
@@ -80,7 +80,7 @@ _NAMES = {
     "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",
     "dnip.solvers": "solve",
     "dnip.tables": "ProbabilityTable",
-    "dnip.tables.evaluation": "evaluate",
+    "dnip.using.evaluation": "evaluate",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 

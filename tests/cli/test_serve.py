@@ -16,7 +16,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
-from dnip.deploying.decisions import correct
+from dnip.llm.decisions import correct
 from failing_server import FailingServer
 from processes import wait_for
 from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar

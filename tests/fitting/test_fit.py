@@ -11,12 +11,12 @@ from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.drift import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.fitting.sampled import sample_of
 from dnip.solvers import Settings
-from dnip.tables.sketch import Sketch
+from dnip.using.drift import check
+from dnip.using.sketch import Sketch
 from problems import KNOWN
 
 NAMES = ("bad", "okay", "good")

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from dnip import Coefficients
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.deploying.chat import correct_chat
+from dnip.llm.serving.chat import correct_chat
 from fuzzing import fuzzed, run, workshop
 from mutations import TEXTS, damaged, damaged_json, values
 from sidecars import completion

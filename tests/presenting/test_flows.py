@@ -15,7 +15,7 @@ from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.metrics import class_accuracies
 from dnip.presenting.drawing import class_accuracy_figure, save_figure
 from dnip.presenting.flows import MOST_CLASSES, flows, odd_class_figure
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 from strategies import seeded
 
 

@@ -11,7 +11,7 @@ from dnip import Coefficients
 from dnip.presenting.evaluation import describe, describe_constraints
 from dnip.presenting.formats import Column, Estimate, show
 from dnip.presenting.terminal import WIDTH, to_text, wrapped
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 
 NAMES = ("a", "long name")
 RAW, AFTER = np.array([[8, 2], [4, 6]]), np.array([[7, 3], [3, 7]])

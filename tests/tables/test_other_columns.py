@@ -8,10 +8,10 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
-from dnip.deploying.application import apply_stream
 from dnip.tables import ProbabilityTable, Rows, Scan, open_writer
 from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
 from dnip.tables.reading import read_rows
+from dnip.using.application import apply_stream
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]
 TABLE = ProbabilityTable(

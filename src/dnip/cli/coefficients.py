@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.cli.console import complain, live_progress
-from dnip.deploying.application import estimate_stream
 from dnip.method.coefficients import Coefficients
 from dnip.priors.target import TargetPrior, is_estimate, read_prior
 from dnip.tables import Scan
 from dnip.tables.reading import layout_of
+from dnip.using.application import estimate_stream
 
 #: Where coefficients go if no option names the file.
 USUAL_OUT = Path("coefficients.json")

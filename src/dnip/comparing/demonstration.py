@@ -15,7 +15,7 @@ from dnip.fitting.record import Fit
 from dnip.presenting.drawing import class_accuracy_figure, save_figure
 from dnip.presenting.evaluation import describe
 from dnip.tables import ProbabilityTable
-from dnip.tables.evaluation import Evaluation, evaluate
+from dnip.using.evaluation import Evaluation, evaluate
 
 CLASSES = ("World", "Sports", "Business", "Technology")
 #: What is written.

@@ -15,7 +15,7 @@ from dnip.metrics import accuracy, balanced_accuracy
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.expected import Expectation
 from dnip.metrics.intervals import central
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 
 #: How sure it must be that error + β·COBias falls.
 NEEDED = 0.9

@@ -35,7 +35,7 @@ from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.guards import TableLike, check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample
-from dnip.tables.sketch import LEAST_ROWS, TableSample
+from dnip.using.sketch import LEAST_ROWS, TableSample
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000

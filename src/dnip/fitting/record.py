@@ -25,10 +25,10 @@ from dnip.priors.calibration import Calibration
 from dnip.priors.target import TargetPrior
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.evaluation import Evaluation
 from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import Sample
-from dnip.tables.sketch import TableSample
+from dnip.using.evaluation import Evaluation
+from dnip.using.sketch import TableSample
 
 #: What is said of a fit without refits.
 NOT_JUDGED = "No refits were made, so nothing is known of other rows."

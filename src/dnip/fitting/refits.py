@@ -14,7 +14,7 @@ from dnip.method.prediction import decide
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.expected import followed_chance
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5

@@ -22,11 +22,11 @@ from dnip.method.solution import Solution
 from dnip.solvers import Settings
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
-from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.guards import TableLike, as_table, check_raw
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
+from dnip.using.evaluation import Evaluation, evaluate
 
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from dnip.deploying.drift import Check
 from dnip.presenting.formats import Column, Estimate, percent
 from dnip.presenting.terminal import columns_to_text
+from dnip.using.drift import Check
 
 
 def describe_check(check: Check) -> str:

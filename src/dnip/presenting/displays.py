@@ -15,8 +15,8 @@ from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
 from dnip.presenting.flows import draw_flows
 from dnip.presenting.front import draw_front
 from dnip.tables import ProbabilityTable
-from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.guards import as_table, check_same_classes, scored_rows
+from dnip.using.evaluation import Evaluation, evaluate
 
 
 class _Display:

@@ -16,7 +16,7 @@ from dnip.base.files import atomic_path, check_writable
 from dnip.base.optional import load_optional
 from dnip.base.typing import Confusion
 from dnip.metrics import accuracy, class_accuracies, cobias
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is
 #: too faint for lines and black hides the whiskers of bars.

@@ -13,7 +13,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.metrics import HEADLINE, METRICS, class_accuracies, odd_classes
 from dnip.presenting.formats import Column, Estimate, Row, Value, percent, show
 from dnip.presenting.terminal import to_text, wrapped
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 
 #: What is said of probabilities that know nothing of the class.
 NO_SIGNAL = (
@@ -48,7 +48,7 @@ def describe(
     --------
     >>> import numpy as np
     >>> from dnip import ProbabilityTable
-    >>> from dnip.tables.evaluation import evaluate
+    >>> from dnip.using.evaluation import evaluate
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> print(describe(evaluate([table])))
     class  rows  accuracy  taken for
@@ -112,7 +112,7 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     --------
     >>> import numpy as np
     >>> from dnip import ProbabilityTable
-    >>> from dnip.tables.evaluation import evaluate
+    >>> from dnip.using.evaluation import evaluate
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]]).repeat(9, axis=0)
     >>> table = ProbabilityTable(p, np.array([0, 1]).repeat(9), classes=["ham", "spam"])
     >>> print(next_step(evaluate(table), 0.9, "dnip fit opt.csv"))

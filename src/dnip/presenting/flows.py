@@ -14,7 +14,7 @@ from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.drawing import COLOURS, FAINT, FIXED, INK, Figure, load_matplotlib, score_line
 from dnip.presenting.terminal import shorten
-from dnip.tables.evaluation import Evaluation
+from dnip.using.evaluation import Evaluation
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30

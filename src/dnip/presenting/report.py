@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Booleans
 from dnip.base.validation import check_integer
-from dnip.deploying.drift import check
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
 from dnip.fitting.record import Fit
@@ -31,7 +30,6 @@ from dnip.presenting.front import spread
 from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
-from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.guards import (
     TableLike,
     as_coefficients,
@@ -40,7 +38,9 @@ from dnip.tables.guards import (
     check_same_classes,
     scored_rows,
 )
-from dnip.tables.sketch import LEAST_ROWS
+from dnip.using.drift import check
+from dnip.using.evaluation import Evaluation, evaluate
+from dnip.using.sketch import LEAST_ROWS
 
 # Fits of the front, as a part of those of `dnip pareto`.
 _EFFORT = 0.5
@@ -302,7 +302,7 @@ def verdict_of(
     Examples
     --------
     >>> from dnip import ProbabilityTable
-    >>> from dnip.tables.evaluation import evaluate
+    >>> from dnip.using.evaluation import evaluate
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
     >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
     >>> coefficients = Coefficients(["ham", "spam"], [15, 30], 30)

@@ -40,10 +40,10 @@ def apply(
     from dnip.base.errors import counted
     from dnip.base.files import check_files
     from dnip.cli.coefficients import move_to
-    from dnip.deploying.application import apply_stream
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.formats import percent
     from dnip.tables import Scan
+    from dnip.using.application import apply_stream
 
     mix = options.named_file(target_prior, ".json")
     check_files({"table": table, "coefficients": coefficients, "target prior": mix}, {"out": out})

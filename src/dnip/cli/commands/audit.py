@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from dnip.cli.console import complain, finish
-from dnip.prompting.models import ModelOptions, open_model
+from dnip.llm.prompting.models import ModelOptions, open_model
 
 
 def audit(
@@ -42,10 +42,10 @@ def audit(
     dnip audit task.toml --model FOLDER --data news
     """
     from dnip.base.errors import InvalidInputError
-    from dnip.presenting.prompting import describe_audit
-    from dnip.prompting.audit import audit as audit_task
-    from dnip.prompting.plan import make_plan, parse_shots
-    from dnip.prompting.task_files import load_task
+    from dnip.llm.presenting import describe_audit
+    from dnip.llm.prompting.audit import audit as audit_task
+    from dnip.llm.prompting.plan import make_plan, parse_shots
+    from dnip.llm.prompting.task_files import load_task
     from dnip.tables.columns import CONTENT_FREE
 
     loaded = load_task(task)

@@ -41,12 +41,12 @@ def check(
     dnip check today.csv --coefficients coefficients.json --looks looks.json
     """
     from dnip.base.files import check_files
-    from dnip.deploying.alpha_spending import next_look
-    from dnip.deploying.drift import check as check_rows
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan
     from dnip.tables.provenance import origin_of
+    from dnip.using.alpha_spending import next_look
+    from dnip.using.drift import check as check_rows
 
     check_files({"table": table, "coefficients": coefficients}, {"looks": looks})
     fitted = Coefficients.load(coefficients)

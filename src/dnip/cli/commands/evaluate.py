@@ -53,7 +53,7 @@ def evaluate(
     from dnip.presenting.flows import odd_class_figure
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
-    from dnip.tables.evaluation import evaluate as evaluate_table
+    from dnip.using.evaluation import evaluate as evaluate_table
 
     check_level("confidence", confidence)
     if picture is not None:

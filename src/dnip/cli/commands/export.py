@@ -11,9 +11,9 @@ import click
 
 from dnip.cli.console import complain, finish
 from dnip.cli.options import model_files
-from dnip.deploying.exports import FORMATS as PLAIN_FORMATS, Export
-from dnip.deploying.sql import DIALECTS, Sql
-from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
+from dnip.llm.prompting.label_bias import FORMATS as TOKEN_FORMATS
+from dnip.using.exports import FORMATS as PLAIN_FORMATS, Export
+from dnip.using.sql import DIALECTS, Sql
 
 FORMATS: dict[str, type[Export]] = {**TOKEN_FORMATS, **PLAIN_FORMATS, "sql": Sql}
 

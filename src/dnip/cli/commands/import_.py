@@ -71,9 +71,9 @@ def import_(
     dnip import recorded/topic --labels labels.csv --out opt.csv
     """
     from dnip.base.files import check_files
-    from dnip.presenting.prompting import describe_import, notes_on_import
-    from dnip.prompting.answers import read_answers, write_import
-    from dnip.prompting.run import check_table_path
+    from dnip.llm.presenting import describe_import, notes_on_import
+    from dnip.llm.prompting.run import check_table_path
+    from dnip.llm.sources import read_answers, write_import
     from dnip.tables.provenance import metadata_path
 
     check_table_path(out)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-from dnip.prompting.engines.base import Engine
-from dnip.prompting.models import ModelOptions, open_model
+from dnip.llm.prompting.engines.base import Engine
+from dnip.llm.prompting.models import ModelOptions, open_model
 from dnip.tables.fill import Fill
 
 
@@ -72,12 +72,12 @@ def prompt(
     from functools import partial
 
     from dnip.base.files import check_files
-    from dnip.presenting.prompting import describe_run, notes_on_run
-    from dnip.prompting.data import split_files
-    from dnip.prompting.engines.cluster_engine import ClusterEngine
-    from dnip.prompting.plan import make_plan, parse_shots
-    from dnip.prompting.run import check_table_path, files_of_run, run_plan
-    from dnip.prompting.task_files import load_task
+    from dnip.llm.presenting import describe_run, notes_on_run
+    from dnip.llm.prompting.data import split_files
+    from dnip.llm.prompting.engines.cluster_engine import ClusterEngine
+    from dnip.llm.prompting.plan import make_plan, parse_shots
+    from dnip.llm.prompting.run import check_table_path, files_of_run, run_plan
+    from dnip.llm.prompting.task_files import load_task
 
     model.check(fill=fill, truncate=truncate)
     check_table_path(out)

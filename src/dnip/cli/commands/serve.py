@@ -82,11 +82,11 @@ def serve(
     for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.base.errors import listed
-    from dnip.deploying.chat import name_of
-    from dnip.deploying.decisions.correction import load_coefficients
-    from dnip.deploying.sidecar.application import make_app
-    from dnip.deploying.sidecar.recording import LOG, Recorder
-    from dnip.deploying.sidecar.server import listen, log_to_standard_error, make_server
+    from dnip.llm.decisions.correction import load_coefficients
+    from dnip.llm.serving.chat import name_of
+    from dnip.llm.serving.sidecar.application import make_app
+    from dnip.llm.serving.sidecar.recording import LOG, Recorder
+    from dnip.llm.serving.sidecar.server import listen, log_to_standard_error, make_server
     from dnip.tables.provenance import question_of
 
     log_to_standard_error(as_json=log == "json")

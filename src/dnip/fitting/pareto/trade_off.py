@@ -27,7 +27,7 @@ from dnip.metrics import HEADLINE, scores
 from dnip.metrics.expected import expected_cobias
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_disjoint, scored_rows
-from dnip.tables.sketch import TableSample
+from dnip.using.sketch import TableSample
 
 #: A front over-fits where some class has fewer labelled examples than this: its accuracy is then
 #: known to 0.05 at best.

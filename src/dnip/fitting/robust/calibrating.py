@@ -12,8 +12,8 @@ from dnip.fitting.robust.smooth import batch_shift, fit_shift
 from dnip.metrics.two_samples import smirnov_p_value
 from dnip.priors.calibration import Calibration, centred, log_probabilities, softmax
 from dnip.priors.estimate import likely_shares
-from dnip.tables.sketch import TableSample
 from dnip.tables.splitting import draw_per_class
+from dnip.using.sketch import TableSample
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
 # few parameters, and takes milliseconds.

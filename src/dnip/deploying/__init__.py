@@ -1,1 +1,0 @@
-"""Use coefficients: apply them to tables, and evaluate what they change."""

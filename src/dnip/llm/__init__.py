@@ -1,0 +1,1 @@
+"""Everything that knows what a language model is: prompts, answers, and servers."""

@@ -1,0 +1,124 @@
+"""A run of prompts, an audit of label tokens and an import of answers, as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnip.base.errors import counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from dnip.llm.prompting.audit import Audit
+    from dnip.llm.prompting.run import RunSummary
+    from dnip.llm.sources import ImportSummary
+
+
+def describe_run(summary: RunSummary, out: Path) -> str:
+    """Return the number of rows and the captured mass."""
+    return (
+        f"{summary.n:,} rows written to {out} ({summary.n_resumed:,} from an earlier run); "
+        f"captured mass {summary.mean_mass:.3f} on average, {summary.least_mass:.3g} at least"
+    )
+
+
+def notes_on_run(summary: RunSummary) -> Iterator[str]:
+    """Yield what a user should know of answers that are incomplete."""
+    details = summary.details
+    if summary.n_open:
+        yield (
+            "rows whose decision depends on labels that the server did not report: "
+            f"{summary.n_open:,}"
+        )
+    if details.get("fallback"):
+        yield (
+            "answers without a label, of which the last token is scored: "
+            f"{details['fallback']:,} of {summary.n:,}; answers cut at their longest: "
+            f"{details['cut']:,}"
+        )
+    if details.get("unmatched"):
+        yield (
+            f"sampled answers that end in no label: {details['unmatched']:,} "
+            f"of {details['samples']:,}"
+        )
+
+
+def describe_audit(audit: Audit) -> str:
+    """Return the tokens of every class, and the captured mass where it was measured."""
+    lines = []
+    for one in audit.classes:
+        tokens = " ".join(repr(text) for text in one.texts)
+        mass = "" if one.mass is None else f"  mass {one.mass:.4f}"
+        lines.append(f"{one.name:<24} {one.word:<16} {tokens}{mass}")
+    if audit.mass is not None:
+        lines.append(
+            f"\ncaptured mass {audit.mass:.3f} on average over "
+            f"{counted(audit.n_measured, 'prompt')}, {audit.lowest_mass:.3g} at least"
+        )
+        if audit.fallbacks is not None:
+            lines.append(f"answers without a label: {audit.fallbacks} of {audit.n_measured}")
+    for form, captured in audit.forms.items():
+        best = "  most" if captured == max(audit.forms.values()) else ""
+        lines.append(f"captured mass as {form:<11} {captured:.3f}{best}")
+    lines += [
+        f"{one.flips} of {audit.n_measured} answers flip with the labels in the order "
+        f"{', '.join(one.order)}"
+        for one in audit.orders
+    ]
+    return "\n".join(lines)
+
+
+def describe_import(summary: ImportSummary, out: Path) -> str:
+    """Return what was imported, from where, and how many rows have labels."""
+    text = f"{summary.n:,} rows written to {out}, {summary.n_labelled:,} of them with a label"
+    text += f"\nsource {summary.source}"
+    if summary.model:
+        text += f", model {summary.model}"
+    if summary.question not in (None, "none"):  # the filter of lm-evaluation-harness
+        text += f", question {summary.question}"
+    if summary.mean_mass is not None:
+        text += f"; captured mass {summary.mean_mass:.3f} on average"
+    return text
+
+
+def notes_on_import(summary: ImportSummary) -> Iterator[str]:
+    """Yield what a user should know of answers that are missing, incomplete or rounded."""
+    if summary.votes:
+        yield (
+            "votes of a row: {fewest:,} to {most:,}, so probabilities are multiples of 1/{fewest} "
+            f"to 1/{{most}}; rows with ties for the best class: {summary.n_tied:,}; no votes, of "
+            "{answers:,} answers: {refused:,} refusals and {unmatched:,} without a class"
+        ).format(**summary.votes)
+    refusals = "rows without a vote" if summary.votes else "refusals"
+    if len(summary.columns) > 1:
+        others = [name for name in summary.columns if name != summary.question]
+        yield (
+            f"log-probabilities were read from {summary.question}, not from {listed(others)}; "
+            "--question takes another column"
+        )
+    left_out = {
+        refusals: summary.refused,
+        "failed requests": summary.failed,
+        "answers that name several classes": summary.several,
+    }
+    for kind, ids in left_out.items():
+        if ids:
+            yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
+    counts = {
+        "answers without the question, which are not in the table": summary.n_other,
+        "labels of ids that no answer has": summary.n_unknown,
+        "rows without a label": summary.n_labelled and summary.n - summary.n_labelled,
+        "rows whose decision depends on labels that are not reported": summary.n_open,
+        "answers that name no class, read at their first token": summary.n_nameless,
+        "rows whose numbers do not sum to 1, divided by their sum": summary.n_normalised,
+        "rows that give everything to one class, so that no weights can move them": (
+            summary.n_one_class
+        ),
+    }
+    yield from (f"{text}: {count:,}" for text, count in counts.items() if count)
+    if summary.decimals and not summary.votes:
+        yield (
+            f"probabilities are rounded to {10.0**-summary.decimals:g}; rows with ties for the "
+            f"best class: {summary.n_tied:,}"
+        )

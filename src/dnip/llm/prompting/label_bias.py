@@ -1,0 +1,111 @@
+"""Coefficients as biases on the tokens of the labels, for servers and `generate`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.llm.prompting.engines.hub import HubTokenizer
+from dnip.llm.prompting.prompt import Prompt
+from dnip.llm.prompting.task import Task
+from dnip.method.coefficients import Coefficients
+from dnip.method.defer import refuse_defer
+from dnip.using.exports import Export, split_names
+
+# What a label follows, to see its tokens there.
+_BEFORE = "Answer:"
+
+
+@dataclass(frozen=True)
+class _LabelBias(Export):
+    """A bias on the one token of each label.
+
+    Label tokens, for logit-bias and transformers
+    ---------------------------------------------
+    tokenizer : MODEL
+        The model's tokenizer, a folder or a name on the hub.
+    labels : A,B,C
+        What the model says for each class, in order. [default: the class names]
+    answer_prefix : TEXT
+        What stands between prompt and label, as in a task file; the default is a space, which
+        tokenizers put into the label's token.
+    chat
+        Labels begin the reply in the model's chat template.
+    only_labels
+        Add 100 to every bias, so that no other token can win. Without it a bias lowers labels, and
+        the server must hold answers to them.
+    """
+
+    promise: ClassVar[str] = (
+        "Where answers are held to the labels, at temperature 0, decisions equal those of dnip "
+        "apply, but for near-ties: biases are rounded as logits are"
+    )
+
+    tokenizer: str | None = None
+    labels: str | None = None
+    answer_prefix: str = " "
+    chat: bool = False
+    only_labels: bool = False
+
+    def token_bias(self, coefficients: Coefficients) -> dict[int, float]:
+        """Return the bias by token id: ln ω, shifted so that the largest is 0, or 100.
+
+        Weights are at least 10⁻¹², so biases differ by less than 28; servers take -100 to 100.
+
+        Raises
+        ------
+        InvalidInputError
+            If a label is more than one token, two labels have the same one, or rows are deferred.
+        """
+        refuse_defer(coefficients.defer, "a bias on label tokens")
+        if self.tokenizer is None:
+            raise InvalidInputError(
+                "the tokens of labels need the tokenizer of the model",
+                hint="Give --tokenizer, a folder or a name on the hub",
+            )
+        words = classes = coefficients.classes
+        if self.labels is not None:
+            words = tuple(split_names(self.labels, classes, "--labels"))
+        task = Task("export", "", (), "", classes, words, answer_prefix=self.answer_prefix)
+        tokenizer = HubTokenizer(self.tokenizer)
+        found = tokenizer.label_tokens([Prompt("", _BEFORE)], task, chat=self.chat)
+        if found.split:
+            several = [f"{words[n]!r} is {len(found.ids[n])} tokens" for n in found.split]
+            raise InvalidInputError(
+                f"a bias works on labels of one token; {listed(several)}",
+                hint="Give other --labels, such as letters that the prompt names, and prompt and "
+                "fit with the same",
+            )
+        if found.merged:
+            raise InvalidInputError(
+                f"the label tokens depend on the prompt: they take in the end of {_BEFORE!r}",
+                hint="Give another --answer-prefix, such as a space",
+            )
+        bias = list(coefficients.logit_bias().values())
+        shift = 100 * self.only_labels - max(bias)
+        return {token: value + shift for token, value in zip(found.first, bias, strict=True)}
+
+
+@dataclass(frozen=True)
+class LogitBias(_LabelBias):
+    """The field `logit_bias` of a request to OpenAI, vLLM or llama.cpp, as JSON."""
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the JSON text."""
+        return json.dumps({"logit_bias": self.token_bias(coefficients)}) + "\n"
+
+
+@dataclass(frozen=True)
+class SequenceBias(_LabelBias):
+    """The setting `sequence_bias` of `generate` in transformers, as JSON."""
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the JSON text."""
+        bias = self.token_bias(coefficients)
+        return json.dumps({"sequence_bias": [[[t], value] for t, value in bias.items()]}) + "\n"
+
+
+#: By the name that users type.
+FORMATS: dict[str, type[Export]] = {"logit-bias": LogitBias, "transformers": SequenceBias}

@@ -1,0 +1,221 @@
+"""The options that choose a language model, on this machine or behind a server, and its engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.optional import load_optional
+from dnip.llm.prompting.engines.decision_engine import DecisionEngine
+from dnip.llm.prompting.engines.hub import HubTokenizer, library
+from dnip.llm.prompting.engines.openai_engine import (
+    Endpoint,
+    OpenAIEngine,
+    OpenAIReasoningEngine,
+    VotingEngine,
+)
+from dnip.llm.prompting.engines.server import Server, ServerEngine
+from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+from dnip.llm.prompting.engines.transformers_reasoning import TransformersReasoningEngine
+from dnip.llm.prompting.labels import Scoring
+from dnip.llm.prompting.task import Task
+
+#: Of those that take an option, messages name the first.
+ENGINES: tuple[type[TransformersEngine | ServerEngine], ...] = (
+    *(TransformersEngine, TransformersReasoningEngine),
+    *(OpenAIEngine, OpenAIReasoningEngine, VotingEngine, DecisionEngine),
+)
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the user says of the model. A new option is a field here, under its heading.
+
+    Parameters
+    ----------
+    model : MODEL
+        A folder, a GGUF file, or a model's name on the Hugging Face hub, such as
+        HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of an OpenAI-compatible server, such as
+        http://127.0.0.1:8000/v1.
+
+    Model on this machine
+    ---------------------
+    scoring
+        How to score a label word of several tokens. first: the first token that no other label has.
+        sum: the sum of the tokens' log-probabilities. per-token: that sum per token. mean: the mean
+        of the tokens' probabilities.
+    dtype
+        float32, bfloat16, float16, or auto for the model's own. [default: float32]
+    device
+        cpu, cuda, cuda:1, or auto for a GPU if there is one. [default: auto]
+    chat
+        Send each prompt as a user's message in the model's chat template.
+    revision
+        Branch, tag or commit of a model on the hub.
+    batch_tokens
+        Tokens of a batch, at most. [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 with
+        --chain-of-thought]
+
+    Server
+    ------
+    served_model : NAME
+        The server's name for the model. A server needs it.
+    endpoint
+        completions continues the prompt; chat sends it as a user's message. [default: completions;
+        chat with --votes]
+    api
+        Ask a decision server, which gives the probability of every class: systemone of
+        transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.
+    top_logprobs
+        How many of the likeliest tokens to ask for, up to 20. [default: 20]
+    tokenizer : MODEL
+        The model's tokenizer, a folder or a name on the hub. Labels are then asked for by token id,
+        which vLLM answers exactly.
+    key_variable : NAME
+        Environment variable that holds the key. [default: OPENAI_API_KEY]
+    concurrency
+        Requests at the same time. [default: 8]
+    timeout
+        Seconds without a sign of the server. [default: 60]
+    retries
+        How often a request that failed for a passing reason is sent again. [default: 6]
+    extra_body : JSON
+        More fields for every request; null removes a field. They are written to the metadata, so
+        give no secrets.
+    votes
+        Sample this many answers to each prompt and count the labels that they end in. For models
+        that report no probabilities.
+
+    Chain of thought
+    ----------------
+    chain_of_thought
+        Let the model reason before it answers, and score the last label in its answer.
+    max_new_tokens
+        Tokens of an answer, reasoning included, at most. [default: 256; 2048 with --votes]
+    """
+
+    model: str
+    scoring: Scoring = Scoring.FIRST
+    dtype: str | None = None
+    device: str | None = None
+    chat: bool = False
+    revision: str | None = None
+    batch_tokens: int | None = None
+    served_model: str | None = None
+    endpoint: Endpoint | None = None
+    api: Literal["systemone", "decisions"] | None = None
+    top_logprobs: int | None = None
+    tokenizer: str | None = None
+    key_variable: str | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    extra_body: str | None = None
+    chain_of_thought: bool = False
+    max_new_tokens: int | None = None
+    votes: int | None = None
+
+    @property
+    def is_server(self) -> bool:
+        """Whether the model is a server's URL."""
+        return self.model.lower().startswith(("http://", "https://"))
+
+    def __post_init__(self) -> None:
+        self.check()
+        if self.is_server and self.served_model is None:
+            raise InvalidInputError(
+                f"{self.model} is a server, and a server needs the name of its model",
+                hint="Give --served-model; GET /models lists the names",
+            )
+        extra = "openai" if self.is_server else "transformers"
+        load_optional("jinja2", purpose="fill prompt templates", extra=extra)
+
+    @property
+    def engine(self) -> type[TransformersEngine | ServerEngine]:
+        """The kind of engine that the options ask for."""
+        if not self.is_server:
+            return TransformersReasoningEngine if self.chain_of_thought else TransformersEngine
+        if self.api is not None:
+            return DecisionEngine
+        if self.votes is not None:
+            return VotingEngine
+        return OpenAIReasoningEngine if self.chain_of_thought else OpenAIEngine
+
+    def asks_question(self, task: Task) -> bool:
+        """Say whether the task's own question is sent, in which no demonstration can stand."""
+        return self.api is not None and task.question is not None
+
+    def check(self, **further: object) -> None:
+        """Refuse options that the engine has no use for, before anything is loaded.
+
+        Parameters
+        ----------
+        **further
+            Options of a command beside these, such as fill; None or False where they are not given.
+
+        Raises
+        ------
+        InvalidInputError
+        """
+        for name, value in {**vars(self), **further}.items():
+            given = value is not None and value is not False and value is not Scoring.FIRST
+            if given and name not in ("model", *self.engine.OPTIONS):
+                takers = [one.KIND for one in ENGINES if name in one.OPTIONS]
+                flag = f"--{name.replace('_', '-')}"
+                raise InvalidInputError(
+                    f"{flag} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"
+                )
+
+
+def open_model(
+    options: ModelOptions, *, stop: str | None = None
+) -> TransformersEngine | ServerEngine:
+    """Return the engine that a model's path, name or URL asks for.
+
+    Parameters
+    ----------
+    options : ModelOptions
+    stop : str, optional
+        Text that ends an answer, where the model reasons and goes on with the very prompt.
+    """
+    kind = options.engine
+    settings: dict[str, Any] = {
+        _SETTINGS.get(name, name): value
+        for name in kind.OPTIONS
+        if (value := getattr(options, name, None)) is not None
+    }
+    if settings.pop("chain_of_thought", False) and kind is not VotingEngine:
+        chat = options.chat or options.endpoint == Endpoint.CHAT
+        settings["stop"] = None if chat else stop
+    if not issubclass(kind, ServerEngine):
+        if not sys.stderr.isatty():  # nobody watches the bars that transformers draws
+            os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
+            library().utils.logging.disable_progress_bar()
+        return kind(options.model, **settings)
+    of_server = {name: settings.pop(name) for name in _OF_SERVER if name in settings}
+    if options.tokenizer is not None:
+        settings["tokenizer"] = HubTokenizer(options.tokenizer)
+    if options.extra_body is not None:
+        settings["extra_body"] = _parse_object(options.extra_body)
+    return kind(server=Server(options.model, **of_server), **settings)
+
+
+# What engines call an option where it is not its own name, and what is told of a server.
+_SETTINGS = {"served_model": "model", "votes": "samples", "api": "endpoint"}
+_OF_SERVER = ("key_variable", "concurrency", "timeout", "retries")
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise InvalidInputError(
+            "--extra-body must be a JSON object", hint="""Such as '{"reasoning_effort": "low"}'"""
+        )
+    return fields

@@ -1,0 +1,301 @@
+"""What the sidecar corrects: a request on its way to the upstream, and the answer on its way back.
+
+There are two kinds, decisions and chats.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from codecs import BOM_UTF8
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError
+from dnip.llm.decisions import correct
+from dnip.llm.decisions.answers import by_question
+from dnip.llm.decisions.requests import as_listed, asked_question, check_options, in_order
+from dnip.llm.serving.chat import (
+    CHAT,
+    PassedError,
+    as_asked,
+    check_chats,
+    choose,
+    correct_chat,
+    name_of,
+    passing,
+    with_logprobs,
+)
+from dnip.llm.serving.sidecar.metrics import Metrics
+from dnip.llm.serving.sidecar.recording import LOG, Answered
+from dnip.llm.serving.sidecar.upstream import FailedError
+from dnip.llm.serving.sidecar.watching import WatchedCoefficients
+from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients_file import TwiceError, once
+from dnip.tables.provenance import Question, fixed_messages, question_of
+
+
+class OtherQuestionError(InvalidInputError):
+    """A question, or a model, that the coefficients are not for."""
+
+
+# Why a question was not corrected, by the error that it ends in.
+_REASONS = (
+    (CorrectedError, "corrected"),
+    (CoefficientsFormatError, "options"),
+    (OtherQuestionError, "question"),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request on its way.
+
+    Attributes
+    ----------
+    body : bytes
+        What is sent on.
+    answered : callable
+        From the content of an answer to what leaves.
+    plain : bytes or None
+        What is sent on if the upstream refuses `body`.
+    """
+
+    body: bytes
+    answered: Callable[[bytes], Answered]
+    plain: bytes | None = None
+
+
+# A question in the order of the fit, None if it is so already; and what it asks, if that is known.
+_Fitting: TypeAlias = tuple[Mapping[str, Any] | None, Question | None]
+
+
+class Decisions:
+    """Requests for decisions; the options of each question are put in the order of the fit.
+
+    Parameters
+    ----------
+    files : mapping
+        Coefficients files, by question.
+    metrics : Metrics
+    passes : bool
+        Whether a question that does not fit passes, or is refused.
+    """
+
+    def __init__(
+        self, files: Mapping[str, str | os.PathLike[str]], metrics: Metrics, *, passes: bool
+    ) -> None:
+        self.watched = WatchedCoefficients(files)
+        self._metrics, self._passes = metrics, passes
+        self._last: dict[str, tuple[str, Coefficients, _Fitting]] = {}
+
+    def ask(self, body: bytes) -> Asked:
+        """Return a request as it is sent on."""
+        fitting = dict(self.watched.current)
+        asked = read_request(body)
+        questions = asked.get("questions") if isinstance(asked, dict) else None
+        given: dict[str, Mapping[str, Any]] = {}
+        known: dict[str, Question] = {}
+        sent = []
+        for name, content in by_question(questions):
+            new = content
+            if name in fitting and isinstance(content, Mapping):
+                try:
+                    ordered, question = self._fitting(name, content, fitting[name])
+                    new, given[name] = ordered or content, content
+                    if question is not None:
+                        known[name] = question
+                except InvalidInputError as error:
+                    self._missed(name, error)
+                    fitting.pop(name)
+            sent.append((name, new))
+        if any(new is not given.get(name, new) for name, new in sent):
+            as_list = isinstance(questions, list)
+            whole = [new for _, new in sent] if as_list else dict(sent)
+            body = written({**asked, "questions": whole})
+        requested = asked.get("model") if isinstance(asked, dict) else None
+        return Asked(body, partial(self._answered, fitting, given, dict(sent), known, requested))
+
+    def _fitting(self, name: str, content: Mapping[str, Any], fitted: Coefficients) -> _Fitting:
+        """Return a question with its options in order, and what it asks; refuse another one.
+
+        The same question comes again and again, so the last one of each name is kept.
+        """
+        text = json.dumps(content)
+        last = self._last.get(name)
+        if last is not None and last[0] == text and last[1] is fitted:
+            return last[2]
+        check_options(name, content, fitted.classes)
+        question = question_of(fitted.fit)
+        new = in_order(content, fitted.classes if question is None else question.options)
+        asked = asked_question(None, new)
+        _check_same(name, question, asked)
+        found = None if new is content else new, asked
+        self._last[name] = text, fitted, found
+        return found
+
+    def _answered(
+        self,
+        fitting: dict[str, Coefficients],
+        given: Mapping[str, Mapping[str, Any]],
+        sent: Mapping[str, Mapping[str, Any]],
+        known: Mapping[str, Question],
+        requested: object,
+        content: bytes,
+    ) -> Answered:
+        body = read_answer(content)
+        model = body.get("model") if isinstance(body, dict) else None
+        model = model if isinstance(model, str) else None
+        for name, fitted in [*fitting.items()]:
+            question = question_of(fitted.fit)
+            if question is None or question.model in (requested, model):
+                continue  # answers may have a longer name for the model
+            try:
+                _check_same(name, question, question.of_model(model))
+            except InvalidInputError as error:
+                self._missed(name, error)
+                fitting.pop(name)
+        if isinstance(body, dict) and any(sent[name] is not one for name, one in given.items()):
+            answers = [
+                (name, as_listed(one, given[name]) if name in given else one)
+                for name, one in by_question(body.get("answers"))
+            ]
+            as_list = isinstance(body.get("answers"), list)
+            body = {**body, "answers": [one for _, one in answers] if as_list else dict(answers)}
+        try:
+            changed, corrections = correct(body, fitting, self._missed)
+        except InvalidInputError as error:
+            raise _refused(error.message) from None
+        self._metrics.add(corrections, len(body["answers"]) - len(corrections))
+        for one in corrections:
+            if not one.explained:
+                name = one.before.question
+                text = f"question {name!r}: no known definition gives the confidence"
+                _miss(self._metrics, name, "confidence", text)
+        return Answered(body, changed, corrections, fitting, known)
+
+    def _missed(self, name: str, error: InvalidInputError) -> None:
+        """Count a question that cannot be corrected, and refuse it unless it may pass."""
+        reason = next((word for kind, word in _REASONS if isinstance(error, kind)), "damaged")
+        refused = not (self._passes or reason == "corrected")
+        _miss(self._metrics, name, reason, f"passed on as it is: {error.message}", quiet=refused)
+        if refused:
+            raise _refused(error.message) from None
+
+
+class Chats:
+    """Requests for chat completions; the upstream is asked for log-probabilities, too.
+
+    Parameters
+    ----------
+    files : sequence of path-like
+        Coefficients files.
+    metrics : Metrics
+    passes : bool
+        Whether another question, or another model, passes, or is refused.
+    """
+
+    def __init__(
+        self, files: list[str | os.PathLike[str]], metrics: Metrics, *, passes: bool
+    ) -> None:
+        self.watched = WatchedCoefficients({str(path): path for path in files})
+        check_chats(self.watched.current.values())
+        self._metrics, self._passes = metrics, passes
+
+    def ask(self, body: bytes) -> Asked | None:
+        """Return a request as it is sent on; None where the answer needs no correction."""
+        asked = read_request(body)
+        if not isinstance(asked, dict):
+            return None  # the upstream says what is wrong with it
+        try:
+            if reason := passing(asked):
+                raise PassedError(reason, "the request asks for it")
+            choose([*self.watched.current.values()], [None], asked.get("messages"))
+        except PassedError as error:
+            self.missed(error)
+            return None
+        return Asked(written(with_logprobs(asked)), partial(self._answered, asked), body)
+
+    def missed(self, error: PassedError) -> None:
+        """Count a chat that is not corrected, and refuse another question if it may not pass."""
+        refused = error.reason == "question" and not self._passes
+        text = f"a chat passed on as it is: {error.message}"
+        _miss(self._metrics, CHAT, error.reason, text, quiet=refused or error.is_usual)
+        if refused:
+            raise _refused(error.message) from None
+
+    def _answered(self, asked: dict[str, Any], content: bytes) -> Answered:
+        body = read_answer(content)
+        if not isinstance(body, dict):
+            raise FailedError(502, "the upstream's answer is no JSON object")
+        changed: dict[str, Any] = body
+        found, known, questions = [], {}, {}
+        try:
+            model, messages = body.get("model"), asked.get("messages")
+            names = (asked.get("model"), model)
+            fitted = choose([*self.watched.current.values()], names, messages)
+            changed, correction = correct_chat(body, fitted)
+            name = name_of(fitted)
+            found, known = [correction], {name: fitted}
+            fixed = fixed_messages(messages)
+            questions = {name: Question.of(None, "chat", fitted.classes, fixed)}
+        except PassedError as error:
+            self.missed(error)
+        self._metrics.add(found, 1 - len(found))
+        return Answered(body, as_asked(changed, asked), found, known, questions)
+
+
+def _check_same(name: str, question: Question | None, asked: Question | None) -> None:
+    """Refuse a question that differs from that of the fit."""
+    if question is None or asked is None:
+        return
+    if changes := question.changes(asked):
+        raise OtherQuestionError(
+            f"question {name!r} is another one than that of the coefficients: {'; '.join(changes)}"
+        )
+
+
+def _miss(metrics: Metrics, name: str, reason: str, text: str, *, quiet: bool = False) -> None:
+    """Count what is not corrected as it should be; the first time, it stands in the log."""
+    is_first = metrics.add_missed(name, reason) == 1
+    if is_first and not quiet:
+        LOG.warning("%s", text, extra={"question": name, "reason": reason})
+
+
+def _refused(message: str) -> FailedError:
+    # a status after which clients do not ask again
+    return FailedError(422, f"the answer cannot be corrected: {message}")
+
+
+def read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return the value of a request, None if it is no JSON; one with a key twice is refused."""
+    try:
+        return _DECODER.decode(body.removeprefix(BOM_UTF8).decode())
+    except TwiceError:
+        raise FailedError(422, "the request has a key twice") from None
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return the value of an answer; one that readers may understand in two ways is refused."""
+    try:
+        return _DECODER.decode(content.removeprefix(BOM_UTF8).decode(errors="surrogatepass"))
+    except (ValueError, RecursionError):
+        raise FailedError(
+            502, f"the upstream's answer is no JSON, or has a key twice ({len(content):,} bytes)"
+        ) from None
+
+
+def written(body: object) -> bytes:
+    """Return a value as JSON; numbers that JSON cannot hold are refused."""
+    try:
+        return _ENCODER.encode(body).encode()
+    except ValueError:
+        raise FailedError(502, "the upstream's answer holds a number that JSON cannot") from None
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=once)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

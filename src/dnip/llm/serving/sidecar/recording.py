@@ -1,0 +1,267 @@
+"""What the upstream said, kept: raw probabilities, in a folder for each question."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import re
+import threading
+import time
+import zlib
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import valid_unicode
+from dnip.base.files import check_writable, make_folder
+from dnip.base.validation import check_integer
+from dnip.llm.decisions import Correction, Decision
+from dnip.method.coefficients import Coefficients
+from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
+from dnip.tables.provenance import Question
+
+#: The size of a folder of records, in bytes: the least, and that by default.
+LEAST, MOST = 10_000_000, 1_000_000_000
+
+# Seconds between two writes, and files of a full folder for each question.
+_SECONDS, _FILES = 0.5, 16
+
+# Rows that are made into lines before answers have their turn.
+_AT_ONCE = 50
+
+# So many ids of the last answers are known again.
+_MOST_NAMES = 100_000
+
+#: The header of the request id.
+ID_HEADER = "x-request-id"
+
+# What a client may choose for the id of a request, and names of questions that name folders.
+_NAME = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
+_FOLDER = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
+
+LOG = logging.getLogger("dnip.sidecar")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer as it leaves, and what was corrected.
+
+    Attributes
+    ----------
+    raw, changed : dict
+        As the upstream gave it, and as it leaves.
+    corrections : list of Correction
+    coefficients : mapping of Coefficients
+        By question.
+    questions : mapping of Question
+        What was asked, of whatever model, where it is known.
+    """
+
+    raw: dict[str, Any]
+    changed: dict[str, Any]
+    corrections: list[Correction] = field(default_factory=list)
+    coefficients: Mapping[str, Coefficients] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+
+
+class Recorder:
+    """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
+
+    A row waits in memory; a thread writes twice a second. The name of a full file gets the
+    time, and the oldest one goes.
+
+    Parameters
+    ----------
+    folder : Path
+        It is made where it is missing.
+    questions : iterable of str
+        Questions with coefficients: their names are those of folders.
+    size : int
+        Bytes of the folder at most.
+    texts : bool
+        Whether the input of the request is kept, too.
+
+    Attributes
+    ----------
+    written : Counter
+        Rows by question.
+    lost : Counter
+        Rows that could not be written, by reason: ``"queue"`` (the disk is too slow, or the row is
+        very long), ``"disk"`` (it is full, say).
+
+    Raises
+    ------
+    InvalidInputError
+        For a question that cannot name a folder, and for a size that is too small.
+    OutputError
+        For a folder that cannot be written.
+    """
+
+    def __init__(
+        self, folder: Path, questions: Iterable[str], *, size: int = MOST, texts: bool = False
+    ) -> None:
+        self.written = Counter(dict.fromkeys(questions, 0))
+        self.lost = Counter({"queue": 0, "disk": 0})
+        self.texts = texts
+        self._folder, most = folder, check_integer("record size", size, at_least=LEAST)
+        self._step = most // _FILES // max(1, len(self.written))  # bytes, also of what waits
+        self._rows: deque[_Row] = deque()
+        self._added = self._taken = 0  # bytes; each is counted by one thread
+        self._warned: set[str] = set()
+        self._names: dict[str, None] = {}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="dnip record")
+        for question in self.written:
+            if not _FOLDER.fullmatch(question):
+                raise InvalidInputError(
+                    f"the question {question!r} cannot be recorded: it is no name of a folder",
+                    hint="Use letters, digits, spaces, . _ and -, or leave --record out",
+                )
+            check_writable(make_folder(self._folder / question) / "record.jsonl")
+
+    def __enter__(self) -> Recorder:
+        """Begin to write."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write the rest, and end; a disk that hangs is waited for a few seconds."""
+        self._stopped.set()
+        self._thread.join(5)
+
+    def request_id(
+        self, given: str | None, answer: Mapping[str, Any], upstreams: str | None
+    ) -> str:
+        """Return the id of a request: the client's, the answer's own, the upstream's, or a new one.
+
+        One that an upstream gives to several answers is none.
+        """
+        if given is not None and _NAME.fullmatch(given):
+            return given
+        for name in (answer.get("id"), answer.get("request_id"), upstreams):
+            if isinstance(name, str) and _NAME.fullmatch(name) and name not in self._names:
+                self._names[name] = None
+                if len(self._names) > _MOST_NAMES:
+                    del self._names[next(iter(self._names))]
+                return name
+        return f"{random.getrandbits(128):032x}"
+
+    def add(self, name: str, answered: Answered, asked: bytes) -> None:
+        """Take the decisions of an answer, as they were before they were corrected.
+
+        Parameters
+        ----------
+        name : str
+            The request id.
+        answered : Answered
+        asked : bytes
+            The body of the request.
+        """
+        model, now = str(answered.raw.get("model") or ""), time.time()
+        text = asked if self.texts else None
+        for before, *_ in answered.corrections:
+            classes = answered.coefficients[before.question].classes
+            question = answered.questions.get(before.question)
+            weight = 1000 + 100 * len(classes) + len(text or b"")
+            if self._added - self._taken + weight > self._step:
+                self._lose("queue", 1, "the disk is too slow, or a row too long")
+            else:
+                self._added += weight
+                self._rows.append(_Row(name, now, model, before, classes, question, text, weight))
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_SECONDS):
+            self._write_waiting()
+        self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        waiting: dict[Path, bytearray] = {}
+        for count in range(len(self._rows)):
+            if count % _AT_ONCE == _AT_ONCE - 1:
+                time.sleep(0.001)  # answers come first
+            row = self._rows.popleft()
+            waiting.setdefault(self._folder / row.place, bytearray()).extend(row.line())
+            self._taken += row.weight
+        for path, lines in waiting.items():
+            self._append(path, lines)
+
+    def _append(self, path: Path, lines: bytearray) -> None:
+        """Append lines; an unwritten rest leaves no half line, unlike that of a log handler."""
+        done = 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)  # somebody may have moved it
+            if path.exists() and path.stat().st_size + len(lines) > self._step:
+                self._rotate(path)
+            with path.open("ab", buffering=0) as file:
+                size = file.tell()
+                try:
+                    while done < len(lines):
+                        done += file.write(lines[done:])
+                except OSError:
+                    done = lines.rfind(b"\n", 0, done) + 1
+                    file.truncate(size + done)
+                    raise
+        except OSError as error:
+            self._lose("disk", lines.count(b"\n", done), error.strerror or str(error))
+        self.written[path.parent.name] += lines.count(b"\n", 0, done)
+
+    def _rotate(self, path: Path) -> None:
+        path.replace(path.with_suffix(f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.jsonl"))
+        for old in sorted(path.parent.glob(f"{path.stem}.*.jsonl"))[: 1 - _FILES]:
+            self._warn("full", "it is full; now the oldest rows go")
+            old.unlink(missing_ok=True)  # another sidecar may have done it
+
+    def _lose(self, reason: str, n_rows: int, why: str) -> None:
+        self.lost[reason] += n_rows
+        self._warn(reason, f"what cannot be recorded is left out and counted: {why}")
+
+    def _warn(self, reason: str, text: str) -> None:
+        if reason not in self._warned:
+            self._warned.add(reason)
+            LOG.warning("%s: %s", self._folder, text, extra={"reason": reason})
+
+
+class _Row(NamedTuple):
+    """A decision that waits: to make a line of it takes longer than to keep it."""
+
+    name: str
+    time: float
+    model: str
+    before: Decision
+    classes: tuple[str, ...]
+    question: Question | None
+    asked: bytes | None
+    weight: int  # bytes, about
+
+    @property
+    def place(self) -> str:
+        """Where it is written: other classes are other columns, and other files."""
+        mark = zlib.crc32(json.dumps(self.classes).encode())
+        return f"{self.before.question}/record-{mark:08x}.jsonl"
+
+    def line(self) -> bytes:
+        """Return the line of the file."""
+        columns, own = recorded_columns(self.classes)
+        p = self.before.probabilities[self.before.ordered(self.classes)] * self.before.total
+        now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
+        cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model), **own}
+        if self.question is not None:
+            cells[QUESTION] = json.dumps(self.question.of_model(self.model or None).to_dict())
+        cells |= zip(columns, p.tolist(), strict=True)
+        cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
+        return json.dumps(cells).encode() + b"\n"
+
+
+def _input(asked: bytes) -> str:
+    """Return the input of a request, as a text; other values as JSON."""
+    body: Any = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(asked)
+    found = body.get("input", body.get("state", "")) if isinstance(body, dict) else ""
+    return found if isinstance(found, str) else json.dumps(found)

@@ -1,0 +1,142 @@
+"""Gold labels from a file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.typing import Labels
+from dnip.llm.files import Places, read_values
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars
+from dnip.tables.columns import ID, LABEL
+
+#: What to join by instead of an id, to join rows in their order.
+BY_ROW = "row"
+#: What stands under a name that is not there.
+MISSING = object()
+
+
+def nested(held: dict[str, Any], name: str) -> object:
+    """Return what stands under a name, or under names in one another, ``a.b.c``; else `MISSING`.
+
+    Examples
+    --------
+    >>> nested({"a": {"b": {"c": 7}}}, "a.b.c"), nested({"a.b": 8}, "a.b")
+    (7, 8)
+    """
+    if name in held:
+        return held[name]
+    first, dot, rest = name.partition(".")
+    inner = held.get(first) if dot else None
+    return nested(inner, rest) if isinstance(inner, dict) else MISSING
+
+
+def read_gold(
+    path: Path, classes: tuple[str, ...], on: str | None, label: str | None
+) -> dict[str, int]:
+    """Read gold labels.
+
+    Parameters
+    ----------
+    path : Path
+        CSV, Parquet or JSON lines.
+    classes : tuple of str
+    on : str or None
+        The column of the ids, or ``"row"``; None for ``"id"``.
+    label : str or None
+        The column of the labels; None for ``"label"``.
+
+    Returns
+    -------
+    dict of str to int
+        Class indices, -1 for an unlabelled row, by id; by row, by the number of the row from 0.
+
+    Raises
+    ------
+    InvalidInputError
+        For a missing column, an id with two labels, and a label that is no class.
+    """
+    on, label = on or ID, label or LABEL
+    ids: list[object] = []
+    cells: list[object] = []
+    places: list[str] = []
+    for where, row in read_values(path):
+        held = row if isinstance(row, dict) else {}
+        # nested ids of answers have a plain name in a table
+        name = nested(held, on if nested(held, on) is not MISSING else on.rpartition(".")[2])
+        cell = nested(held, label)
+        for column, found in {label: cell, **({} if on == BY_ROW else {on: name})}.items():
+            if found is MISSING:
+                raise InvalidInputError(
+                    f"{where}: there is no column {column}; the columns are "
+                    f"{listed(tuple(held)) or 'none'}",
+                    hint="Name the columns with --on and --label; --on row joins rows in order",
+                )
+        ids.append(len(ids) if on == BY_ROW else name)
+        cells.append(cell)
+        places.append(where)
+    location = Places(str(path), (), places=places)
+    check_scalars(ids, on, location)
+    indices = LabelRule(classes).read(cells, location).tolist()
+    first: dict[tuple[object, int], str] = {}  # the same label may be told twice
+    for pair, place in zip(zip(ids, indices, strict=True), places, strict=True):
+        first.setdefault(pair, place)
+    location = Places(str(path), (), places=list(first.values()))
+    names = check_ids([name for name, _ in first], n_examples=len(first), location=location)
+    return dict(zip(names.tolist(), (index for _, index in first), strict=True))
+
+
+def join_by_row(
+    gold: dict[str, int], numbers: Sequence[int], n_answers: int, source: str
+) -> Labels:
+    """Return the class index of each row, -1 where it has no label.
+
+    Parameters
+    ----------
+    gold : dict
+        What `read_gold` returns.
+    numbers : sequence of int
+        Which of all answers each row is.
+    n_answers : int
+        Answers in all, refusals and failed requests included.
+    source : str
+        The answers, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        For another number of gold labels than of answers.
+    """
+    if len(gold) != n_answers:
+        raise InvalidInputError(
+            f"{source}: there are {n_answers:,} answers, but {len(gold):,} gold labels",
+            hint="Joining by row needs a gold label for each answer, failed ones included",
+        )
+    return np.array([gold[str(number)] for number in numbers], np.int64)
+
+
+def join_by_id(gold: dict[str, int], ids: Sequence[str] | None, source: str) -> Labels:
+    """Return the class index of each row, -1 where it has no label.
+
+    Raises
+    ------
+    InvalidInputError
+        If the rows have no ids, or none that is in the gold file.
+    """
+    if ids is None:
+        raise InvalidInputError(
+            f"{source}: the answers have no ids to join the gold labels on",
+            hint='Write "id" beside each answer, name another key with --on, or give --on row '
+            "where the gold file has the same order",
+        )
+    if not any(name in gold for name in ids):
+        raise InvalidInputError(
+            f"{source}: no answer's id is in the gold file: the first are {ids[0]!r} and, in the "
+            f"gold file, {next(iter(gold), '')!r}",
+            hint="Name the column of the ids with --on",
+        )
+    return np.array([gold.get(name, UNLABELLED) for name in ids], np.int64)

@@ -1,0 +1,384 @@
+"""From saved answers to a probability table."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dnip.base import __version__
+from dnip.base.arrays import check_mass
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.escaping import valid_unicode
+from dnip.base.files import write_text
+from dnip.base.typing import Floats
+from dnip.base.validation import check_choice, check_classes
+from dnip.llm.answers.label_matching import TextMatcher
+from dnip.llm.files import Found, Places, read_values
+from dnip.llm.sources.collecting import Collector
+from dnip.llm.sources.gold import BY_ROW, join_by_id, join_by_row, read_gold
+from dnip.llm.sources.registry import SOURCES
+from dnip.llm.sources.source import Row, Wanted
+from dnip.tables import ProbabilityTable
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
+from dnip.tables.columns import CLASSES, MASS, QUESTION
+from dnip.tables.fill import Fill, fill_rows
+from dnip.tables.formats.text import json_rows, parts_of
+from dnip.tables.provenance import metadata_path
+from dnip.tables.reading import layout_of
+
+# An id of one of several answers to a row.
+_STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
+
+#: A file of answers, or an answer (or a list of them) as parsed from JSON.
+Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What an import came to.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The files of answers.
+    n : int
+        Rows of the table.
+    n_labelled : int
+        Of these, rows with a gold label.
+    source : str
+        The kind of answers; ``"votes"`` where these were counted.
+    model, question : str or None
+        Where the answers name them.
+    columns : tuple of str
+        Columns of rows that hold log-probabilities, of which `question` was read.
+    mean_mass : float or None
+        Captured mass on average, where it is known.
+    n_open : int
+        Rows whose decision depends on what stands for labels that were not reported.
+    n_nameless : int
+        Rows whose answer names no class, so that its first token is read.
+    refused, failed, several : tuple of str
+        Ids (or places) of answers that are refusals, of requests that failed, and of answers that
+        name several classes. They are not in the table: a row of it says something of every class.
+    n_other : int
+        Answers without the question, which are not in the table either.
+    n_unknown : int
+        Labels in the gold file of ids that no answer has.
+    decimals : int or None
+        To how many decimals the probabilities are rounded; None where they are not.
+    n_normalised : int
+        Rows whose numbers did not sum to 1, so that they were divided by their sum.
+    n_tied : int
+        Rows whose most probable classes are equally probable, so that the lowest is decided for.
+    n_one_class : int
+        Rows that give everything to one class: no weights could change the decision.
+    votes : dict or None
+        Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
+        and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
+    asked : dict or None
+        What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
+    """
+
+    files: tuple[str, ...]
+    n: int
+    n_labelled: int
+    source: str
+    model: str | None
+    question: str | None
+    columns: tuple[str, ...]
+    mean_mass: float | None
+    n_open: int
+    n_nameless: int
+    refused: tuple[str, ...]
+    failed: tuple[str, ...]
+    several: tuple[str, ...]
+    n_other: int
+    n_unknown: int
+    decimals: int | None
+    n_normalised: int
+    n_tied: int
+    n_one_class: int
+    votes: dict[str, int] | None = None
+    asked: dict[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+class Import(NamedTuple):
+    """A table of saved answers, and what is to be known of it."""
+
+    table: ProbabilityTable
+    summary: ImportSummary
+
+
+def read_answers(
+    answers: Sequence[Answers],
+    classes: Sequence[str] | None,
+    *,
+    source: str | None = None,
+    question: str | None = None,
+    names: Mapping[str, str] | None = None,
+    gold: str | os.PathLike[str] | None = None,
+    on: str | None = None,
+    label: str | None = None,
+    fill: Fill | str = Fill.HALF,
+    votes: bool = False,
+    only: str | None = None,
+) -> Import:
+    """Read saved answers of one model into a probability table.
+
+    Parameters
+    ----------
+    answers : sequence of path-like, dict or list
+        Files of answers (JSON, JSON lines, CSV, Parquet), folders that a sidecar
+        recorded, or answers as parsed from JSON.
+    classes : sequence of str or None
+        Class names, in the order of the table; None for those of a recorded folder.
+    source : str, optional
+        A name in `dnip.llm.sources.registry.SOURCES`; recognised by content by default.
+    question : str, optional
+        Which question of an answer to read; needed where there are several.
+    names : mapping of str to str, optional
+        What the answers call a class, where that is not its own name.
+    gold : path-like, optional
+        A file with gold labels; without it, labels in the answers are read.
+    on : str, optional
+        The name of the ids, in the answers and in the gold file; ``"id"`` by default, and in the
+        answers whatever their source calls it. ``"row"`` joins the gold file by order.
+    label : str, optional
+        The name of the labels in the gold file, or in the answers where there is none.
+    fill : Fill or str
+        The probability to take for a label that was not reported.
+    votes : bool, default=False
+        Whether to count the answers of each row as votes, as `TextMatcher` reads them. Answers are
+        of one row if they have the same id, or are several to one prompt. A probability is a share
+        of the row's votes, and captured mass the share of its answers that are votes. A row without
+        a vote is left out.
+    only : str, optional
+        The model, or the first letters of a question's fingerprint, whose answers are read.
+
+    Returns
+    -------
+    Import
+        The table and a summary.
+
+    Raises
+    ------
+    InvalidInputError
+        For answers that are damaged or do not agree; the message names the file and the line.
+
+    Examples
+    --------
+    >>> answer = {"type": "choice", "choice": "b", "probabilities": {"a": 0.25, "b": 0.75}}
+    >>> table, summary = read_answers([{"answers": {"topic": answer}}], ["a", "b"])
+    >>> table.probabilities, summary.source, summary.question
+    (array([[0.25, 0.75]]), 'decisions', 'topic')
+    """
+    classes, columns = _columns(answers, classes)
+    if on == BY_ROW and gold is None:
+        raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
+    wanted = Wanted(
+        classes,
+        _names(classes, {**columns, **(names or {})}),
+        question or "",
+        own_labels=gold is None,
+    )
+    truth = None if gold is None else read_gold(Path(gold), classes, on, label)
+    given = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
+    collector = Collector(wanted, given, votes, on, label if gold is None else None, only)
+    collector.add_all(_values(answers))
+    files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
+    origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
+    polled = _count_votes(collector, TextMatcher(wanted.names)) if votes else None
+    if not collector.kept:
+        lost = {"refused": len(collector.refused), **(polled or {})}
+        lost |= {"failed": len(collector.failed), "several": len(collector.several)}
+        kinds = [name for name in ("refused", "unmatched", "failed", "several") if name in lost]
+        raise InvalidInputError(
+            f"{origin}: there are no answers with probabilities or votes; "
+            + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
+            hint="Give a file that holds answers, and say with --map how they name the classes",
+        )
+    rows = [*collector.kept.values()]
+    location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
+    p, counts = fill_rows(*_scores(rows, location), location, fill)
+    ids, n_unknown = _ids(rows, location), 0
+    if truth is None:
+        cells = [row.label for row in rows]
+        known = any(cell is not None for cell in cells)
+        labels = LabelRule(classes).read(cells, location) if known else None
+    elif on == BY_ROW:
+        labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
+    else:
+        labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
+        labelled = {name for name, index in truth.items() if index != UNLABELLED}
+        lost_ids = [*collector.refused, *collector.failed, *collector.several]
+        seen = [*lost_ids, *([] if ids is None else ids)]
+        n_unknown = len(labelled.difference(seen))
+    table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
+    assert collector.source is not None  # it has read rows
+    summary = ImportSummary(
+        files=tuple(files),
+        n=len(table),
+        n_labelled=0 if table.labels is None else int((table.labels != UNLABELLED).sum()),
+        source="votes" if votes else collector.source.name,
+        model=collector.model,
+        question=collector.question or None,
+        columns=tuple(collector.questions) if collector.source.takes_first else (),
+        mean_mass=None if table.mass is None else float(table.mass.mean()),
+        n_nameless=sum(row.names_none for row in rows),
+        refused=tuple(collector.refused),
+        failed=tuple(collector.failed),
+        several=tuple(collector.several),
+        n_other=collector.n_other,
+        n_unknown=n_unknown,
+        **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
+        votes=polled,
+        asked=collector.asked_for,
+    )
+    return Import(table, summary)
+
+
+def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
+    """Write the table, and beside it ``<out>.meta.json`` with the summary.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown suffix.
+    OutputError
+        If a file cannot be written.
+    """
+    imported.table.write(out)
+    settings, summary = {"package_version": __version__}, imported.summary
+    content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
+    write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
+
+
+def _values(answers: Sequence[Answers]) -> Iterator[Found]:
+    for number, one in enumerate(answers, 1):
+        if isinstance(one, str | os.PathLike) and Path(one).is_dir():
+            seen: set[str] = set()
+            for part in parts_of(Path(one)):
+                for count, row in enumerate(json_rows(part, seen), 1):
+                    row.pop(CLASSES, None)
+                    yield Found(f"{part}: row {count}", row)
+        elif isinstance(one, str | os.PathLike):
+            yield from read_values(Path(one))
+        else:
+            yield Found(f"answer {number}", one)
+
+
+def _columns(
+    answers: Sequence[Answers], classes: Sequence[str] | None
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the classes, and the columns that hold them in a recorded folder."""
+    folders = [one for one in answers if isinstance(one, str | os.PathLike) and Path(one).is_dir()]
+    layout = layout_of(folders[0], classes) if folders else None
+    if layout is not None:
+        return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
+    if classes is None:
+        hint = "Name the classes with --classes A,B,C"
+        raise InvalidInputError("the answers do not tell the order of the classes", hint=hint)
+    return check_classes(classes), {}
+
+
+def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Return what the answers call each class."""
+    unknown = [name for name in given or () if name not in classes]
+    if unknown:
+        raise InvalidInputError(
+            f"--map names {unknown[0]!r}, which is no class",
+            hint=f"The classes are {listed(classes)}",
+        )
+    names = tuple((given or {}).get(name, name) for name in classes)
+    if len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"two classes have the same name in the answers: {listed(names)}",
+            hint="Give each class a name of its own with --map",
+        )
+    return names
+
+
+def _count_votes(collector: Collector, matcher: TextMatcher) -> dict[str, int]:
+    """Give rows their shares of votes, and refuse those without a vote; return the counts."""
+    polled, cast = _of_one_stem([*collector.kept.values()]), []
+    collector.kept, collector.n_answers = {}, len(polled)
+    texts = [text for row in polled for text in row.texts]
+    if len(texts) == len(polled) > 1:
+        raise InvalidInputError(
+            f"{polled[1].where}: the id {polled[1].row_id!r} is given once, as all are",
+            hint="For votes, give all answers to a row the same id, and name its key with --on",
+        )
+    for number, row in enumerate(polled):
+        counts = matcher.count(map(matcher.read, row.texts))
+        if n := int(counts.sum()):
+            cast.append(n)
+            share = n / len(row.texts)
+            collector.kept[number] = replace(row, scores=counts / n, mass=share, number=number)
+        else:
+            collector.refused.append(row.where if row.row_id is None else str(row.row_id))
+    counted = {"answers": len(texts), "refused": texts.count(None)}
+    counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
+    return counted | {"fewest": min(cast, default=0), "most": max(cast, default=0)}
+
+
+def _of_one_stem(polled: list[Row]) -> list[Row]:
+    """Join answers whose ids differ only in a last number, such as 7-0 and 7-1, where all do."""
+    stems = [_STEM.fullmatch(str(row.row_id)) for row in polled]
+    if not all(stems) or not all(len(row.texts) == 1 for row in polled):
+        return polled
+    joined: dict[object, Row] = {}
+    for row, stem in zip(polled, stems, strict=True):
+        first = replace(row, row_id=stem and stem[1], texts=[])
+        joined.setdefault((first.row_id, str(row.label)), first).texts.extend(row.texts)
+    enough = 2 * len(joined) <= len(polled)
+    return [*joined.values()] if enough else polled
+
+
+def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:
+    """Return what all rows report, and its ceilings where a row did not report all."""
+    scores = np.array([row.scores for row in rows])
+    if all(row.ceiling is None for row in rows):
+        return scores, None
+    never = (scores == 0).all(axis=0)
+    if never.any():
+        raise InvalidInputError(
+            f"{location.whole()}: no answer reports a token of "
+            f"{location.columns[int(never.argmax())]}",
+            hint="Give the word that stands for it in the answers with --map, or ask for more "
+            "top_logprobs",
+        )
+    return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
+
+
+def _ids(rows: Sequence[Row], location: Places) -> NDArray[np.object_] | None:
+    """Return the rows' ids, None where answers have none."""
+    ids = [row.row_id for row in rows]
+    if all(one is None for one in ids):
+        return None
+    if None in ids:
+        raise InvalidInputError(
+            f"{location.cell(ids.index(None))}: the answer has no id, but others have",
+            hint="Give all answers an id, or none",
+        )
+    return check_ids(ids, n_examples=len(ids), location=location)
+
+
+def _mass(rows: Sequence[Row], location: Places) -> Floats | None:
+    """Return the captured mass of each row, None unless it is known of all."""
+    known = [row.mass for row in rows if row.mass is not None]
+    if len(known) < len(rows):
+        return None
+    column = len(location.columns) - 1
+    return check_mass(known, n_examples=len(known), location=location, column=column)

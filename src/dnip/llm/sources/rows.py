@@ -1,0 +1,245 @@
+"""Answers in rows of a table: log-probabilities in a cell, in pairs of columns, or by class."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.llm.answers.tokens import Reported, Token
+from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
+from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
+from dnip.tables.columns import ID, LABEL
+
+#: What a column of texts is called that holds the answers.
+ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")
+#: What a question is called that is answered by pairs of columns.
+_PAIRS = "token_1, logprob_1, …"
+# What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
+_NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*\()")
+_TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
+_LOGPROB = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
+_OF_TOKEN = ("token", "decoded_token", "text")
+_OF_NUMBER = ("logprob", "log_prob", "logprobs", "lp")
+# How far a log-probability may be above 0, and a sum of probabilities above 1.
+_ROUNDING = 1e-3
+
+
+def parsed(cell: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the value that a text writes, as JSON, Python's repr or that of an SDK; else the cell.
+
+    Examples
+    --------
+    >>> parsed('{"a": -0.5}'), parsed("{'a': -0.5}"), parsed("TopLogprob(token='a', logprob=-0.5)")
+    ({'a': -0.5}, {'a': -0.5}, {'token': 'a', 'logprob': -0.5})
+    >>> parsed("So it is (b)")
+    'So it is (b)'
+    """
+    if not isinstance(cell, str) or _NESTED.match(cell) is None:
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(_Plain().visit(ast.parse(cell.strip(), mode="eval").body))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return cell
+
+
+class _Plain(ast.NodeTransformer):
+    """Turns objects into their named fields, or the one value in them, and tuples into lists."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        values = [self.visit(one.value) for one in node.keywords]
+        if node.args:
+            return self.visit(node.args[0])  # type: ignore[no-any-return]
+        return ast.Dict([ast.Constant(one.arg) for one in node.keywords], values)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        return ast.List([self.visit(one) for one in node.elts])
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(float(node.id))  # nan, inf
+
+
+def _entries(value: object) -> list[dict[str, Any]] | None:
+    """Return the tokens that a value lists for one place, None if it lists none."""
+    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
+        pairs = [*value.values()]  # vLLM's, by the numbers of tokens
+    elif isinstance(value, dict):
+        pairs = [{"token": token, "logprob": number} for token, number in value.items()]
+    elif isinstance(value, list):
+        pairs = [
+            {"token": one[0], "logprob": one[1]} if isinstance(one, list) and len(one) == 2 else one
+            for one in value
+        ]
+    else:
+        return None
+    found = [_entry(one) for one in pairs]
+    if not found or None in found:
+        return None
+    entries = [one for one in found if one is not None]
+    numbers = [one["logprob"] for one in entries]
+    if max(numbers) > _ROUNDING:  # probabilities
+        if min(numbers) < 0 or len(numbers) < 2 or sum(numbers) > 1 + _ROUNDING:
+            return None
+        return [{"token": one["token"], "prob": one["logprob"]} for one in entries]
+    return entries
+
+
+def _entry(one: object) -> dict[str, Any] | None:
+    """Return a token with its log-probability; with those at its place, if it lists them."""
+    if not isinstance(one, dict):
+        return None
+    token = next((one[key] for key in _OF_TOKEN if isinstance(one.get(key), str)), None)
+    number = next((one[key] for key in _OF_NUMBER if key in one), one.get("prob"))
+    if token is None or isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return {"token": token, "logprob": number}
+
+
+def places(value: object, text: str | None) -> list[dict[str, Any]] | None:
+    """Return the places of an answer, each with its likeliest tokens; None if a value tells none.
+
+    A list of tokens without lists of their own is read as the likeliest tokens of one place, unless
+    they make up the text, or are more probable than 1 together: then each is a place.
+
+    Examples
+    --------
+    >>> places([{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}], "a")
+    [{'top_logprobs': [{'token': 'a', 'logprob': -0.5}, {'token': 'b', 'logprob': -1.5}]}]
+    """
+    if isinstance(value, dict):
+        inner = [value.get("content"), value.get("top_logprobs")]
+        if any(isinstance(one, list | dict) and one for one in inner):
+            alone = _entry(value) is not None  # the only place
+            return places([value] if alone else inner[0] or inner[1], text)
+    if isinstance(value, list) and any(isinstance(_tops(one), list | dict) for one in value):
+        return _all(_place(one) for one in value)
+    entries = _entries(value)
+    if entries is None:
+        found = _all(map(_entries, value)) if isinstance(value, list) else None
+        return found and [{"top_logprobs": one} for one in found]
+    if isinstance(value, list):
+        written = "".join(one["token"] for one in entries).strip()
+        sure = sum(math.exp(one.get("logprob", -math.inf)) for one in entries)
+        if sure > 1 + _ROUNDING or (len(entries) > 1 and written == (text or "").strip()):
+            return [{**one, "top_logprobs": [one]} for one in entries]
+    return [{"top_logprobs": entries}]
+
+
+def _all(found: Iterable[Any | None]) -> list[Any] | None:
+    """Return all of them, None if one is not there, or there are none."""
+    every = list(found)
+    return None if None in every or not every else every
+
+
+def _tops(one: object) -> object:
+    return one.get("top_logprobs") if isinstance(one, dict) else None
+
+
+def _place(one: object) -> dict[str, Any] | None:
+    """Return a place of an answer as chat completions have it."""
+    own, tops = _entry(one), _entries(_tops(one))
+    if own is None:
+        return None
+    return {**own, "top_logprobs": tops or [own]}
+
+
+def _found(row: Answer) -> dict[str, object]:
+    """Return what tells log-probabilities in a row, by column, that of the most tokens first."""
+    if not isinstance(row, dict):
+        return {}
+    text, found = _text_of(row), {}
+    for name, cell in row.items():
+        value = parsed(cell)
+        if name in (ID, LABEL) or not isinstance(value, list | dict):
+            continue
+        if places(value, text) or TOKEN_LOGPROBS.recognises(value):
+            found[name] = value
+    if pairs := [*_pairs(row)]:
+        found[_PAIRS] = pairs
+    return dict(sorted(found.items(), key=lambda one: -_size(one[1])))
+
+
+def _size(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, inner))
+
+
+def _pairs(row: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+    """Yield the tokens of pairs of columns, those of empty cells left out."""
+    numbers = {match[1]: cell for name, cell in row.items() if (match := _LOGPROB.fullmatch(name))}
+    for name, token in row.items():
+        match = _TOKEN.fullmatch(name)
+        number = numbers.get(match[1]) if match else None
+        if isinstance(token, str) and number not in (None, ""):
+            yield {"token": token, "logprob": as_number(number, f"logprob_{match and match[1]}")}
+
+
+def _text_of(row: Mapping[str, object]) -> str | None:
+    texts = (row[name] for name in ANSWERS if name in row)
+    return next((text for text in texts if isinstance(text, str)), None)
+
+
+def _read(row: Answer, wanted: Wanted) -> Row | None:
+    value, text = _found(row)[wanted.question], _text_of(row)
+    found = places(value, text)
+    if found is None:  # a whole answer
+        return TOKEN_LOGPROBS.read(value, wanted)
+    answer = {"message": {"content": text}, "logprobs": {"content": found}, "finish_reason": None}
+    return read_choices("the row", [answer], wanted)
+
+
+def by_class(row: Mapping[str, object], wanted: Wanted) -> Row | None:
+    """Read a column of log-probabilities for each class; None where there are none.
+
+    The columns are called ``logprob_CLASS`` or ``CLASS_logprob``; or like the classes, if no value
+    is above 0. An empty cell is a class that was not reported.
+
+    Examples
+    --------
+    >>> by_class({"logprob_a": "-0.5", "logprob_b": ""}, Wanted(("a", "b"), ("a", "b"))).scores
+    array([0.60653066, 0.        ])
+    """
+    for pattern in ("logprob_{}", "{}_logprob", "{}"):
+        columns = [pattern.format(name) for name in wanted.names]
+        if not set(columns) <= row.keys():
+            continue
+        cells = {name: row[name] for name in columns if row[name] not in (None, "")}
+        values = {name: as_number(cell, name) for name, cell in cells.items()}
+        if not values or (
+            pattern == "{}" and not (min(values.values()) < 0 >= max(values.values()))
+        ):
+            continue
+        total = math.fsum(map(math.exp, values.values())) if max(values.values()) < 1 else math.inf
+        if not total <= 1 + len(values) * _ROUNDING:  # logits, say
+            name, value = max(values.items(), key=lambda one: one[1])
+            raise InvalidInputError(
+                f"the columns {', '.join(columns)} hold numbers below 0, but no log-probabilities: "
+                f"their exponentials sum to more than 1 ({name}: {value:g})",
+                hint="Take a softmax of logits first: p = exp(x) / sum(exp(x))",
+            )
+        tokens = tuple(Token(name, min(value, 0.0)) for name, value in values.items())
+        scores = np.array([math.exp(min(values.get(name, -math.inf), 0.0)) for name in columns])
+        missing = np.array([name not in values for name in columns])
+        ceiling = np.where(missing, Reported(tokens).bound, scores) if missing.any() else None
+        return Row(scores, ceiling, mass=min(float(scores.sum()), 1.0))
+    return None
+
+
+ROWS = Source(
+    "rows",
+    "rows with the likeliest tokens in a cell, or in columns token_1, logprob_1, …",
+    lambda row: bool(_found(row)),
+    _read,
+    questions=lambda row: tuple(_found(row)),
+    takes_first=True,
+)

@@ -1,0 +1,1 @@
+"""What coefficients are for: evaluate, apply, check and export them."""

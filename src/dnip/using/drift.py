@@ -1,0 +1,270 @@
+"""Whether coefficients still fit new rows, with labels or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats
+from dnip.base.validation import check_level
+from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide
+from dnip.priors.estimate import PriorEstimate
+from dnip.tables import Rows
+from dnip.tables.cells import UNLABELLED
+from dnip.tables.guards import check_same_classes, tell_corrected
+from dnip.tables.provenance import changes_of_origin
+from dnip.tables.reading import counted_rows
+from dnip.tables.sampling import SignalSample
+from dnip.using.alpha_spending import Look
+from dnip.using.class_scores import ClassScores, Score
+from dnip.using.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
+
+# From these distances on, a difference is called moderate or large.
+_MODERATE, _LARGE = 0.1, 0.25
+
+#: With labels, these share alpha: the distribution, accuracy and COBias.
+QUESTIONS = 3
+
+#: In a series of looks, the test of the means needs so many rows: its smallest p values are too
+#: small with fewer.
+ROWS_OF_A_LOOK = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """Whether coefficients fit new rows, and what was compared.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    alpha : float
+        The probability of a false alarm that is accepted.
+    n_rows, n_labelled : int
+        New rows.
+    rows_at_fit : float
+        Rows that the sketch of the fit was made of.
+    comparison : Comparison
+        Of the probabilities, and of captured mass where both sides have it.
+    mass_at_fit, mass : float or None
+        Captured mass on average.
+    changed_at_fit, changed : float
+        Share of the rows whose decision the coefficients change. The former may be None: not known.
+    shares : ndarray of shape (N,)
+        The class mix that the fit is for.
+    mix : PriorEstimate
+        The class mix of the new rows: that of the labels, of which it is exact, or estimated where
+        none has one.
+    accuracy, cobias : Score or None
+        Under the coefficients; None without labels.
+    origin : tuple of str
+        What of the model and the prompt has changed since the fit, one sentence each.
+    corrected_by : str or None
+        The hash of the coefficients that corrected the new rows; None for raw ones.
+    deferred : tuple of two floats, or None
+        The share of the rows that the coefficients defer, and the one that was asked for.
+    look : Look or None
+        Which of a series of checks this is; `alpha` is its own.
+    signal : bool or None
+        Whether probabilities of the new rows tell anything of their labels.
+    """
+
+    classes: tuple[str, ...]
+    alpha: float
+    n_rows: int
+    n_labelled: int
+    rows_at_fit: float
+    comparison: Comparison
+    mass_at_fit: float | None
+    mass: float | None
+    changed_at_fit: float | None
+    changed: float
+    shares: Floats
+    mix: PriorEstimate
+    accuracy: Score | None
+    cobias: Score | None
+    origin: tuple[str, ...] = ()
+    corrected_by: str | None = None
+    deferred: tuple[float, float] | None = None
+    look: Look | None = None
+    signal: bool | None = None
+
+    @property
+    def level(self) -> float:
+        """Level of the intervals: each question that is asked gets its part of `alpha`."""
+        return 1 - self.alpha / (1 if self.accuracy is None else QUESTIONS)
+
+    @property
+    def same_distribution(self) -> bool:
+        """Whether the probabilities, and the captured mass, are distributed as at the fit."""
+        return self.comparison.p_value > 1 - self.level
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """Which scores are worse than at the fit, beyond chance."""
+        accuracy = self.accuracy is not None and self.accuracy.now < self.accuracy.low
+        cobias = self.cobias is not None and self.cobias.now > self.cobias.high
+        return tuple(name for name, found in (("accuracy", accuracy), ("COBias", cobias)) if found)
+
+    @property
+    def holds(self) -> bool:
+        """The verdict."""
+        return self.same_distribution and not self.worse
+
+    @property
+    def farthest(self) -> tuple[str, float]:
+        """The class whose distribution differs most, and by how much."""
+        place = int(np.argmax(self.comparison.distances))
+        return self.classes[place], float(self.comparison.distances[place])
+
+    @property
+    def effect(self) -> str:
+        """How large the largest difference is, in a word."""
+        distance = max(self.farthest[1], self.comparison.mass_distance or 0.0)
+        return "large" if distance >= _LARGE else "moderate" if distance >= _MODERATE else "small"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip check --json`` prints."""
+        mass = None
+        if self.mass is not None:
+            distance = self.comparison.mass_distance
+            mass = {"at_fit": self.mass_at_fit, "now": self.mass, "distance": distance}
+        return {
+            "holds": self.holds,
+            "alpha": self.alpha,
+            "look": self.look
+            and {**self.look._asdict(), "level": self.alpha, "left": self.look.left},
+            "rows": self.n_rows,
+            "rows_at_fit": self.rows_at_fit,
+            "distribution": {
+                "same": self.same_distribution,
+                "p_value": self.comparison.p_value,
+                "effect": self.effect,
+                "distances": self._by_class(self.comparison.distances),
+            },
+            "mass": mass,
+            "changed_decisions": {"at_fit": self.changed_at_fit, "now": self.changed},
+            "class_mix": {
+                "at_fit": self._by_class(self.shares),
+                "now": self.mix.to_dict(self.classes),
+            },
+            "labelled_rows": self.n_labelled,
+            "level": self.level,
+            "worse": list(self.worse),
+            "accuracy": None if self.accuracy is None else self.accuracy._asdict(),
+            "cobias": None if self.cobias is None else self.cobias._asdict(),
+            "origin": list(self.origin),
+            "corrected_by": self.corrected_by,
+            "deferred": self.deferred,
+            "signal": self.signal,
+        }
+
+    def _by_class(self, values: Floats) -> dict[str, float]:
+        return dict(zip(self.classes, values.tolist(), strict=True))
+
+
+def check(
+    chunks: Iterable[Rows],
+    coefficients: Coefficients,
+    *,
+    alpha: float = 0.05,
+    look: Look | None = None,
+    origin: Mapping[str, str | None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Check:
+    """Compare new rows with what the record of a fit keeps of its rows.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable or Rows
+        The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
+    coefficients : Coefficients
+        Fitted for the table's classes.
+    alpha : float, default=0.05
+        The probability of a false alarm that is accepted.
+    look : Look, optional
+        Which of a series of checks this is; its level is used instead of `alpha`. See
+        `dnip.using.alpha_spending.next_look`.
+    origin : mapping, optional
+        Where the new rows come from; see `dnip.tables.provenance.origin_of`.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
+
+    Returns
+    -------
+    Check
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes, or keep nothing of their rows.
+    InvalidInputError
+        For bad rows, or fewer than `LEAST_ROWS`.
+
+    Examples
+    --------
+    >>> from dnip import fit
+    >>> from dnip.comparing.demonstration import bundled_table
+    >>> fitted = fit(bundled_table("opt"), evidence=False).coefficients
+    >>> found = check([bundled_table("test")], fitted)
+    >>> found.holds, found.effect
+    (True, 'small')
+    """
+    alpha = check_level("alpha", alpha) if look is None else look.level
+    fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
+    sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
+    rows, right = np.zeros((2, len(classes)), np.int64)
+    for block in counted_rows(chunks, progress):
+        check_same_classes(block, coefficients)
+        corrected_by = corrected_by or block.corrected_by
+        sample.add(probabilities=block.probabilities, mass=block.mass)
+        labelled.add(block)
+        if (labels := block.labels) is not None:
+            rows += np.bincount(labels[labels != UNLABELLED], minlength=len(classes))
+            hits = decide(block.probabilities, multipliers) == labels
+            right += np.bincount(labels[hits], minlength=len(classes))
+    tell_corrected("new rows", corrected_by)
+    sketch = Sketch.from_fit(fit, classes)
+    before = ClassScores.from_fit(fit, len(classes))
+    if sample.n_rows < LEAST_ROWS:
+        raise InvalidInputError(
+            f"new rows: {sample.n_rows}, from which nothing can be told",
+            hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
+        )
+    accuracy = cobias = None
+    n_labelled, mix = int(rows.sum()), coefficients.estimate_prior(sample.probabilities)
+    if n_labelled:
+        now = rows / n_labelled
+        mix = PriorEstimate(now, now, now, n_labelled)
+    if before is not None and (rows[before.rows > 0]).any():
+        level = 1 - alpha / QUESTIONS
+        accuracy, cobias = before.compare(ClassScores(rows, right), level)
+        if before.expected is None:  # scores of the fitted rows themselves, which flatter
+            accuracy = None
+    mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
+    least = 0 if look is None else ROWS_OF_A_LOOK
+    return Check(
+        classes,
+        alpha,
+        sample.n_rows,
+        n_labelled,
+        sketch.rows,
+        sketch.compare(p, mass, least_rows=least),
+        None if sketch.mass is None else sketch.mass.mean,
+        None if mass is None else float(mass.mean()),
+        sketch.changed,
+        sample.changed(multipliers),
+        coefficients.class_shares,
+        mix,
+        accuracy,
+        cobias,
+        changes_of_origin(fit.get("data"), origin),
+        corrected_by,
+        None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
+        look,
+        labelled.signal,
+    )

@@ -1,0 +1,258 @@
+"""A SQL query over a table with one column per class."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias
+
+from dnip.base.errors import InvalidInputError
+from dnip.method.coefficients import Coefficients
+from dnip.tables.columns import DEFERRED
+from dnip.using.exports import Export, split_names
+
+DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
+
+# Arguments of one call: older versions of SQLite take at most 127.
+_MOST_ARGUMENTS = 100
+# Whole numbers up to here are exact in double precision.
+_EXACT = 1 << 53
+# Names that the query uses beside those of the table.
+_NAMES = DEFERRED, "prediction", "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
+# No share of a winner is as small; and a whole number over two powers of two holds what is larger.
+_LEAST = 2.0**-50
+
+
+class Dialect(NamedTuple):
+    """How a database writes what the query needs.
+
+    Attributes
+    ----------
+    double : str
+        The type of numbers in double precision.
+    greatest : str
+        The function that returns the largest of its arguments.
+    character : str
+        The text of one character, of its code point or of its hexadecimal digits in UTF-8.
+    special : str
+        What a text in quotes would not take as it is.
+    quote : str
+        The mark around identifiers.
+    banned : str
+        What is no part of an identifier, as a regular expression.
+    passes : bool
+        Whether `greatest` passes over NULL; a NULL must make the prediction NULL.
+    but : str
+        What follows ``*`` to leave a column out; empty where there is no such thing.
+    lateral : bool
+        Whether the largest product is best found by a lateral join.
+    """
+
+    double: str = "DOUBLE"
+    greatest: str = "GREATEST"
+    character: str = "CHR({point})"
+    special: str = ""
+    quote: str = '"'
+    banned: str = r"(?!)"
+    passes: bool = False
+    but: str = ""
+    lateral: bool = False
+
+    def text(self, text: str) -> str:
+        r"""Return a text as an expression; what cannot be seen, or quoted, becomes code points.
+
+        Examples
+        --------
+        >>> print(DIALECTS["duckdb"].text("it's"), "and", DIALECTS["spark"].text("it's"))
+        'it''s' and 'it' || CAST(X'27' AS STRING) || 's'
+        >>> print(DIALECTS["sqlite"].text("a" + chr(10) + "b"))
+        'a' || CHAR(10) || 'b'
+        """
+        parts: list[str] = []
+        for plain, run in groupby(text, lambda one: one.isprintable() and one not in self.special):
+            if plain:
+                parts.append("'" + "".join(run).replace("'", "''") + "'")
+            else:
+                parts += [
+                    self.character.format(point=ord(one), utf8=one.encode().hex()) for one in run
+                ]
+        return " || ".join(parts)
+
+    def identifier(self, name: str) -> str:
+        """Return the name of a column or a table, quoted.
+
+        Raises
+        ------
+        InvalidInputError
+            For an empty name, and characters that cannot be seen or that the database refuses.
+        """
+        if not name or not name.isprintable() or re.search(self.banned, name):
+            raise InvalidInputError(
+                f"{name!r:.200} is no name for a table or a column",
+                hint="Give names of characters that can be seen, and that the database takes",
+            )
+        return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
+
+    def number(self, value: float) -> str:
+        """Return a weight as an expression whose value is that very double.
+
+        Databases differ in how they round 0.1; a whole number over powers of two is exact in all.
+
+        Examples
+        --------
+        >>> DIALECTS["duckdb"].number(30.0), DIALECTS["sqlite"].number(0.75)
+        ('CAST(30 AS DOUBLE)', '(CAST(3 AS REAL) / 4)')
+        """
+        numerator, denominator = value.as_integer_ratio()
+        written = f"CAST({numerator} AS {self.double})"
+        if denominator == 1:
+            return written
+        steps = [min(denominator, _EXACT), denominator // _EXACT]
+        return f"({' / '.join([written, *(str(step) for step in steps if step > 1)])})"
+
+    def largest(self, products: Sequence[str]) -> str:
+        """Return the largest of many products."""
+        # NaN is the largest number, and equals no product
+        nan = f"CAST('NaN' AS {self.double})"
+        terms = [f"COALESCE({one}, {nan})" if self.passes else one for one in products]
+        separator = ",\n    "
+        while len(terms) > 1:
+            groups = [
+                terms[first : first + _MOST_ARGUMENTS]
+                for first in range(0, len(terms), _MOST_ARGUMENTS)
+            ]
+            terms = [
+                f"{self.greatest}(\n    {separator.join(group)})" if len(group) > 1 else group[0]
+                for group in groups
+            ]
+        return terms[0]
+
+
+DIALECTS: dict[DialectName, Dialect] = {
+    "duckdb": Dialect(passes=True, but="EXCLUDE"),
+    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({point})"),
+    "postgresql": Dialect(double="DOUBLE PRECISION", passes=True),
+    "spark": Dialect(
+        character="CAST(X'{utf8}' AS STRING)",
+        special="\\'$",  # '' is a quote from version 4 on; ${NAME} is replaced anywhere in a query
+        quote="`",
+        banned=r"\$\{",
+        passes=True,
+        lateral=True,
+    ),
+    "bigquery": Dialect(
+        double="FLOAT64",
+        character="CODE_POINTS_TO_STRING([{point}])",
+        special="\\'",
+        quote="`",
+        banned=r"[\\`]",
+        but="EXCEPT",
+    ),
+    "snowflake": Dialect(special="\\", but="EXCLUDE"),
+}
+
+
+@dataclass(frozen=True)
+class Sql(Export):
+    """A query that adds the column ``prediction``, the class name, to a table.
+
+    Coefficients with thresholds add ``deferred``, too. A row with a NULL among its probabilities
+    has NULL in both. A table that has a column of that name already is refused by the database: the
+    name is ambiguous then.
+
+    SQL
+    ---
+    dialect
+        The database that runs the query.
+    table_name : NAME
+        The table of probabilities; dots separate parts of its name.
+    columns : A,B,C
+        Its probability columns, in the order of the classes. [default: p0,p1,…]
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> print(Sql("sqlite").render(Coefficients(["no", "yes"], [30, 15], 30)))
+    -- Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001.
+    -- No column of the table may be called "prediction".
+    SELECT
+      "dnip_table".*,
+      CASE MAX(
+        CAST("p0" AS REAL) * CAST(30 AS REAL),
+        CAST("p1" AS REAL) * CAST(15 AS REAL))
+        WHEN CAST("p0" AS REAL) * CAST(30 AS REAL) THEN 'no'
+        WHEN CAST("p1" AS REAL) * CAST(15 AS REAL) THEN 'yes'
+      END AS "prediction"
+    FROM "probabilities" AS "dnip_table"
+      CROSS JOIN (SELECT 1 AS "prediction") AS "dnip_own"
+    WHERE "prediction" = 1;
+    <BLANKLINE>
+    """
+
+    dialect: DialectName = "duckdb"
+    table_name: str = "probabilities"
+    columns: str | None = None
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the query.
+
+        Raises
+        ------
+        InvalidInputError
+            For names that are no identifiers, or too few of them.
+        """
+        one = DIALECTS[self.dialect]
+        classes = coefficients.classes
+        columns = [f"p{n}" for n in range(len(classes))]
+        if self.columns is not None:
+            columns = split_names(self.columns, classes, "--columns")
+        # From 1 on, so that no product is too small: PostgreSQL takes that for an error.
+        weights = coefficients.multipliers.tolist()
+        doublings = max(0, 1 - math.frexp(min(weights))[1])
+        products = [
+            f"CAST({one.identifier(column)} AS {one.double}) * "
+            f"{one.number(math.ldexp(weight, doublings))}"
+            for column, weight in zip(columns, weights, strict=True)
+        ]
+        deferred, prediction, best, total, given, own = map(one.identifier, _NAMES)
+        values = {best: one.largest(products)}
+        thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
+        if thresholds is not None:
+            values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
+        # others than these two kinds compute the operand of CASE once
+        known = values
+        if one.but or one.lateral:
+            known = {name: name if one.but else f"{own}.{name}" for name in values}
+
+        def case(outcomes: Iterable[str]) -> str:
+            # the first WHEN that holds is taken: the lowest of the classes with the largest product
+            whens = zip(products, outcomes, strict=True)
+            cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
+            return f"CASE {known[best]}\n{cases}  END"
+
+        results = {prediction: case(map(one.text, classes))}
+        if thresholds is not None:
+            limits = [one.number(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
+            results[deferred] = f"{known[best]} / NULLIF({known[total]}, 0) < {case(limits)}"
+        chosen = ",\n  ".join(f"{text} AS {name}" for name, text in results.items())
+        # a name that the table has, too, is ambiguous in WHERE
+        names = [*results, *(values if one.but else ())]
+        made = [f"{text} AS {name}" for name, text in values.items()]
+        own_values = [f"1 AS {name}" for name in names] + made * one.lateral
+        table = (
+            f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {given}\n"
+            f"  CROSS JOIN {'LATERAL ' * one.lateral}(SELECT {', '.join(own_values)}) AS {own}\n"
+            f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
+        )
+        if one.but:
+            query = (
+                f"SELECT\n  * {one.but} ({', '.join(values)}),\n  {chosen}\n"
+                f"FROM (\nSELECT {given}.*, {', '.join(made)}\n{table}\n)"
+            )
+        else:
+            query = f"SELECT\n  {given}.*,\n  {chosen}\n{table}"
+        rule = f"-- No column of the table may be called {' or '.join(names)}."
+        return f"-- {self.promise}.\n{rule}\n{query};\n"

@@ -1,0 +1,119 @@
+"""GGUF files: the same numbers as from the folder; damaged and lying ones are refused at once."""
+
+import hashlib
+import json
+import re
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip.base.errors import InvalidInputError
+from dnip.llm.prompting.prompt import PromptBuilder
+from dnip.llm.prompting.task_files import load_task
+
+pytest.importorskip("gguf", reason="gguf is not installed")
+pytest.importorskip("transformers")
+
+from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+from dnip.llm.prompting.labels import Scoring
+from plain_language_model import PlainLanguageModel
+from tiny_models import captured, random_prompts, save_gguf
+
+ROOT = Path(__file__).resolve().parents[3]
+DATA = ROOT.parent / "shared" / "datasets" / "trec"
+TASK = load_task("agnews")
+
+
+@pytest.fixture(scope="module")
+def file(tiny_model, tmp_path_factory):
+    return save_gguf(tiny_model("llama"), tmp_path_factory.mktemp("gguf") / "tiny.gguf")
+
+
+@pytest.mark.parametrize("scoring", [Scoring.MEAN, Scoring.SUM])
+def test_a_file_gives_the_numbers_of_the_folder(file, tiny_model, scoring):
+    prompts = random_prompts(TASK, 1, 12)
+    engine = TransformersEngine(file, scoring=scoring)
+    same = TransformersEngine(tiny_model("llama"), scoring=scoring)
+    np.testing.assert_allclose(
+        captured(engine, prompts, TASK), captured(same, prompts, TASK), rtol=1e-5
+    )
+    told = engine.describe()
+    assert told["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert (told["quantisation"], told["dtype"], told["model"]) == ("F32", "float32", str(file))
+
+
+def test_nothing_beside_a_file_is_read(file, tmp_path):
+    path = Path(shutil.copy(file, tmp_path))
+    for name in ("config.json", "tokenizer_config.json", "adapter_config.json", "tokenizer.json"):
+        (tmp_path / name).write_text('{"auto_map": {"AutoTokenizer": "code.Code"}}')
+    assert TransformersEngine(path).tokenizer.encode("Article") == TransformersEngine(
+        file
+    ).tokenizer.encode("Article")
+
+
+def test_a_folder_may_hold_one_such_file(file, tmp_path):
+    shutil.copy(file, tmp_path / "a.gguf")
+    assert TransformersEngine(tmp_path).describe()["quantisation"] == "F32"
+    shutil.copy(file, tmp_path / "b.gguf")
+    with pytest.raises(InvalidInputError, match=r"2 GGUF files: .*a\.gguf.*b\.gguf.*such as"):
+        TransformersEngine(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"there is no file '.*c\.gguf'"):
+        TransformersEngine(tmp_path / "c.gguf")
+
+
+_LONG = struct.pack("<Q", 1 << 60)
+
+
+def _first_length(data, key):
+    """Let the length after a key's name lie: of its array, or of its text."""
+    at = data.index(key) + len(key) + 4
+    at += 4 * (data[at - 4 : at] == struct.pack("<I", 9))
+    return data[:at] + _LONG + data[at + 8 :]
+
+
+@cases(
+    (lambda data: data[:-100], "cut off"),
+    (lambda data: data[:200], "cut off"),
+    (lambda data: b"", "cannot be read"),
+    (lambda data: b"GGML" + data[4:], "magic"),
+    (lambda data: data[:8] + _LONG + data[16:], "cut off|names lengths"),
+    (lambda data: data[:16] + _LONG + data[24:], "cut off|names lengths|cannot be read"),
+    (lambda data: _first_length(data, b"tokenizer.ggml.tokens"), "names lengths|cannot be read"),
+    (lambda data: _first_length(data, b"tokenizer.ggml.token_type"), "names lengths|more than"),
+    (lambda data: _first_length(data, b"general.architecture"), "names lengths"),
+)
+def test_a_damaged_file_is_refused(file, tmp_path, change, told):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(change(file.read_bytes()))
+    with pytest.raises(InvalidInputError, match=told):
+        TransformersEngine(path)
+
+
+@cases(
+    ({"block_count": 1_000_000_000}, "1,000,000,000 layers"),
+    ({"feed_forward_length": 1 << 31}, r"names 3 layers and [0-9,]{11,} weights"),
+    ({"architecture": "wavenet"}, "wavenet"),
+)
+def test_a_header_that_lies_about_the_model_is_refused(tiny_model, tmp_path, changes, told):
+    path = save_gguf(tiny_model("llama"), tmp_path / "lie.gguf", **changes)
+    with pytest.raises(InvalidInputError, match=f"cannot be loaded: .*{told}"):
+        TransformersEngine(path)
+
+
+def test_the_real_model_equals_a_plain_forward_pass_on_100_rows(smollm2):
+    if not DATA.exists():
+        pytest.skip(f"the datasets are not at {DATA}")
+    rows = [json.loads(line) for line in (DATA / "test.jsonl").read_text().splitlines()[:100]]
+    task = load_task("trec")
+    builder = PromptBuilder(task, [(rows[0], rows[0]["label"])])
+    prompts = [builder.prompt(row) for row in rows]
+    engine = TransformersEngine(smollm2)
+    own = captured(engine, prompts, task)
+    plain = PlainLanguageModel(smollm2).score(prompts, task, Scoring.FIRST)
+    np.testing.assert_allclose(own, plain, rtol=2e-4, atol=1e-6)
+    assert re.fullmatch("[0-9a-f]{64}", engine.describe()["sha256"])
+    assert engine.describe()["quantisation"] == "Q4_1"

@@ -1,0 +1,342 @@
+"""Engines against a real HTTP server on this machine, healthy and failing."""
+
+import asyncio
+import json
+import logging
+import math
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip import BackendError, InvalidInputError, ProbabilityTable
+from dnip.llm.prompting.engines.decision_engine import DecisionEngine
+from dnip.llm.prompting.engines.openai_engine import OpenAIEngine, VotingEngine
+from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.plan import make_plan
+from dnip.llm.prompting.prompt import Prompt
+from dnip.llm.prompting.run import run_plan
+from dnip.tables.fill import Fill
+from failing_server import FAULTS, FailingServer
+from fakes import TASK, scores, write_data
+from processes import free_port, wait_for
+
+pytest.importorskip("openai")
+
+KEY = "sk-SECRET-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """A key, no long waits between retries, and no thread left over."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    yield
+    assert "dnip-requests" not in {thread.name for thread in threading.enumerate()}
+
+
+def prompts(number):
+    return [Prompt("Tell the mood.\n\n", f"message {row}\nMood:") for row in range(number)]
+
+
+def completion(body):
+    """Probabilities that depend on the prompt, so that no row can take another's place."""
+    top = dict(zip((" happy", " sad"), np.log(scores(body["prompt"], 2)).tolist(), strict=True))
+    return {"choices": [{"text": " x", "logprobs": {"tokens": [" happy"], "top_logprobs": [top]}}]}
+
+
+def chat(body):
+    logs = np.log(scores(body["messages"][0]["content"], 2)).tolist()
+    top = [{"token": t, "logprob": log} for t, log in zip(TASK.label_words, logs, strict=True)]
+    return {"choices": [{"logprobs": {"content": [top[0] | {"top_logprobs": top}]}}]}
+
+
+def decision(body):
+    """All mass on the options, of which the first has the share that it has in `scores`."""
+    p = scores(body["state"], 2)
+    shares = dict(zip(TASK.classes, (p / p.sum()).tolist(), strict=True))
+    answer = {"type": "choice", "choice": max(shares, key=shares.get), "probabilities": shares}
+    return {"answers": {"mood": answer}, "diagnostics": {"mood": {"label_mass": p.sum()}}}
+
+
+def vote(body):
+    """As many of ten samples are happy as its probability has tenths."""
+    n_happy = int(10 * scores(body["messages"][0]["content"], 1)[0])
+    text = "So: happy" if body["seed"] < n_happy else "sad"
+    return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+
+
+def engine(url, *, kind=OpenAIEngine, concurrency=8, timeout=10, retries=6, **settings):
+    return kind("small", Server(url, "OPENAI_API_KEY", concurrency, timeout, retries), **settings)
+
+
+def score(url, number=1, **settings):
+    return list(engine(url, **settings).score(prompts(number), TASK))
+
+
+def everything_said(error):
+    """All texts of an error and of those before it."""
+    said = []
+    while error is not None:
+        said += [str(error), repr(error), repr(vars(error))]
+        error = error.__cause__ or error.__context__
+    return " ".join(said)
+
+
+@cases(
+    (OpenAIEngine, completion, {}, "completions"),
+    (OpenAIEngine, chat, {"endpoint": "chat"}, "chat/completions"),
+    (VotingEngine, vote, {"samples": 10}, "chat/completions"),
+    (DecisionEngine, decision, {}, "systemone"),
+)
+def test_no_row_is_lost_on_a_server_that_fails_one_request_in_five(kind, answer, settings, path):
+    def fault(number):
+        return FAULTS[number // 5 % len(FAULTS)] if number % 5 == 4 else None
+
+    with FailingServer(answer, fault) as server:
+        asked = engine(server.url, kind=kind, timeout=1, concurrency=16, **settings)
+        rows = list(asked.score(prompts(100), TASK, done=frozenset({3, 4})))
+    assert sorted(row.row for row in rows) == [row for row in range(100) if row not in {3, 4}]
+    for row in rows:
+        expected = scores(prompts(100)[row.row].text, 2)
+        if kind is VotingEngine:
+            expected = np.array([int(10 * expected[0]), 10 - int(10 * expected[0])]) / 10
+        np.testing.assert_allclose(row.captured, expected)
+        assert row.ceiling is None
+    assert set(server.paths) == {f"/v1/{path}"}
+    assert server.authorizations == {f"Bearer {KEY}"}
+
+
+def test_a_failing_server_costs_a_run_no_row_and_its_files_hold_no_key(tmp_path):
+    plan = make_plan(TASK, write_data(tmp_path, n_test=200), shots=1)
+    out, refused = tmp_path / "table.csv", (401, {}, f"no {KEY}")
+    with FailingServer(completion) as server:
+        server.answer = lambda body: completion(body) if len(server.requests) < 150 else refused
+        with pytest.raises(BackendError, match="refuses access"):
+            run_plan(plan, engine(server.url), out=out, fill=Fill.ZERO)
+        assert not out.exists()
+        server.answer = completion
+        summary = run_plan(plan, engine(server.url), out=out, fill=Fill.ZERO)
+    assert summary.n == 200
+    assert 100 < summary.n_resumed < 150
+    table = ProbabilityTable.read(out, TASK.classes)
+    assert table.ids.tolist() == [f"test-{i}" for i in range(200)]
+    p = np.array([scores(prompt.text, 2) for prompt in plan.prompts])
+    np.testing.assert_allclose(table.probabilities, p / p.sum(axis=1, keepdims=True), rtol=1e-9)
+    files = [file for file in tmp_path.iterdir() if file.is_file()]
+    assert not any(b"SECRET" in file.read_bytes() for file in files)
+
+
+def test_no_more_requests_at_a_time_than_asked_for():
+    def answer(body):
+        time.sleep(0.01)
+        return completion(body)
+
+    with FailingServer(answer) as server:
+        assert len(score(server.url, 40, concurrency=3)) == 40
+    assert server.most_under_way == 3
+
+
+def test_it_runs_inside_an_event_loop_too():
+    async def inside():
+        return score(server.url, 5)
+
+    with FailingServer(completion) as server:
+        assert len(asyncio.run(inside())) == 5
+
+
+def test_any_text_can_be_sent():
+    with FailingServer(lambda _: completion({"prompt": "x"})) as server:
+        one = Prompt("", "\udc80 \u2028 🙂 \x00")
+        assert len(list(engine(server.url).score([one], TASK))) == 1
+    assert server.requests[0]["prompt"] == one.text
+
+
+# --- asking again ---
+def test_the_wait_that_a_server_asks_for_is_the_least():
+    start = time.monotonic()
+    with FailingServer(completion, {0: "429-seconds"}.get, retry_after="1") as server:
+        score(server.url)
+    assert time.monotonic() - start >= 1.0
+
+
+@cases(
+    ("429-seconds", "too many requests"),
+    ("503", r"the server fails \(status 503: overloaded\)"),
+    ("close", "no connection"),
+    ("hang", "no answer within 0.3 s"),
+)
+def test_retries_of_a_request_are_capped(fault, told):
+    with (
+        FailingServer(completion, lambda _: fault) as server,
+        pytest.raises(BackendError, match=f"/v1/completions, prompt 0: {told}") as caught,
+    ):
+        score(server.url, retries=2, timeout=0.3)
+    assert len(server.requests) == 3
+    assert caught.value.retryable
+
+
+# --- failing at once ---
+@cases(
+    (401, '{"error": {"message": "Incorrect API key provided: sk-SECRET-***"}}', "refuses access"),
+    (403, "", "OPENAI_API_KEY was sent. Set OPENAI_API_KEY to a key"),
+    (404, '{"error": {"message": "no model small"}}', "no model small.*Check the base URL and the"),
+    (400, '{"detail": "at most 5 logprobs"}', "at most 5 logprobs.*Lower top_logprobs"),
+    (400, '{"message": "context of 9000 tokens"}', "refuses.*context of 9000.*Cut the texts"),
+    (422, '{"detail": [{"msg": "missing"}]}', "refuses the request.*missing"),
+    (200, '{"choices": [{"text": " good"}]}', "no log-probabilities.*votes of repeated"),
+    (200, '{"choices": [', "the answer is no JSON .13 bytes."),
+    (200, "[" * 100_000, "the answer is no JSON"),
+    (400, '"' + "x" * 1000 + '"', "x{300}…"),
+)
+def test_what_will_not_pass_fails_at_once(status, text, message):
+    with (
+        FailingServer(lambda body: (status, {}, text)) as server,
+        pytest.raises(BackendError, match=message) as caught,
+    ):
+        score(server.url, 20, concurrency=1)
+    assert len(server.requests) == 1
+    assert caught.value.hint
+
+
+def test_no_redirect_is_followed():
+    with FailingServer(completion) as other:
+        moved = (307, {"Location": f"{other.url}/completions"}, "")
+        with (
+            FailingServer(lambda _: moved) as server,
+            pytest.raises(BackendError, match=r"redirected \(status 307\)"),
+        ):
+            score(server.url)
+    assert other.requests == []
+
+
+def test_a_missing_key_is_named_and_no_other_is_sent(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin")
+    with (
+        FailingServer(lambda body: (401, {}, "")) as server,
+        pytest.raises(BackendError, match="the key of OPENAI_API_KEY is not set"),
+    ):
+        score(server.url)
+    assert server.authorizations == {None}
+
+
+def test_a_server_that_cannot_be_reached_is_told():
+    with pytest.raises(BackendError, match=r"no connection.*Is the server running") as caught:
+        score(f"http://127.0.0.1:{free_port()}/v1", 5, retries=1)
+    assert caught.value.retryable
+
+
+@cases(
+    ("ALL_PROXY", "gopher://me:SECRET@host:1"),
+    ("ALL_PROXY", "http://me:SECRET@host:port"),
+    ("SSL_CERT_FILE", "/no/such/SECRET"),
+)
+def test_surroundings_that_cannot_be_used_are_told_unseen(monkeypatch, name, value):
+    for unset in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(unset, raising=False)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(BackendError, match=r"no connection") as caught:
+        score("https://127.0.0.1:1/v1", retries=0)
+    assert "SECRET" not in everything_said(caught.value)
+
+
+# --- ending early ---
+def test_closing_ends_requests_under_way():
+    with FailingServer(completion, lambda number: "hang" if number >= 4 else None) as server:
+        stream = engine(server.url, timeout=60).score(prompts(100), TASK)
+        for _ in range(4):
+            next(stream)
+        start = time.monotonic()
+        stream.close()
+        assert time.monotonic() - start < 30  # half the time that a request may take
+        assert len(server.requests) <= 12
+
+
+CTRL_C = """
+import signal, threading
+from dnip.llm.prompting.engines.openai_engine import OpenAIEngine
+from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.prompt import Prompt
+from dnip.llm.prompting.task_files import load_task
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+engine = OpenAIEngine("small", Server({url!r}))
+try:
+    print("begin", flush=True)
+    list(engine.score([Prompt("", "x")] * 20, load_task("sst5")))
+except KeyboardInterrupt:
+    print("interrupted", [thread.name for thread in threading.enumerate()])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
+def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
+    with FailingServer(completion, lambda _: "hang", hang=60) as server:
+        command = [sys.executable, "-c", CTRL_C.format(url=server.url)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        child = subprocess.Popen(command, **pipes)
+        wait_for(lambda: server.requests)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=20)
+        assert time.monotonic() - start < 5
+    assert out.splitlines() == ["begin", "interrupted ['MainThread']"]
+    assert err == ""
+
+
+# --- keys and settings ---
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
+def test_the_key_is_nowhere_to_be_seen(status, caplog, capfd):
+    """Even where the server repeats it."""
+    caplog.set_level(logging.DEBUG)
+    answer = (status, {"X-Echo": "x"}, json.dumps({"error": {"message": f"bad key {KEY}"}, KEY: 1}))
+    with FailingServer(lambda body: answer) as server:
+        it = engine(server.url, retries=1)
+        stream = it.score(prompts(2), TASK)
+        with pytest.raises(BackendError) as caught:
+            list(stream)
+    seen = [everything_said(caught.value), caplog.text, *capfd.readouterr()]
+    seen += map(repr, (it, stream, vars(it), vars(it.server), it.describe()))
+    seen += [str(it), pickle.dumps(it).decode("latin-1")]
+    assert "SECRET" not in "".join(seen)
+
+
+@pytest.mark.parametrize("key", ["sk-two words", "sk-new\nline", "sk-schlüssel"])
+def test_a_key_that_is_none_is_refused_unseen(key, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InvalidInputError, match="characters that no key has") as caught:
+        score("http://127.0.0.1:1/v1")
+    assert "sk-" not in everything_said(caught.value)
+
+
+@cases("http://me:SECRET@host", "http://h?k=SECRET", "ftp://SECRET@h", "http://SECRET@h:port")
+def test_a_url_with_secrets_is_refused_unseen(url):
+    with pytest.raises(InvalidInputError, match="base_url") as caught:
+        Server(url)
+    assert "SECRET" not in everything_said(caught.value)
+
+
+@cases(
+    (Server, {"base_url": "host:8000"}, "base_url must begin with http"),
+    (Server, {"base_url": "http://a/v1\n"}, "base_url must begin with http"),
+    (Server, {"base_url": "http://a..b/v1"}, "name a host"),
+    (Server, {"base_url": f"http://{'a' * 70}/v1"}, "name a host"),
+    (Server, {"retries": -1}, "retries"),
+    (OpenAIEngine, {"model": ""}, "model must be"),
+    (OpenAIEngine, {"endpoint": "embeddings"}, "endpoint must be one of completions, chat"),
+    (OpenAIEngine, {"top_logprobs": 21}, "top_logprobs must be"),
+    (OpenAIEngine, {"extra_body": {"a": math.nan}}, "extra_body must be"),
+    (OpenAIEngine, {"extra_body": 3}, "extra_body must be"),
+    (DecisionEngine, {"endpoint": "chat"}, "endpoint must be one of systemone, decisions"),
+)
+def test_settings_out_of_range_are_refused(kind, settings, message):
+    needed = {} if kind is Server else {"model": "small"}
+    with pytest.raises(InvalidInputError, match=message):
+        kind(**needed | settings)

@@ -1,0 +1,259 @@
+"""Prompts: how they are worded, what a task file may hold, and that templates run nothing."""
+
+import tracemalloc
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("jinja2", reason="prompts need jinja2")
+
+from cases import cases
+from dnip.base.errors import InvalidInputError
+from dnip.llm.prompting.audit import in_order
+from dnip.llm.prompting.prompt import PromptBuilder
+from dnip.llm.prompting.task_files import built_in_tasks, check_task, load_task
+from fakes import TASK
+
+TOML = """
+name = "mood"
+instruction = "Is the message happy or sad?"
+fields = ["text"]
+template = "Message: {{ text }}\\nMood:"
+[chain_of_thought]
+template = "Message: {{ text }}\\nFirst think:"
+demonstration = "{{ prompt }} {{ rationale }} It is{{ answer }}."
+[[classes]]
+name = "happy"
+rationale = "The writer laughs."
+[[classes]]
+name = "sad"
+"""
+
+
+@pytest.fixture
+def task(tmp_path):
+    (tmp_path / "mood.toml").write_text(TOML)
+    return load_task(tmp_path / "mood.toml")
+
+
+def prompt(task, *shown):
+    return PromptBuilder(task, shown, chain_of_thought=True).prompt({"text": "ha"})
+
+
+def test_demonstrations_show_reasoning_and_then_the_answer(task):
+    made = prompt(task, ({"text": "hoho"}, 0))
+    assert made.text == (
+        "Is the message happy or sad?\n\n"
+        "Message: hoho\nFirst think: The writer laughs. It is happy.\n\n"
+        "Message: ha\nFirst think:"
+    )
+    assert made.lead == "  It is"
+
+
+def test_a_task_without_a_wording_of_its_own_gets_the_general_one():
+    made = prompt(TASK)
+    assert made.text.endswith("Message: ha\nMood: Think step by step before answering.")
+    assert made.lead.endswith("So the answer is")
+
+
+def test_an_answer_ends_with_the_separator_where_demonstrations_show_it(task):
+    assert PromptBuilder(task, (), chain_of_thought=True).stop is None
+    assert PromptBuilder(task, [({"text": "a"}, 0)], chain_of_thought=True).stop == "\n\n"
+    assert PromptBuilder(replace(task, separator=""), [({"text": "a"}, 0)]).stop is None
+
+
+SHOWN = [({"text": "hoho"}, 0), ({"text": "boo"}, 1)]
+
+
+def chat_of(task, *shown, **options):
+    made = PromptBuilder(task, shown, **options).prompt({"text": "ha"})
+    return [(one["role"], one["content"]) for one in made.messages]
+
+
+def test_in_a_chat_demonstrations_are_turns(tmp_path, task):
+    asked = "Is the message happy or sad?\n\n"
+    shown = [("assistant", "happy"), ("user", "Message: boo\nMood:"), ("assistant", "sad")]
+    last = ("user", "Message: ha\nMood:")
+    assert chat_of(task, *SHOWN) == [("user", f"{asked}Message: hoho\nMood:"), *shown, last]
+    assert chat_of(task) == [("user", f"{asked}Message: ha\nMood:")]
+    (tmp_path / "c.toml").write_text(TOML.replace("[[cl", '[chat]\nsystem = "Name it."\n[[cl', 1))
+    task = load_task(tmp_path / "c.toml")
+    system = ("system", "Name it.")
+    assert chat_of(task, *SHOWN) == [system, ("user", "Message: hoho\nMood:"), *shown, last]
+    flat = replace(task, chat=replace(task.chat, turns=False))
+    whole = "Message: hoho\nMood: happy\n\nMessage: boo\nMood: sad\n\nMessage: ha\nMood:"
+    assert chat_of(flat, *SHOWN) == [system, ("user", whole)]
+    reasoned = chat_of(task, SHOWN[0], chain_of_thought=True)
+    assert reasoned[2] == ("assistant", "The writer laughs. It is happy.")
+
+
+def test_labels_stand_in_another_order_wherever_the_wording_names_them(task):
+    words = {"template": "{{ sad }} Happy or sad, happy? {% if happy %}:", "fields": ("sad",)}
+    changed = in_order(replace(task, **words), [1, 0])
+    assert changed.instruction == "Is the message sad or happy?"
+    assert changed.template == "{{ sad }} Happy or happy, sad? {% if happy %}:"
+    assert list(changed.decision.criteria) == ["sad", "happy"]
+    assert (changed.classes, changed.label_words) == (task.classes, task.label_words)
+
+
+QUESTION = """[question]
+instructions = "Which?"
+criteria = { sad = "in tears", happy = "laughing" }
+[[classes]]"""
+
+
+def test_a_question_is_read_as_an_application_asks_it(tmp_path):
+    path = tmp_path / "q.toml"
+    text = 'state = "A note: {{ text }}"' + TOML.replace("[[classes]]", QUESTION, 1)
+    path.write_text(text)
+    task = load_task(path)
+    assert PromptBuilder(task).prompt({"text": "ha"}).state == "A note: ha"
+    assert list(task.decision.criteria.items()) == [("sad", "in tears"), ("happy", "laughing")]
+    path.write_text(text.replace("happy = ", "glad = "))
+    with pytest.raises(InvalidInputError, match="the criteria of the question are sad, glad"):
+        load_task(path)
+    path.write_text(text.partition("\n")[0] + TOML)
+    with pytest.raises(InvalidInputError, match="a state, but no"):
+        load_task(path)
+
+
+def test_a_class_without_a_rationale_cannot_be_shown(task):
+    with pytest.raises(InvalidInputError, match="no rationale to show for the class 'sad'"):
+        prompt(task, ({"text": "boo"}, 1))
+
+
+@pytest.mark.parametrize("name", built_in_tasks())
+def test_built_in_tasks_show_reasoning_for_every_class(name):
+    task = load_task(name)
+    row = dict.fromkeys(task.fields, "N/A")
+    shown = [(row, label) for label in range(task.n_classes)]
+    made = PromptBuilder(task, shown, chain_of_thought=True).prompt(row)
+    assert made.example.endswith("Think step by step before answering.")
+    reasons = task.chain_of_thought.rationales
+    assert len(set(reasons)) == task.n_classes
+    for label, reason in enumerate(reasons):
+        assert made.prefix.count(f"{reason}{made.lead[1:]}{task.answer(label)}\n\n") == 1
+        # A rationale that names a label would be taken for the answer.
+        assert not any(f" {word}" in f" {reason}" for word in task.label_words)
+
+
+# --- templates ---
+ROW = {"text": " a joy ", "choices": ["u", "v"], "deep": {"a": {"b": 1}}}
+
+
+def fill(template):
+    task = replace(TASK, template=template, fields=tuple(ROW))
+    return PromptBuilder(task).prompt(ROW).example
+
+
+@cases(
+        ("{{ text }}\n", " a joy \n"),
+        ("{{ text.strip()|upper ~ '.' }}", "A JOY."),
+        ("{% for c in choices %}{{ loop.index }}{{ c }}{{ '' if loop.last else ', ' }}{% endfor %}",
+         "1u, 2v"),
+        ("{% for key, value in deep.items() %}{{ key }}{{ value.b }}{% endfor %}", "a1"),
+        ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no")
+)  # fmt: skip
+def test_templates_write_fields_with_conditions_loops_and_filters(template, expected):
+    assert fill(template) == expected
+
+
+@cases(
+    "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
+    "{{ text.__class__.__mro__[1].__subclasses__() }}",
+    "{{ text['__class__'] }}",
+    "{{ text|attr('__class__') }}",
+    "{{ text.format.__globals__ }}",
+    "{{ '{0.__class__}'.format(text) }}",
+    "{{ self._TemplateReference__context }}",
+    "{{ choices.append(1) }}",
+    "{{ choices|map(attribute='__class__')|join }}",
+    "{% include 'mood.toml' %}",
+    "{% import 'mood.toml' as m %}",
+)
+def test_no_code_runs_and_no_file_is_read(tmp_path, monkeypatch, template):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mood.toml").write_text("secret")
+    with pytest.raises(InvalidInputError, match=r"task mood: .*task-files\.md"):
+        fill(template)
+    assert [path.name for path in tmp_path.iterdir()] == ["mood.toml"]
+
+
+@cases("{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}", "{{ 'x' * 10**8 }}y")
+def test_a_template_that_fails_is_named_with_what_it_may_use(template):
+    with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):
+        fill(template)
+
+
+@cases(
+    ("{{ 10**10000000 }}", "a power is too large"),
+    ("{{ 'a' * 1000000000 }}", "repeated too often"),
+    ("{{ 1000000000 * choices }}", "repeated too often"),
+    ("{{ '%999999999d' % 1 }}", "no operator of texts"),
+    ("{{ '%999999999d'|format(1) }}", "No filter named 'format'"),
+    ("{{ '{:999999999}'.format(1) }}", "unsafe"),
+    ("{{ text.center(10**9) }}", "a number is too large"),
+    ("{{ text|indent(width=10**9) }}", "a number is too large"),
+)
+def test_nothing_huge_is_made(template, told):
+    tracemalloc.start()
+    with pytest.raises(InvalidInputError, match=told):
+        fill(template)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**8
+
+
+def test_an_error_without_words_is_named(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("dnip.llm.prompting.prompt.check_size", fail)
+    with pytest.raises(InvalidInputError, match="fails: MemoryError"):
+        fill("x")
+
+
+# --- task files ---
+TABLE = {
+    "name": "mood",
+    "instruction": "?",
+    "fields": ["text"],
+    "template": "{{ text }}",
+    "classes": [{"name": "bad"}, {"name": "good"}],
+}
+
+
+@cases(
+    ({}, {"name"}, "name is missing. Keys here are name, instruction"),
+    ({"nam": "mood"}, {"name"}, "unknown key nam. Keys here are name, instruction"),
+    ({"name": 3}, {}, "name must be a valid string; got 3"),
+    ({"fields": []}, {}, "fields Tuple should have at least 1 item"),
+    ({"fields": 3}, {}, "fields must be a valid list; got 3"),
+    ({"classes": [3]}, {}, "classes[0] must be a valid table"),
+    ({"classes": [{"name": "a"}, {"nam": "b"}]}, {}, "unknown key classes[1].nam"),
+    ({"chain_of_thought": {"x": 1}}, {}, "unknown key chain_of_thought.x"),
+    ({"template": 1 << 1000}, {}, "..."),
+)
+def test_a_table_that_breaks_the_format_is_refused(changed, without, told):
+    table = {key: value for key, value in (TABLE | changed).items() if key not in without}
+    with pytest.raises(InvalidInputError) as caught:
+        check_task(table, "a.toml")
+    assert str(caught.value).startswith("a.toml: ")
+    assert told in str(caught.value)
+    assert check_task(TABLE, "a.toml").classes == ("bad", "good")
+
+
+@cases(
+    ("unknown", None, "no built-in task 'unknown'. Name one of agnews"),
+    ("nowhere.toml", None, "cannot be read: No such file"),
+    ("a.toml", b"\xff\xfe\xff", "cannot be read: not UTF-8 text"),
+    ("a.toml", b"a = [", "not valid TOML"),
+    ("a.toml", b"a = " + b"[" * 5000, "not valid TOML"),
+)
+def test_a_file_that_cannot_be_read(tmp_path, monkeypatch, name, content, told):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInputError) as caught:
+        load_task(name)
+    assert told in str(caught.value)

@@ -1,0 +1,286 @@
+"""Chat completions: what is corrected, what passes, and on the way through the sidecar."""
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+import dnip
+from cases import cases
+from dnip import Coefficients, InvalidInputError, ProbabilityTable
+from dnip.llm.serving.chat import PassedError, correct_chat
+from dnip.llm.serving.sidecar.recording import Recorder
+from dnip.llm.sources import read_answers
+from dnip.tables.columns import QUESTION
+from dnip.tables.provenance import Question
+from processes import wait_for
+from sidecars import ask, completion, numbers, reply
+
+CLASSES = ["World", "Sports", "Café"]
+FITTED = Coefficients(CLASSES, [1, 4, 2], 4)
+TOP = {"World": 0.5, "Sports": 0.3, "Caf": 0.1, "the": 0.05}
+QUOTED = ('{"', {'{"': 1.0}), ("topic", {"topic": 1.0}), ('":', {'":': 1.0}), (' "', {' "': 1.0})
+END = ('"}', {'"}': 1.0})
+SYSTEM = [{"role": "system", "content": "Name the topic."}]
+MESSAGES = [*SYSTEM, {"role": "user", "content": "A goal."}]
+
+
+def text_of(body):
+    return body["choices"][0]["message"]["content"]
+
+
+@cases(
+    (completion("World", ("World", TOP)), "Sports"),
+    (
+        completion(
+            " world\n", (" world", {" world": 0.4, "Sports": 0.2, " Café": 0.1}), ("\n", {"\n": 1})
+        ),
+        " sports\n",
+    ),
+    (completion('{"topic": "World"}', *QUOTED, ("World", TOP), END), '{"topic": "Sports"}'),
+    (
+        completion('{"topic": "Café"}', *QUOTED, ("Caf", TOP), ("é", {"é": 1}), END),
+        '{"topic": "Sports"}',
+    ),
+)
+def test_a_label_is_corrected_where_the_answer_is_one_or_json_with_one(body, expected):
+    new, found = correct_chat(body, FITTED)
+    assert text_of(new) == expected
+    assert new["dnip_corrected_by"] == {"chat": FITTED.digest}
+    table, _ = read_answers([body], CLASSES)
+    np.testing.assert_array_equal(found.before.probabilities, table.probabilities[0])
+    np.testing.assert_array_equal(found.after.probabilities, FITTED.apply(table.probabilities)[0])
+    with pytest.raises(InvalidInputError, match="corrected already"):
+        read_answers([new], CLASSES)
+    with pytest.raises(PassedError, match="corrected already"):
+        correct_chat(new, FITTED)
+
+
+def test_other_kinds_of_json_values_keep_their_kind():
+    top = {"true": 0.6, "false": 0.35}
+    body = completion('{"topic":true}', *QUOTED[:3], ("true", top), ("}", {"}": 1}))
+    new, _ = correct_chat(body, Coefficients(["false", "true"], [2, 1], 2))
+    assert text_of(new) == '{"topic":false}'
+
+
+def without(body, **changes):
+    return {**body, "choices": [{**body["choices"][0], **changes}]}
+
+
+LABEL = completion("World", ("World", TOP))
+NAN = json.loads(json.dumps(LABEL).replace(str(math.log(0.3)), "NaN"))
+BROKEN = {"content": [{**LABEL["choices"][0]["logprobs"]["content"][0], "bytes": [999]}]}
+
+
+@cases(
+    (completion("The World Cup", ("The", {"The": 1})), "label"),
+    (completion("World, not Sports.", ("World", TOP)), "label"),
+    (completion("Monde", ("Monde", {"Monde": 0.5, "World": 0.3})), "label"),
+    (completion('{"a": "World", "b": "Sports"}'), "label"),
+    (completion('{"a": {"b": "World"}}'), "label"),
+    (completion('{"a": "World", "a": "World"}'), "label"),
+    (completion("[" * 100_000), "label"),
+    (completion(None), "label"),
+    ({"choices": "World"}, "n"),
+    ({"choices": LABEL["choices"] * 2}, "n"),
+    (without(LABEL, message={"content": "World", "refusal": "no"}), "refusal"),
+    (without(LABEL, message={"content": None, "tool_calls": [{}]}), "tools"),
+    (without(LABEL, logprobs=None), "logprobs"),
+    (completion("World"), "logprobs"),
+    (without(LABEL, logprobs=BROKEN), "tokens"),
+    (without(LABEL, logprobs={"content": [7]}), "tokens"),
+    (completion("World", ("x", {"x": 1})), "tokens"),
+    (
+        completion("World", ("World", {"World": 1, **{f"t{n}": 1e-9 for n in range(10_000)}})),
+        "tokens",
+    ),
+    (NAN, "tokens"),
+    (completion('{"topic": "World"}', *QUOTED[:3], (' "World', {' "World': 1}), END), "tokens"),
+    (completion("World", ("W", {"W": 1}), ("orld", {"orld": 1})), "tokens"),
+)
+def test_everything_else_passes_with_a_reason(body, reason):
+    with pytest.raises(PassedError) as told:
+        correct_chat(body, FITTED)
+    assert told.value.reason == reason
+
+
+def test_a_token_twice_counts_as_import_counts_it():
+    body = completion("World", ("World", TOP))
+    top = body["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+    top += [dict(top[1]), {**top[1], "logprob": -5.0}]
+    table, _ = read_answers([body], CLASSES)
+    found = correct_chat(body, FITTED)[1]
+    np.testing.assert_array_equal(found.before.probabilities, table.probabilities[0])
+
+
+def test_megabytes_of_hostile_tokens_cost_seconds_at_most():
+    many = [("x" * 40, {"x" * 40: 1.0})] * 100_000
+    body = completion("x" * 4_000_000 + "World", *many, ("World", TOP))
+    began = time.monotonic()
+    with pytest.raises(PassedError):
+        correct_chat(body, FITTED)
+    spaces = json.dumps({"a" * 10: " " * 10_000_000})[:-1] + ', "topic": "World"}'
+    with pytest.raises(PassedError):
+        correct_chat(completion(spaces, ("World", TOP)), FITTED)
+    assert time.monotonic() - began < 10
+
+
+def fitted_on(model="m", messages=SYSTEM, indices=(1, 4, 2)):
+    """Coefficients with the fingerprint of a question."""
+    fixed = [[one["role"], one["content"]] for one in messages]
+    question = Question.of(model, "chat", CLASSES, fixed)
+    fit = {"data": {"origin": {QUESTION: question.to_dict()}}}
+    return Coefficients(CLASSES, indices, 4, fit=fit)
+
+
+def test_in_ones_own_process(tmp_path):
+    FITTED.save(tmp_path / "c.json")
+    assert text_of(dnip.correct(LABEL, coefficients=tmp_path / "c.json")) == "Sports"
+    refused = without(LABEL, finish_reason="content_filter")
+    assert dnip.correct(refused, coefficients=FITTED) is refused
+    with pytest.raises(InvalidInputError, match="logprobs=True"):
+        dnip.correct(completion("World"), coefficients=FITTED)
+    known = [fitted_on(), fitted_on(messages=[])]
+    assert text_of(dnip.correct(LABEL, coefficients=known, messages=MESSAGES)) == "Sports"
+    with pytest.raises(InvalidInputError, match="the model: m at the fit, n now"):
+        dnip.correct({**LABEL, "model": "n"}, coefficients=known[0])
+    longer = {**LABEL, "model": "m-2026"}
+    assert text_of(dnip.correct(longer, coefficients=known[0], model="m")) == "Sports"
+    with pytest.raises(InvalidInputError, match="wording of the question"):
+        dnip.correct(LABEL, coefficients=known[0], messages=[{"role": "user", "content": "x"}])
+    with pytest.raises(InvalidInputError, match="fingerprint of its own"):
+        dnip.correct(LABEL, coefficients=[FITTED, known[0]])
+
+
+def test_a_completion_of_the_package_openai_stays_one():
+    chat = pytest.importorskip("openai.types.chat")
+    new = dnip.correct(chat.ChatCompletion.model_validate(LABEL), coefficients=FITTED)
+    assert isinstance(new, chat.ChatCompletion)
+    assert (new.choices[0].message.content, new.choices[0].message.role) == ("Sports", "assistant")
+    assert (new.model, new.dnip_corrected_by) == (
+        f"m+dnip-{FITTED.digest}",
+        {"chat": FITTED.digest},
+    )
+
+
+# --- through the sidecar ---
+@pytest.fixture
+def serve(start, upstream, tmp_path):
+    """A function that starts the sidecar with these coefficients, and one that asks it."""
+
+    def run(*fits, **settings):
+        paths = [tmp_path / f"chat{number}.json" for number in range(len(fits))]
+        for one, path in zip(fits, paths, strict=True):
+            one.save(path)
+        port = start(chats=paths, **settings)
+
+        def asked(answer=LABEL, path="/v1/chat/completions", **more):
+            upstream.answer = answer if not isinstance(answer, dict) else reply(answer)
+            body = {"model": "m", "messages": MESSAGES, **more}
+            status, content, headers = ask(port, path, body=json.dumps(body).encode())
+            return status, json.loads(content), headers
+
+        return port, asked
+
+    return run
+
+
+def test_the_sidecar_corrects_a_chat_and_sends_log_probabilities_to_those_who_asked(
+    serve, upstream
+):
+    port, asked = serve(FITTED)
+    status, body, headers = asked()
+    assert (status, text_of(body), body["choices"][0]["logprobs"]) == (200, "Sports", None)
+    assert headers["DNIP-Corrected-By"] == f"chat={FITTED.digest}"
+    sent = json.loads(upstream.requests[-1][2])
+    assert (sent["logprobs"], sent["top_logprobs"], sent["messages"]) == (True, 20, MESSAGES)
+    [token] = asked(logprobs=True, top_logprobs=2)[1]["choices"][0]["logprobs"]["content"]
+    assert [one["token"] for one in token["top_logprobs"]] == ["World", "Sports"]
+    [token] = asked(logprobs=True)[1]["choices"][0]["logprobs"]["content"]
+    assert token["top_logprobs"] == []
+    assert numbers(port)['dnip_changed_total{question="chat"}'] == 3
+
+
+def test_what_cannot_be_corrected_passes_and_is_counted(serve, upstream):
+    port, asked = serve(FITTED)
+    cases = [
+        *[(LABEL, more) for more in ({"stream": True}, {"n": 2}, {"tools": [{"type": "x"}]})],
+        (completion("No idea", ("No", {"No": 1})), {}),
+        (completion("World"), {}),
+        (without(LABEL, finish_reason="content_filter"), {}),
+    ]
+    for body, more in cases:
+        status, found, headers = asked(body, **more)
+        assert (status, text_of(found)) == (200, text_of(body))
+        assert "DNIP-Corrected-By" not in headers
+    assert "logprobs" not in json.loads(upstream.requests[0][2])
+    found = {key: n for key, n in numbers(port).items() if key.startswith("dnip_missed_total")}
+    told = [f'dnip_missed_total{{question="chat",reason="{word}"}}' for word in
+            ("stream", "n", "tools", "label", "logprobs", "refusal")]  # fmt: skip
+    assert found == dict.fromkeys(told, 1)
+
+
+def test_an_upstream_without_log_probabilities_is_asked_again_without(serve, upstream):
+    def answer(body):
+        if b"logprobs" in body:
+            return reply({"error": "logprobs are not supported"}, "400 Bad Request")
+        return reply(LABEL)
+
+    port, asked = serve(FITTED)
+    status, body, _ = asked(answer)
+    assert (status, body) == (200, LABEL)
+    assert ["logprobs" in json.loads(sent) for *_, sent in upstream.requests] == [True, False]
+    assert numbers(port)['dnip_missed_total{question="chat",reason="logprobs"}'] == 1
+
+
+def test_twenty_megabytes_of_tokens_are_an_error_and_the_next_answer_is_corrected(serve):
+    _, asked = serve(FITTED)
+    many = {f"t{n}": 1e-9 for n in range(420_000)}
+    status, body, _ = asked(completion("World", ("World", TOP | many)))
+    assert (status, "longer than" in body["error"]["message"]) == (502, True)
+    assert text_of(asked()[1]) == "Sports"
+
+
+def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog):
+    other = [{"role": "system", "content": "Which topic?"}]
+    port, asked = serve(fitted_on(), fitted_on(messages=other, indices=[4, 1, 1]))
+    assert text_of(asked()[1]) == "Sports"
+    status, body, headers = asked(messages=[*other, MESSAGES[-1]])
+    assert (status, text_of(body)) == (200, "World")
+    assert "DNIP-Corrected-By" in headers
+    for more in ({"messages": MESSAGES[1:]}, {"answer": {**LABEL, "model": "n"}, "model": "n"}):
+        status, body, headers = asked(**more)
+        assert (status, text_of(body)) == (200, "World")
+        assert "DNIP-Corrected-By" not in headers
+    assert numbers(port)['dnip_missed_total{question="chat",reason="question"}'] == 2
+    assert "wording of the question" in caplog.text
+
+
+def test_another_question_is_refused_where_the_operator_says_so(serve, upstream):
+    _, asked = serve(fitted_on(), on_mismatch="refuse")
+    assert asked()[0] == 200
+    n = len(upstream.requests)
+    status, body, _ = asked(messages=MESSAGES[1:])
+    assert (status, len(upstream.requests)) == (422, n)
+    assert "wording of the question" in body["error"]["message"]
+    assert asked({**LABEL, "model": "n"}, model="n")[0] == 422
+    assert asked({**LABEL, "model": "m-2026"})[0] == 200
+
+
+def test_chats_are_recorded_by_fingerprint_and_new_files_are_taken(serve, tmp_path):
+    fitted = fitted_on()
+    name = Question.read(fitted.fit["data"]["origin"][QUESTION]).fingerprint
+    recorder = Recorder(tmp_path / "r", ["topic", name])
+    port, asked = serve(fitted, recorder=recorder)
+    headers = [asked()[2] for _ in range(3)]  # all with the same id of the upstream
+    wait_for(lambda: numbers(port)[f'dnip_recorded_total{{question="{name}"}}'] == 3)
+    table = ProbabilityTable.read(tmp_path / "r" / name)
+    assert table.ids.tolist() == [one["X-Request-Id"] for one in headers]
+    same, _ = read_answers([LABEL], CLASSES)
+    np.testing.assert_array_equal(table.probabilities, same.probabilities.repeat(3, 0))
+    row = json.loads(next((tmp_path / "r" / name).iterdir()).read_text().splitlines()[0])
+    assert Question.read(json.loads(row[QUESTION])).fingerprint == name
+    fitted_on(indices=[4, 1, 1]).save(tmp_path / "chat0.json")
+    assert text_of(asked()[1]) == "World"

@@ -1,0 +1,196 @@
+"""Coefficients and new rows: what holds, and what does not; what is expected of new scores."""
+
+import re
+from dataclasses import replace
+from math import ceil, comb, floor, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
+from dnip.comparing.demonstration import bundled_table
+from dnip.fitting.fit import fit
+from dnip.metrics.two_samples import smirnov_p_value
+from dnip.presenting.checking import describe_check, verdict
+from dnip.using.alpha_spending import Look
+from dnip.using.class_scores import ClassScores, Score
+from dnip.using.drift import check
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(bundled_table("opt"), robust="off", evidence=True).coefficients
+
+
+@pytest.fixture(scope="module")
+def new():
+    return bundled_table("test")
+
+
+def without_labels(table):
+    return ProbabilityTable(table.probabilities, classes=table.classes)
+
+
+def test_rows_of_the_same_task_hold(fitted, new):
+    for rows in (new, without_labels(new), new.take(np.arange(100))):
+        assert check([rows], fitted).holds
+
+
+def test_blocks_give_the_result_of_the_whole_table(fitted, new):
+    blocks = [new.take(np.arange(begin, begin + 250)) for begin in range(0, 1_000, 250)]
+    assert check(blocks, fitted).to_dict() == check([new], fitted).to_dict()
+
+
+def test_another_class_mix_does_not_hold(fitted, new):
+    counts = (225, 125, 75, 75)  # 20 points more of the first class
+    drawn = np.concatenate([np.flatnonzero(new.labels == c)[:n] for c, n in enumerate(counts)])
+    found = check([without_labels(new.take(drawn))], fitted)
+    assert not found.holds
+    assert found.accuracy is None
+    assert found.mix.differs_from(found.shares)[0]
+    assert re.search("share at fit +estimated share", describe_check(found))
+
+
+def test_labels_tell_the_class_mix_and_no_estimate_does(fitted, new):
+    p = new.probabilities * [4, 1, 1, 1]  # another model, of which the labels are those of before
+    changed = ProbabilityTable(p / p.sum(axis=1, keepdims=True), new.labels, classes=new.classes)
+    found, guess = check([changed], fitted), check([without_labels(changed)], fitted)
+    shares = np.bincount(new.labels) / len(new)
+    np.testing.assert_allclose(found.mix.shares, shares)
+    assert guess.mix.low[0] > shares[0]
+    text = describe_check(found)
+    assert "share at fit  share of labels  distance\n" in text
+    assert "estimate" not in text + verdict(guess)  # which would do harm here
+
+
+def test_what_was_at_the_fit_is_no_before_and_may_be_outside(fitted, new):
+    even = {"rows": [100] * 4, "right": [80] * 4, "expected": 0.0}
+    even = {**fitted.fit, "scores": even}
+    text = describe_check(check([new], fitted.with_fit(even)))
+    assert "->" not in text
+    assert re.search(
+        r"COBias +at the fit 0\.000, now 0\.\d+; expected now 0\.\d+ to 0\.\d+\n", text
+    )
+    why = "(that of the fit is outside: weights suit their own rows)"
+    assert why in text
+    as_printed = Score(0.0, 0.2, 0.0004, 0.3)  # 0.000 is not outside of 0.000 to 0.300
+    assert why not in describe_check(replace(check([new], fitted), cobias=as_printed))
+
+
+def test_other_probabilities_do_not_hold(fitted, new):
+    turned = ProbabilityTable(new.probabilities[:, [1, 0, 2, 3]], new.labels, classes=new.classes)
+    found = check([turned], fitted)
+    assert (found.holds, found.same_distribution, found.effect) == (False, False, "large")
+    assert found.worse == ("accuracy", "COBias")
+
+
+def test_labels_tell_what_probabilities_do_not(fitted, new):
+    labels = new.labels.copy()
+    labels[(labels == 0) & (np.arange(len(labels)) % 2 == 0)] = 1
+    found = check([ProbabilityTable(new.probabilities, labels, classes=new.classes)], fitted)
+    assert found.same_distribution
+    assert "COBias" in found.worse
+    assert not found.holds
+    unjudged = fit(bundled_table("opt"), robust="off", evidence=False).coefficients
+    assert check([new], unjudged).accuracy is None  # that of fitted rows flatters
+
+
+def test_rows_without_a_label_are_left_out_of_the_scores(fitted, new):
+    labels = np.where(np.arange(len(new)) < 400, new.labels, -1)
+    some = ProbabilityTable(new.probabilities, labels, classes=new.classes)
+    found, alone = check([some], fitted), check([new.take(np.arange(400))], fitted)
+    assert (found.n_rows, found.n_labelled) == (1_000, 400)
+    assert (found.accuracy, found.cobias) == (alone.accuracy, alone.cobias)
+
+
+def test_a_few_rows_are_refused(fitted, new):
+    for n in (1, 29):
+        with pytest.raises(InvalidInputError, match=f"new rows: {n}, .*Give 30 rows"):
+            check([new.take(np.arange(n))], fitted)
+    assert check([new.take(np.arange(30))], fitted).holds
+
+
+def test_coefficients_made_by_hand_are_refused(new):
+    by_hand = Coefficients(new.classes, [1, 1, 1, 1], 30)
+    with pytest.raises(CoefficientsFormatError, match=r"fit\.sketch is missing"):
+        check([new], by_hand)
+
+
+def test_the_levels_of_all_looks_add_up_to_alpha():
+    looks = [Look(number, 0.05) for number in range(1, 2_001)]
+    spent = np.cumsum([look.level for look in looks])
+    np.testing.assert_allclose(spent + [look.left for look in looks], 0.05)
+    assert all(look.left > 0 for look in looks)
+
+
+def test_the_means_of_few_rows_are_not_tested_in_a_series_of_looks(fitted, new):
+    few, look = new.take(np.flatnonzero(new.labels != 1)[:150]), Look(1, 0.05)
+    alone, one = (check([few], fitted, alpha=look.level, look=of).comparison for of in (None, look))
+    farthest = smirnov_p_value(alone.distances.max(), len(bundled_table("opt")), 150)
+    assert one.p_value == pytest.approx(5 * farthest)  # four classes, and the mass
+    assert alone.p_value != one.p_value
+
+
+@pytest.mark.parametrize("tail", [1e-3, 1e-5, 1e-7])
+def test_intervals_reach_beyond_the_draws(tail):
+    # one class, of which nearly all is known: the accuracy of new rows is a binomial variable
+    fitted = ClassScores(np.array([10**9]), np.array([8 * 10**8]))
+    chances = [comb(200, n) * 0.8**n * 0.2 ** (200 - n) for n in range(201)]
+    accuracy, _ = fitted.compare(ClassScores(np.array([200]), np.array([160])), 1 - 2 * tail)
+    assert sum(chances[: ceil(200 * accuracy.low)]) <= tail
+    assert sum(chances[floor(200 * accuracy.high) + 1 :]) <= tail
+    exact = NormalDist(0.8, sqrt(0.8 * 0.2 / 200)).inv_cdf(1 - tail) - 0.8
+    assert accuracy.high - accuracy.low < 1.4 * 2 * exact
+
+
+LEVEL = 0.95
+
+
+def scores(rng, rows, rates):
+    rows = np.asarray(rows)
+    return ClassScores(rows, rng.binomial(rows, rates))
+
+
+def test_rows_of_the_same_accuracies_are_expected():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(200):
+        rates = rng.uniform(0.5, 0.9, 4)
+        fitted, now = scores(rng, [200] * 4, rates), scores(rng, [100, 50, 200, 30], rates)
+        held.append([one.low <= one.now <= one.high for one in fitted.compare(now, LEVEL)])
+    np.testing.assert_allclose(np.mean(held, axis=0), LEVEL, atol=0.04)
+
+
+def test_a_gap_that_a_fit_has_closed_comes_back_as_chance_wills():
+    # the fit made equal what chance set apart: rates are off by the chance of its own rows
+    rng = np.random.default_rng(1)
+    fitted, held = ClassScores(np.full(4, 100), np.full(4, 80)), []
+    for _ in range(200):
+        rates = np.clip(rng.normal(0.8, np.sqrt(0.8 * 0.2 / 100), 4), 0, 1)
+        cobias = fitted.compare(scores(rng, [100] * 4, rates), LEVEL)[1]
+        held.append(cobias.now <= cobias.high)
+    assert np.mean(held) >= 0.94
+
+
+def test_only_classes_with_rows_on_both_sides_are_compared():
+    before = ClassScores(np.array([50, 50, 0]), np.array([40, 40, 0]))
+    now = ClassScores(np.array([50, 0, 50]), np.array([40, 0, 0]))
+    accuracy, cobias = before.compare(now, LEVEL)
+    assert accuracy.now == 0.8
+    assert cobias is None
+
+
+@cases(
+    {"rows": [5, 5]},
+    {"rows": [5, 5], "right": [5]},
+    {"rows": [5, 5], "right": [6, 0]},
+    {"rows": [0, 0], "right": [0, 0]},
+    {"rows": ["x", 5], "right": [5, 5]},
+    [],
+)
+def test_damaged_scores_are_refused(content):
+    with pytest.raises(CoefficientsFormatError, match=r"fit\.scores is damaged"):
+        ClassScores.from_fit({"scores": content}, 2)
+    assert ClassScores.from_fit({}, 2) is None
