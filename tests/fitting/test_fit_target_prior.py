@@ -183,7 +183,7 @@ class TestAdjusted:
         np.testing.assert_array_equal(there.weights, fitted.adjusted(far).weights)
 
     @pytest.mark.parametrize("name", ["class_shares", "calibration"])
-    def test_a_file_of_an_older_version(self, fitted, name):
+    def test_a_file_without_what_a_fit_learns(self, fitted, name):
         fit = {key: value for key, value in fitted.fit.items() if key != name}
         old = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):

@@ -53,7 +53,7 @@ def test_coefficients_may_be_paths(tmp_path):
     Coefficients(NAMES, [30, 20, 10], 30).save(path)
     for given in (path, str(path)):
         assert dnip.evaluate(FRAME, Y, given).reweighted.sum() == len(Y)
-        assert dnip.report(FRAME, Y, coefficients=given).coefficients.scale == 30
+        assert dnip.report(FRAME, Y, coefficients=given).coefficients.scale.size == 30
     with pytest.raises(InvalidInputError, match="got a dict"):
         dnip.evaluate(FRAME, Y, coefficients={})
 

@@ -15,6 +15,7 @@ import oracles
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, OutputError, solve
 from dnip.method.defer import Deferral
+from dnip.method.scales import WeightScale
 from strategies import KINDS, random_probabilities, seeded
 
 #: What JSON can carry in the two free parts.
@@ -35,6 +36,7 @@ LINEAR = json.loads(Coefficients(["a", "b", "c"], [7, 30, 12], 30).to_json())
 SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
 QUARTER = Coefficients([*"abc"], [], "continuous", weights=[1.0, 0.5, 0.25])
 CONTINUOUS = json.loads(QUARTER.to_json())
+SPANNED = json.loads(Coefficients([*"abc"], [1, 5_000, 10_000], "span:60.5").to_json())
 DEFERRING = Deferral([0.9, 0.0, 0.5], 0.3, 0.9)
 DEFER = json.loads(Coefficients([*"abc"], [30, 20, 30], 30, defer=DEFERRING).to_json())
 ALONE = DEFER["defer"]
@@ -54,15 +56,20 @@ def coefficients(draw):
         return Coefficients(classes, [], "continuous", *stored, weights, defer)
     size = draw(st.integers(1, 10_000))
     indices = [draw(st.integers(1, size)) for _ in classes]
-    scale = draw(st.sampled_from([size, f"log:{size}"]))
+    scale = draw(st.sampled_from([size, f"log:{size}", WeightScale.spanning(60.5, size)]))
     return Coefficients(classes, indices, scale, *stored, defer=defer)
 
 
-def test_a_file_of_another_scale_is_one_that_readers_of_linear_ones_refuse():
-    assert (SPACED["version"], SPACED["spacing"], SPACED["scale"]) == (2, "log", 30)
-    assert (CONTINUOUS["version"], CONTINUOUS["spacing"]) == (2, "continuous")
-    assert CONTINUOUS["scale"] is CONTINUOUS["weight_indices"] is None
-    assert (DEFER["version"], DEFER["spacing"]) == (3, "linear")
+def test_a_file_always_holds_spacing_weights_and_thresholds():
+    for content in (LINEAR, SPACED, CONTINUOUS, SPANNED, DEFER):
+        assert content["version"] == 1
+        assert len(content["weights"]) == 3
+        assert "defer" in content
+    assert (LINEAR["spacing"], LINEAR["scale"]) == ("linear", 30)
+    assert (SPACED["spacing"], SPACED["scale"], SPACED.get("span")) == ("log", 30, None)
+    assert (SPANNED["spacing"], SPANNED["scale"], SPANNED["span"]) == ("log", 10_000, 60.5)
+    assert CONTINUOUS["spacing"] == "continuous"
+    assert CONTINUOUS["scale"] is CONTINUOUS["weight_indices"] is LINEAR["defer"] is None
     assert ALONE == {"share": 0.3, "helper_accuracy": 0.9, "thresholds": [0.9, 0.0, 0.5]}
 
 
@@ -79,11 +86,11 @@ def test_rows_below_the_threshold_of_their_decision_are_deferred(kind):
     without = fitted.with_defer(None)
     assert not without.deferred(p).any()
     assert without.digest == fitted.digest  # what is corrected has the same mark
-    assert json.loads(without.to_json())["version"] == 1
+    assert json.loads(without.to_json())["defer"] is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("content", [LINEAR, SPACED, CONTINUOUS], ids=["30", "log", "continuous"])
+@pytest.mark.parametrize("content", [LINEAR, SPACED, SPANNED, CONTINUOUS])
 def test_prediction_reweighting_and_biases_equal_numpy(kind, content):
     p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
     fitted = Coefficients.from_json(json.dumps(content))
@@ -103,7 +110,7 @@ def test_prediction_reweighting_and_biases_equal_numpy(kind, content):
 def test_json_and_back_loses_nothing(before):
     after = Coefficients.from_json(before.to_json())
     assert after.classes == before.classes
-    assert (after.spacing, after.scale) == (before.spacing, before.scale)
+    assert after.scale == before.scale
     np.testing.assert_array_equal(after.weight_indices, before.weight_indices)
     np.testing.assert_array_equal(after.multipliers, before.multipliers)
     assert after.weights.tolist() == before.weights.tolist()
@@ -132,6 +139,17 @@ PETS = ("cat", "dog", "owl")
 def frame_of(columns, frames=pd):
     p = random_probabilities(np.random.default_rng(0), 20, len(columns), "mixed")
     return frames.DataFrame(dict(zip(columns, p.T, strict=True)))
+
+
+def test_weights_far_below_any_rounding_are_in_the_file_and_decide():
+    smallest = Coefficients(["no", "yes"], [10_000, 1], "span:200")
+    read = Coefficients.from_json(smallest.to_json())
+    assert read.weights.tolist() == smallest.weights.tolist()
+    assert read.weights.tolist() == pytest.approx([1.0, math.exp(-200)], rel=1e-14, abs=0)
+    p = [[math.exp(-201), 1.0], [math.exp(-199), 1.0]]
+    assert read.predict(p).tolist() == ["yes", "no"]
+    free = Coefficients(["no", "yes"], [], "continuous", weights=smallest.weights)
+    assert Coefficients.from_json(free.to_json()).predict(p).tolist() == ["yes", "no"]
 
 
 @cases(
@@ -212,14 +230,15 @@ def without(key):
     (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
     (json.dumps(SOUND)[:-1] + ', "classes": []}', "a key stands there twice"),
     ("null", '"format" is not "dnip-coefficients"'),
-    (without("version"), "version None is unknown; this package reads versions 1 to 3"),
-    (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
-    (SOUND | {"version": 2}, "spacing missing"),
-    (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
-    (SPACED | {"version": 3}, "defer missing"),
-    (DEFER | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
+    (without("version"), "version None is unknown; this package reads version 1"),
+    (SOUND | {"version": 2}, "version 2 is unknown.*Install the newer package"),
+    (DEFER | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log" or "continuous"'),
+    (SPANNED | {"span": 0}, "span must be .* at least 1e-06 and at most 340; got 0"),
+    (SPANNED | {"span": 1e3}, "at most 340; got 1000"),
+    (SPANNED | {"span": 60.4}, "weights do not equal those of weight_indices"),
+    (SPANNED | {"span": None}, "span must be"),
     (SPACED | {"defer": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but"),
-    (DEFER | {"defer": None}, '"defer" is None, not a JSON object'),
+    (DEFER | {"defer": []}, '"defer" is \\[\\], not a JSON object'),
     (DEFER | {"defer": {"share": 0.3}}, "missing 1 required .*thresholds"),
     (DEFER | {"defer": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
     (DEFER | {"defer": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
@@ -227,8 +246,9 @@ def without(key):
     (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
     (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
     (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
-    (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
+    (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-300..1"),
     (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
+    (CONTINUOUS | {"weight_indices": [1, 1, 1]}, "free weights have no weight_indices"),
     (without("weight_indices"), "weight_indices missing"),
     (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
     (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
@@ -263,7 +283,7 @@ def test_a_byte_order_mark_is_no_damage(tmp_path):
 
 
 def test_parts_that_no_prediction_needs_may_be_absent_or_new():
-    bare = {key: SOUND[key] for key in SOUND if key not in ("weights", "objective", "fit")}
+    bare = {key: SOUND[key] for key in ("format", "version", "classes", "weight_indices", "scale")}
     read = Coefficients.from_json(json.dumps(bare | {"comment": "by hand"}))
     assert read.weight_indices.tolist() == [30, 30, 30]
     assert (read.objective, read.fit) == ({}, {})
@@ -299,6 +319,6 @@ def test_copies_are_read_only_and_the_same(copy):
     first = Coefficients(["a", "b"], [15, 30], 30)
     second = copy(first)
     assert second.predict([[0.5, 0.5]]).tolist() == ["b"]
-    for array in (second.weight_indices, second.multipliers):
+    for array in (second.weight_indices, second.weights):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1

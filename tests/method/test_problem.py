@@ -164,6 +164,16 @@ def test_geometric_weights_are_the_same_numbers_everywhere():
     assert levels == [0.25, 0.3968502629920499, 0.6299605249474366, 1.0]
 
 
+@pytest.mark.parametrize("span", [1e-6, 0.5, 60.0, 340.0])
+def test_a_spanned_scale_goes_from_e_to_the_minus_span_to_one_in_equal_ratios(span):
+    scale = WeightScale.spanning(span)
+    assert WeightScale.of(str(scale)) == WeightScale.from_dict(scale.to_dict()) == scale
+    levels = scale.levels
+    assert (len(levels), levels[-1]) == (10_000, 1.0)
+    np.testing.assert_allclose(np.log(levels), np.linspace(-span, 0, 10_000), rtol=0, atol=1e-13)
+    assert (np.diff(levels) > 0).all()
+
+
 def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():
     scale = WeightScale.of("30")
     assert scale == WeightScale.of(30) == WeightScale(Spacing.LINEAR, 30)
@@ -183,6 +193,11 @@ def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():
     ("log:10001", "got 10001"),
     (0, "got 0"),
     (2.5, "got 2.5"),
+    ("continuous", "scale is 'continuous'"),
+    ("span:", "scale is 'span:'"),
+    ("span:1e9", "scale is 'span:1e9'"),
+    ("span:0", "at least 1e-06 and at most 340; got 0"),
+    ("span:340.5", "got 340.5"),
 )
 def test_other_scales_are_refused(scale, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -43,7 +43,7 @@ def test_a_solution_is_what_it_says_between_the_optimum_and_the_raw_argmax(solve
     assert solution.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
     assert solution.terms == Objective().terms_of(confusion)
     assert solution.objective == Objective().to_dict()
-    assert (solution.solver, solution.seed, solution.scale) == (solver, 1, known.scale)
+    assert (solution.solver, solution.seed, solution.scale.size) == (solver, 1, known.scale)
     assert solution.unfitted == ()
     assert known.optimum - 1e-12 <= solution.value <= known.raw + 1e-12
     if solver != "anneal":

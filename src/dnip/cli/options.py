@@ -25,8 +25,9 @@ json
 
 Objective
 ---------
-scale : K|log:K
+scale : K|log:K|span:S
     K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
+    span:S: 10,000 geometric steps from e^-S to 1.
 smoothing : MU
     μ, added to the counts inside PMI. The objective is then the published one, and may leave
     classes without predictions. [default: 0.4·M where τ is above 0]
@@ -123,11 +124,10 @@ def scale_name(name: str) -> str:
     click.BadParameter
         For another text.
     """
-    from dnip.method.scales import SCALE_NAME, Spacing
+    from dnip.method.scales import SCALE_NAME
 
-    # continuous weights, which were a scale, get an error of their own when settings are checked
-    if name != Spacing.CONTINUOUS and SCALE_NAME.fullmatch(name) is None:
-        raise click.BadParameter(f"{name!r} is not K or log:K")
+    if SCALE_NAME.fullmatch(name) is None:
+        raise click.BadParameter(f"{name!r} is not K, log:K or span:S")
     return name
 
 

@@ -250,7 +250,7 @@ def _fitted(opt: OptSet, settings: Settings) -> ClassWeights:
     with unwarned():  # of classes without labels: the comparison warns once for all methods
         problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
         found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
-    told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
+    told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale.size}
     told |= {"objective": found.value, "terms": found.terms}
     told |= {} if decision is None else {"robust": decision.to_dict()}
     return ClassWeights(found.multipliers, told)

@@ -19,7 +19,7 @@ from dnip.fitting.evidence import NEEDED, NO_SIGNAL, FitEvidence, Point
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
-from dnip.method.scales import Spacing, WeightScale
+from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
 from dnip.priors.calibration import Calibration
 from dnip.priors.target import TargetPrior
@@ -96,12 +96,10 @@ def notes_on_classes(
         )
         notes.append(f"Never right, before and after: {counts}.")
     end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
-    if end.any() and solution.spacing is Spacing.LOG:
-        further = "" if solution.scale == MAX_SCALE else f" --scale log:{MAX_SCALE} goes further."
-        notes.append(
-            f"At the end of the scale {solution.spacing}:{solution.scale}: class "
-            f"{_named(names, end)}.{further}"
-        )
+    scale = solution.scale
+    if end.any() and scale.spacing is Spacing.LOG:
+        further = "" if scale.size == MAX_SCALE else f" --scale log:{MAX_SCALE} goes further."
+        notes.append(f"At the end of the scale {scale}: class {_named(names, end)}.{further}")
     return tuple(notes)
 
 
@@ -113,7 +111,8 @@ def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[In
     places = np.arange(len(labels)), labels
     own = p[places].copy()
     p[places] = 0
-    right = own * float(solution.scale) > p.max(axis=1)
+    levels = solution.scale.levels
+    right = own * (levels[-1] / levels[0]) > p.max(axis=1)
     above, reached = (
         np.bincount(labels, count * which, problem.n_classes) for which in (own > 0, right)
     )
@@ -278,8 +277,8 @@ class Fit:
             "sketch": {**own.fit["sketch"], "changed_decisions": 0.0},
         }
         objective = {k: v for k, v in own.objective.items() if k not in ("value", "term_values")}
-        scale = WeightScale(own.spacing, own.scale)
-        return Coefficients(own.classes, [own.scale] * len(own.classes), scale, objective, fit)
+        top = [own.scale.size] * len(own.classes)
+        return Coefficients(own.classes, top, own.scale, objective, fit)
 
     @property
     def captured_mass(self) -> CapturedMass | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +20,7 @@ from dnip.base.validation import check_classes
 from dnip.method import coefficients_file
 from dnip.method.defer import Deferral, check_defer, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
-from dnip.method.scales import Spacing, WeightScale, check_scaled
+from dnip.method.scales import FREE, WeightScale, check_scaled
 from dnip.method.solution import Solution
 from dnip.priors.calibration import Calibration, adjust
 from dnip.priors.estimate import PriorEstimate, estimate_prior
@@ -38,22 +37,20 @@ class Coefficients:
         Class names, in the order of the probability columns.
     weight_indices : array-like of shape (N,)
         ξ, whole numbers 1..K; empty for free weights.
-    scale : int or str
-        K, ``"log:K"``, or ``"continuous"`` for free weights. The attribute holds K, 0 for free
-        weights.
+    scale : int, str or WeightScale
+        K, ``"log:K"``, ``"span:S"``, or ``"continuous"`` for free weights. The attribute holds a
+        `WeightScale`.
     objective : dict, optional
         Settings of the objective and its value on the opt set.
     fit : dict, optional
         Provenance: data hash, rows, solver, seed, package version.
     weights : array-like of shape (N,), optional
-        Free weights ω, above 0 and at most 1; on a scale the indices give them.
+        ω, above 0 and at most 1: free weights; on a scale the indices give them.
     defer : Deferral, optional
         Which rows go to somebody better.
 
     Attributes
     ----------
-    spacing : Spacing
-        How the weights of the scale are spaced.
     multipliers : ndarray of shape (N,)
         What probabilities are multiplied by before the argmax: ξ on a linear scale, because the
         factor 1/K cancels, and ω on others.
@@ -77,11 +74,10 @@ class Coefficients:
 
     classes: tuple[str, ...]
     weight_indices: WeightIndices
-    scale: int
+    scale: WeightScale
     objective: dict[str, Any] = field(default_factory=dict)
     fit: dict[str, Any] = field(default_factory=dict)
-    spacing: Spacing = Spacing.LINEAR
-    multipliers: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    weights: Floats = field(default_factory=lambda: np.empty(0))
     defer: Deferral | None = None
 
     def __init__(
@@ -95,19 +91,20 @@ class Coefficients:
         defer: Deferral | None = None,
     ) -> None:
         names = check_classes(classes)
-        k, indices, multipliers = check_scaled(scale, weight_indices, weights, len(names))
-        self.__setstate__(
-            {
-                "classes": names,
-                "weight_indices": indices,
-                "scale": k.size,
-                "objective": dict(objective or {}),
-                "fit": dict(fit or {}),
-                "spacing": k.spacing,
-                "multipliers": multipliers,
-                "defer": check_defer(defer, len(names)),
-            }
-        )
+        k, indices, omega = check_scaled(scale, weight_indices, weights, len(names))
+        for array in (indices, omega):
+            array.setflags(write=False)
+        object.__setattr__(self, "classes", names)
+        object.__setattr__(self, "weight_indices", indices)
+        object.__setattr__(self, "scale", k)
+        object.__setattr__(self, "objective", dict(objective or {}))
+        object.__setattr__(self, "fit", dict(fit or {}))
+        object.__setattr__(self, "weights", omega)
+        object.__setattr__(self, "defer", check_defer(defer, len(names)))
+
+    def __reduce__(self) -> tuple[type[Coefficients], tuple[Any, ...]]:
+        """Let the constructor make copies too: their arrays are read-only."""
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     def __repr__(self) -> str:
         return f"Coefficients({listed([f'{name}: {weight:.3f}' for name, weight in self._rows])})"
@@ -118,12 +115,6 @@ class Coefficients:
     @property
     def _rows(self) -> list[tuple[str, float]]:
         return [*zip(self.classes, self.weights.tolist(), strict=True)]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take attributes, of a copy too; arrays become read-only."""
-        vars(self).update(state)
-        self.weight_indices.setflags(write=False)
-        self.multipliers.setflags(write=False)
 
     @classmethod
     def from_solution(
@@ -156,22 +147,18 @@ class Coefficients:
         return cls(
             classes,
             solution.weight_indices,
-            WeightScale(solution.spacing, solution.scale),
+            solution.scale,
             {**solution.objective, "value": solution.value, "term_values": solution.terms},
             fit,
         )
 
     def with_fit(self, fit: dict[str, Any]) -> Coefficients:
         """Return the same coefficients with another record of their fit."""
-        other = copy(self)
-        vars(other)["fit"] = dict(fit)
-        return other
+        return replace(self, fit=fit)
 
     def with_defer(self, defer: Deferral | None) -> Coefficients:
         """Return the same coefficients with other thresholds of deferring, or without any."""
-        other = copy(self)
-        vars(other)["defer"] = check_defer(defer, len(self.classes))
-        return other
+        return replace(self, defer=defer)
 
     @cached_property
     def digest(self) -> str:
@@ -186,12 +173,12 @@ class Coefficients:
         """
         return coefficients_file.digest_of(self.classes, self.weights.tolist())
 
-    @property
-    def weights(self) -> Floats:
-        """ω, the weight of each class, shape (N,): ξ / K on a linear scale."""
-        if self.spacing is Spacing.CONTINUOUS:
-            return self.multipliers
-        return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
+    @cached_property
+    def multipliers(self) -> Floats:
+        """What probabilities are multiplied by before the argmax."""
+        if self.scale == FREE:
+            return self.weights
+        return self.scale.multipliers(self.weight_indices)
 
     def apply(self, probabilities: ArrayLike) -> Probabilities:
         """Reweight class probabilities (equation 6): ω_n·p_mn, normalised to sum 1 per row.
@@ -267,7 +254,7 @@ class Coefficients:
         InvalidInputError
             For shares that are not a class mix, or thresholds: they hold for the mix of the fit.
         CoefficientsFormatError
-            For coefficients of an older version, without class shares or calibration.
+            For coefficients without class shares or calibration.
 
         Examples
         --------
@@ -297,7 +284,7 @@ class Coefficients:
         )
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
         fit["class_shares"], fit["adjusted"] = target.tolist(), {"part": moved.part, "from": before}
-        return Coefficients(self.classes, [], "continuous", objective, fit, moved.weights)
+        return Coefficients(self.classes, [], FREE, objective, fit, moved.weights)
 
     def estimate_prior(self, probabilities: ArrayLike) -> PriorEstimate:
         """Estimate the class mix of rows without labels, by the calibration of the fit.
@@ -310,7 +297,7 @@ class Coefficients:
         Raises
         ------
         CoefficientsFormatError
-            For coefficients of an older version, without calibration.
+            For coefficients without calibration.
         """
         return estimate_prior(check_columns(probabilities, self.classes), self.calibration)
 
@@ -347,8 +334,7 @@ class Coefficients:
             {
                 "classes": list(self.classes),
                 "weight_indices": self.weight_indices.tolist() or None,
-                "scale": self.scale or None,
-                "spacing": self.spacing.value,
+                **self.scale.to_dict(),
                 "weights": self.weights.tolist(),
                 "objective": self.objective,
                 "fit": self.fit,

@@ -13,18 +13,13 @@ import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
 from dnip.base.typing import Floats
-from dnip.base.validation import check_scale
 from dnip.method.defer import Deferral
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors.calibration import Calibration
 
 FORMAT = "dnip-coefficients"
-#: Of files with weights ξ/K; every version of the package reads it.
+#: Of the content of a file; a reader refuses a version that it does not know.
 VERSION = 1
-#: Of files with other weights; a reader that knows linear scales alone refuses it.
-SPACED_VERSION = 2
-#: Of files with thresholds of deferring; a reader that would defer nothing refuses it.
-DEFER_VERSION = 3
 
 #: What to do about a file that is no good.
 REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
@@ -39,13 +34,8 @@ _KINDS |= dict.fromkeys(("objective", "fit", "defer"), dict)
 
 
 def to_text(content: dict[str, Any]) -> str:
-    """Return the content of coefficients as JSON text, of the lowest version that can hold it."""
-    needless = [] if content["defer"] else ["defer"]
-    if needless and content["spacing"] == Spacing.LINEAR:
-        needless.append("spacing")
-    version = (DEFER_VERSION, SPACED_VERSION, VERSION)[len(needless)]
-    kept = {name: value for name, value in content.items() if name not in needless}
-    whole = {"format": FORMAT, "version": version, **kept}
+    """Return the content of coefficients as JSON text."""
+    whole = {"format": FORMAT, "version": VERSION, **content}
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -57,25 +47,19 @@ def digest_of(classes: tuple[str, ...], weights: list[float]) -> str:
 def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa: ANN401
     """Read JSON text; `make` is ``Coefficients``, whose arguments it holds."""
     content = _read_content(text, source)
-    continuous = content["spacing"] == Spacing.CONTINUOUS
+    defer = content.get("defer")
     try:
-        spacing, size = Spacing(content["spacing"]), 0
-        if not continuous:
-            size = check_scale(content["scale"])
-        made = make(
+        return make(
             content["classes"],
-            [] if continuous else content["weight_indices"],
-            WeightScale(spacing, size),
+            content["weight_indices"] or [],
+            WeightScale.from_dict(content),
             content.get("objective"),
             content.get("fit"),
-            content["weights"] if continuous else None,
-            Deferral(**content["defer"]) if "defer" in content else None,
+            content.get("weights"),
+            None if defer is None else Deferral(**defer),
         )
     except (ValueError, TypeError) as error:
         raise _broken(source, str(error)) from error
-    if "weights" in content and not _are_close(content["weights"], made.weights):
-        raise _broken(source, "weights do not equal those of weight_indices")
-    return made
 
 
 def shares_of(fit: Mapping[str, Any], n_classes: int) -> Floats:
@@ -120,28 +104,23 @@ def _read_content(text: str, source: str) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _broken(source, f'"format" is not "{FORMAT}"')
     version = content.get("version")
-    if version not in (VERSION, SPACED_VERSION, DEFER_VERSION):
+    if version != VERSION:
         raise CoefficientsFormatError(
-            f"{source}: version {version!r} is unknown; this package reads "
-            f"versions {VERSION} to {DEFER_VERSION}",
+            f"{source}: version {version!r} is unknown; this package reads version {VERSION}",
             hint="Install the newer package that wrote the file",
         )
-    needed = ["classes", "weight_indices", "scale"]
-    needed += [] if version == VERSION else ["spacing", "weights"]
-    needed += ["defer"] if version == DEFER_VERSION else []
-    missing = [key for key in needed if key not in content]
+    content.setdefault("spacing", Spacing.LINEAR.value)
+    missing = [key for key in ("classes", "weight_indices", "scale") if key not in content]
     if missing:
         raise _broken(source, f"{', '.join(missing)} missing")
-    if version == VERSION:
-        content["spacing"] = Spacing.LINEAR.value
     spacing, known = content["spacing"], [each.value for each in Spacing]
-    known = known[version == SPACED_VERSION :]
     if spacing not in known:
-        said = " or ".join(map(json.dumps, known))
-        raise _broken(source, f'"spacing" is {spacing!r}, not {said}')
-    unread = "weight_indices" if spacing == Spacing.CONTINUOUS else "weights"
+        names = " or ".join(map(json.dumps, known))
+        raise _broken(source, f'"spacing" is {spacing!r}, not {names}')
+    absent = ["defer", "weight_indices"] if spacing == Spacing.CONTINUOUS else ["defer"]
     for key, kind in _KINDS.items():
-        if key != unread and not isinstance(content.get(key, kind()), kind):
+        allowed = (kind, type(None)) if key in absent else kind
+        if not isinstance(content.get(key, kind()), allowed):
             name = "array" if kind is list else "object"
             raise _broken(source, f'"{key}" is {content[key]!r}, not a JSON {name}')
     if not all(isinstance(name, str) for name in content["classes"]):
@@ -173,8 +152,8 @@ def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: A
     """
     if name not in fit:
         raise CoefficientsFormatError(
-            f"coefficients: fit.{name} is missing, so they cannot be {purpose}: an older version "
-            "wrote them, or they were made by hand",
+            f"coefficients: fit.{name} is missing, so they cannot be {purpose}: they were made "
+            "by hand",
             hint="Fit again with `dnip fit`",
         )
     return fit[name]
@@ -209,13 +188,3 @@ class TwiceError(ValueError):
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
-
-
-def _are_close(stated: object, weights: Floats) -> bool:
-    """Whether weights that a file states are these, of shape (N,)."""
-    values = np.asarray(stated)
-    return (
-        values.shape == weights.shape
-        and values.dtype.kind in "iuf"
-        and np.allclose(values, weights, rtol=0, atol=1e-9)
-    )

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import decimal
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, WeightIndices
-from dnip.base.validation import check_scale, check_weight_indices, check_weights
+from dnip.base.validation import (
+    MAX_SCALE,
+    check_number,
+    check_scale,
+    check_weight_indices,
+    check_weights,
+)
 
 #: What `WeightScale.of` reads.
-SCALE_NAME = re.compile(r"(log:)?(-?[0-9]{1,9})")
+SCALE_NAME = re.compile(r"(log:)?(-?[0-9]{1,9})|span:([0-9]{1,3}(?:\.[0-9]{1,20})?(?:e-[0-9]{2})?)")
 
 #: The default: ratios of weights up to 1,000, all in steps of 0.7 %. A linear scale is so fine only
 #: at its top; where weights are small, it is coarse.
 DEFAULT_SCALE = "log:1000"
 
+# Spans in nats. In a wider one, the product of a small weight and a small probability could vanish;
+# in a narrower one, rounding could tell neighbours apart.
+_NARROWEST, _WIDEST = 1e-6, 340.0
 # Digits of the computation, before weights are rounded to the nearest float64.
 _DIGITS = 50
 
@@ -43,6 +54,7 @@ class WeightScale:
     - Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``. Small weights are resolved
       as finely as large ones. The span is that of the linear scale, so that a class can win the
       same rows on both.
+    - By its span S, in nats: K geometric steps from e^-S to 1.
 
     Predictions depend on ratios of weights alone. A linear scale has about 0.6·K² ratios, a log
     scale 2K - 1.
@@ -51,52 +63,87 @@ class WeightScale:
     ----------
     spacing : Spacing
     size : int
-        K.
+        K; 0 for free weights.
+    span : float or None
+        S; None: that of K, which is ln K.
 
     Examples
     --------
-    >>> [str(WeightScale.of(scale)) for scale in (30, "30", "log:30")]
-    ['30', '30', 'log:30']
+    >>> [str(WeightScale.of(scale)) for scale in (30, "30", "log:30", "span:9.5")]
+    ['30', '30', 'log:30', 'span:9.5']
     >>> WeightScale.of(4).levels, WeightScale.of("log:4").levels.round(3)
     (array([1., 2., 3., 4.]), array([0.25 , 0.397, 0.63 , 1.   ]))
     """
 
     spacing: Spacing
     size: int
+    span: float | None = None
 
     @classmethod
     def of(cls, scale: int | str | WeightScale) -> WeightScale:
-        """Return the scale with a name: K or ``"log:K"``.
+        """Return the scale with a name: K, ``"log:K"`` or ``"span:S"``.
 
         Raises
         ------
         InvalidInputError
-            For another name, or K outside 1..10,000.
+            For another name, K outside 1..10,000, or S outside 10⁻⁶..340.
         """
         if isinstance(scale, WeightScale):
             return scale
         if not isinstance(scale, str):
             return cls(Spacing.LINEAR, check_scale(scale))
-        if scale == Spacing.CONTINUOUS:
-            raise InvalidInputError(
-                "continuous weights are no longer searched",
-                hint=f"Take {DEFAULT_SCALE}, the default: all ratios up to 1,000 in steps of 0.7 %",
-            )
         match = SCALE_NAME.fullmatch(scale)
         if match is None:
             raise InvalidInputError(
                 f"scale is {scale!r}",
-                hint="Give K for the weights 1/K, 2/K, …, 1; or log:K for K geometric steps from "
-                "1/K to 1",
+                hint="Give K for the weights 1/K, 2/K, …, 1; log:K for K geometric steps from 1/K "
+                f"to 1; or span:S for {MAX_SCALE:,} geometric steps from e^-S to 1",
             )
+        if match[3]:
+            return cls.spanning(float(match[3]))
         return cls(Spacing.LOG if match[1] else Spacing.LINEAR, check_scale(int(match[2])))
 
+    @classmethod
+    def spanning(cls, span: float, size: int = MAX_SCALE) -> WeightScale:
+        """Return the scale of geometric steps from e^-S to 1.
+
+        Examples
+        --------
+        >>> WeightScale.spanning(60, 3).levels
+        array([8.75651076e-27, 9.35762297e-14, 1.00000000e+00])
+        """
+        nats = check_number("span", span, at_least=_NARROWEST, at_most=_WIDEST)
+        return cls(Spacing.LOG, check_scale(size), float(nats))
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> WeightScale:
+        """Return the scale that a file holds."""
+        spacing = Spacing(content["spacing"])
+        if spacing is Spacing.CONTINUOUS:
+            return FREE
+        if spacing is Spacing.LOG and "span" in content:
+            return cls.spanning(content["span"], content["scale"])
+        return cls(spacing, check_scale(content["scale"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as files hold it.
+
+        Examples
+        --------
+        >>> WeightScale.of("span:9.5").to_dict()
+        {'scale': 10000, 'spacing': 'log', 'span': 9.5}
+        """
+        span = {} if self.span is None else {"span": self.span}
+        return {"scale": self.size or None, "spacing": self.spacing.value, **span}
+
     def __str__(self) -> str:
+        if self.span is not None:
+            return f"span:{self.span:.17g}"
         if self.spacing is Spacing.LINEAR:
             return str(self.size)
         return f"{self.spacing}:{self.size}" if self.size else self.spacing.value
 
-    @cached_property
+    @property
     def levels(self) -> Floats:
         """What the K weights multiply probabilities by, shape (K,).
 
@@ -106,7 +153,7 @@ class WeightScale:
         """
         if self.spacing is Spacing.LINEAR:
             return np.arange(1.0, self.size + 1)
-        return np.array(_geometric(self.size))
+        return _geometric(self.size, self.span)
 
     def multipliers(self, indices: WeightIndices) -> Floats:
         """Return what probabilities are multiplied by at weight indices of shape (N,)."""
@@ -129,7 +176,8 @@ class WeightScale:
         return float(np.rint(mean))
 
 
-_FREE = WeightScale(Spacing.CONTINUOUS, 0)
+#: The scale of free weights.
+FREE = WeightScale(Spacing.CONTINUOUS, 0)
 
 
 def check_scaled(
@@ -138,38 +186,50 @@ def check_scaled(
     weights: ArrayLike | None,
     n_classes: int,
 ) -> tuple[WeightScale, WeightIndices, Floats]:
-    """Return a scale, the indices on it, and what probabilities are multiplied by, all checked.
+    """Return a scale, the indices on it, and ω, all checked.
 
     Free weights have no indices; on a scale the weights follow from the indices.
 
     Examples
     --------
     >>> check_scaled(4, [4, 1], None, 2)[1:], check_scaled("continuous", [], [1, 0.3], 2)[1:]
-    ((array([4, 1]), array([4., 1.])), (array([], dtype=int64), array([1. , 0.3])))
+    ((array([4, 1]), array([1.  , 0.25])), (array([], dtype=int64), array([1. , 0.3])))
     """
-    if scale in (Spacing.CONTINUOUS, _FREE):
+    if scale in (Spacing.CONTINUOUS, FREE):
         if np.size(weight_indices):
             raise InvalidInputError(
                 "free weights have no weight_indices", hint="Give weights alone"
             )
-        return _FREE, np.empty(0, np.int64), check_weights(weights, n_classes=n_classes)
+        return FREE, np.empty(0, np.int64), check_weights(weights, n_classes=n_classes)
     k = WeightScale.of(scale)
-    if weights is not None:
+    indices = check_weight_indices(weight_indices, n_classes=n_classes, scale=k.size)
+    true = k.weights(indices)
+    if weights is not None and not _are_close(weights, true):
         raise InvalidInputError(
-            f"weights on the scale {k} follow from weight_indices",
+            f"weights do not equal those of weight_indices on the scale {k}",
             hint="Leave weights out, or give the scale as continuous",
         )
-    indices = check_weight_indices(weight_indices, n_classes=n_classes, scale=k.size)
-    return k, indices, k.multipliers(indices)
+    return k, indices, true
+
+
+def _are_close(stated: ArrayLike, weights: Floats) -> bool:
+    """Whether stated weights are these, of shape (N,)."""
+    values = np.asarray(stated)
+    numbers = values.shape == weights.shape and values.dtype.kind in "iuf"
+    return numbers and np.allclose(values, weights, rtol=1e-8, atol=0)
 
 
 @lru_cache(maxsize=8)
-def _geometric(size: int) -> tuple[float, ...]:
+def _geometric(size: int, span: float | None) -> Floats:
+    """Return geometric steps from e^-span, or 1/K, to 1."""
     with decimal.localcontext() as context:
         context.prec = _DIGITS
         weights = [decimal.Decimal(1)]
         if size > 1:
-            step = (decimal.Decimal(size).ln() / (size - 1)).exp()
+            nats = decimal.Decimal(size).ln() if span is None else decimal.Decimal(span)
+            step = (nats / (size - 1)).exp()
             for _ in range(size - 1):
                 weights.append(weights[-1] / step)
-    return tuple(float(weight) for weight in reversed(weights))
+    levels = np.array([float(weight) for weight in reversed(weights)])
+    levels.setflags(write=False)
+    return levels

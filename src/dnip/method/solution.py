@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.escaping import html_table
-from dnip.method.scales import Spacing, WeightScale
 
 if TYPE_CHECKING:
     from dnip.base.typing import Counts, Floats, WeightIndices
     from dnip.method.objective import ObjectiveLike
+    from dnip.method.scales import WeightScale
 
 
 class Status(StrEnum):
@@ -83,8 +83,8 @@ class Solution:
     ----------
     weight_indices : ndarray of shape (N,)
         ξ, whole numbers 1..K.
-    scale : int
-        K.
+    scale : WeightScale
+        The weights that a class could have.
     objective : dict
         Settings of what was minimised.
     value : float
@@ -109,8 +109,6 @@ class Solution:
         How the search went.
     unfitted : tuple of int
         Classes without examples: their index is the geometric middle of the fitted ones.
-    spacing : Spacing
-        How the weights of the scale are spaced.
     constraints : dict or None
         What was asked of the weights, and what they reach; None if nothing was asked.
 
@@ -123,7 +121,7 @@ class Solution:
     """
 
     weight_indices: WeightIndices
-    scale: int
+    scale: WeightScale
     objective: dict[str, Any]
     value: float
     terms: dict[str, float]
@@ -137,7 +135,6 @@ class Solution:
     seed: int
     trace: tuple[TraceEntry, ...]
     unfitted: tuple[int, ...] = ()
-    spacing: Spacing = Spacing.LINEAR
     constraints: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
@@ -166,17 +163,17 @@ class Solution:
     @property
     def weights(self) -> Floats:
         """ω, the weight of each class, above 0 and at most 1; shape (N,)."""
-        return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
+        return self.scale.weights(self.weight_indices)
 
     @property
     def multipliers(self) -> Floats:
         """What probabilities are multiplied by, shape (N,): ξ on a linear scale, else ω."""
-        return WeightScale(self.spacing, self.scale).multipliers(self.weight_indices)
+        return self.scale.multipliers(self.weight_indices)
 
     @property
     def at_the_end(self) -> tuple[int, ...]:
         """Fitted classes with the least weight of the scale; a wider one may serve them better."""
-        if self.scale == 1:  # there was nothing to choose
+        if self.scale.size == 1:  # there was nothing to choose
             return ()
         indices = enumerate(self.weight_indices.tolist())
         return tuple(c for c, index in indices if index == 1 and c not in self.unfitted)
@@ -206,8 +203,7 @@ class Solution:
         """Return the summary that ``dnip fit --json`` prints: all but confusion and trace."""
         return {
             "weight_indices": self.weight_indices.tolist(),
-            "scale": self.scale,
-            "spacing": self.spacing.value,
+            **self.scale.to_dict(),
             "weights": self.weights.tolist(),
             "objective": self.value,
             "terms": self.terms,

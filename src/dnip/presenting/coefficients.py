@@ -9,7 +9,6 @@ from typing import Any
 
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import flat
-from dnip.method.scales import WeightScale
 from dnip.presenting.formats import Column, Row, Value
 from dnip.presenting.terminal import columns_to_text, shorten, to_text
 
@@ -139,7 +138,7 @@ class Differences:
 
 def _entries(coefficients: Coefficients) -> dict[str, Any]:
     """Return what is recorded beside the weights, by dotted names."""
-    scale = str(WeightScale(coefficients.spacing, coefficients.scale))
+    scale = str(coefficients.scale)
     record = {"scale": scale, "objective": coefficients.objective, "fit": coefficients.fit}
     if coefficients.defer is not None:
         record["defer"] = coefficients.defer.to_dict()

@@ -10,6 +10,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, warn
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+from dnip.base.validation import LEAST_WEIGHT
 
 # A calibration does not distinguish probabilities below this.
 _LEAST_PROBABILITY = 1e-7
@@ -109,10 +110,6 @@ def softmax(scores: Floats) -> Probabilities:
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
-# Far below the ratio of any two probabilities of a row.
-_LEAST = 1e-12
-
-
 class Adjustment(NamedTuple):
     """Weights for another mix."""
 
@@ -145,7 +142,7 @@ def adjust(
         ω, or any multiple.
     calibration : Calibration
     fitted_for, target : ndarray of shape (N,)
-        π and π'. A class without a share in `target` gets 10⁻¹² of the largest weight.
+        π and π'. A class without a share in `target` gets 10⁻³⁰⁰ of the largest weight.
     changed : ndarray of shape (N,), optional
         Whether the share of each class is known to have changed; all are, when left out.
 
@@ -172,7 +169,7 @@ def adjust(
     part = min(max(float(d @ delta) / squared, 0.0), 1.0) if squared > 0 else 0.0
     moved = log_weights + part * way / calibration.sharpness
     moved = np.where(occurs, moved, -np.inf)
-    return Adjustment(np.maximum(np.exp(moved - moved.max()), _LEAST), part)
+    return Adjustment(np.maximum(np.exp(moved - moved.max()), LEAST_WEIGHT), part)
 
 
 def weigh_rows(

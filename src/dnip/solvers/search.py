@@ -189,7 +189,7 @@ def find_optimum(
         bound = value if status is Status.OPTIMAL else min(bound, value)
     return Solution(
         weight_indices=point.astype(np.int64),
-        scale=scale.size,
+        scale=scale,
         objective=goal.to_dict(),
         value=value,
         terms=goal.terms_of(confusion),
@@ -203,7 +203,6 @@ def find_optimum(
         seed=settings.seed,
         trace=trace,
         unfitted=ruled,
-        spacing=scale.spacing,
         constraints=demands.to_dict(confusion, landscape.confusion(landscape.equal_weights())),
     )
 

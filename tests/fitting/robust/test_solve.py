@@ -348,9 +348,9 @@ def test_a_wider_scale_where_a_model_is_sharp_or_a_class_out_of_reach(sharpness,
     scores = rng.normal(size=(400, 4)) + 1.2 * np.eye(4)[labels] + [0.7, -0.5, 0.3, last]
     p = np.exp(sharpness * scores)
     p /= p.sum(axis=1, keepdims=True)
-    assert fit(p, labels, evidence=False).solution.scale == size
-    assert fit(p, labels, evidence=False, scale="log:1000").solution.scale == 1_000
-    assert fit(p, labels, evidence=False, robust="off").solution.scale == 1_000
+    assert fit(p, labels, evidence=False).solution.scale.size == size
+    assert fit(p, labels, evidence=False, scale="log:1000").solution.scale.size == 1_000
+    assert fit(p, labels, evidence=False, robust="off").solution.scale.size == 1_000
 
 
 def test_the_usual_scale_where_many_classes_of_few_labels_fill_it_by_chance():
@@ -361,4 +361,4 @@ def test_the_usual_scale_where_many_classes_of_few_labels_fill_it_by_chance():
     p /= p.sum(axis=1, keepdims=True)
     found = fit(p, labels, evidence=False, robust="on")
     assert np.ptp(found.decision.optimum) > np.log(500)
-    assert found.solution.scale == 1_000
+    assert found.solution.scale.size == 1_000

@@ -82,8 +82,9 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
 
     Objective
     ---------
-    scale : K|log:K
+    scale : K|log:K|span:S
         K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
+        span:S: 10,000 geometric steps from e^-S to 1.
         [default: log:1000, or wider where a robust fit needs it; 30 with --preset]
     terms : A,B,C
         Terms of the objective to keep, comma-separated.
