@@ -62,7 +62,7 @@ def _held(path: Path) -> Coefficients | None:
 def _described(old: Coefficients | None) -> str:
     if old is None:
         return "something else than coefficients"
-    source = old.fit.get("data", {}).get("source")
+    source = None if old.fit.data is None else old.fit.data.source
     return f"coefficients of {listed(old.classes)}" + (f", fitted on {source}" if source else "")
 
 
@@ -89,7 +89,7 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     else:
         target = TargetPrior(read_prior(mix, fitted.classes))
     moved = fitted.adjusted(target.estimate or target.shares)
-    part = 0.0 if moved is fitted else float(moved.fit["adjusted"]["part"])
+    part = 0.0 if moved is fitted else float((moved.fit.adjusted or {})["part"])
     complain("note", target.sentence(fitted.classes))
     if moved is fitted:
         complain("note", "the coefficients are unchanged: this mix needs no others")

@@ -13,13 +13,12 @@ from dnip.base.validation import check_choice
 from dnip.comparing.material import OptSet
 from dnip.comparing.methods import ClassWeights, Method
 from dnip.comparing.scaling import BalancedMatrixScaling, MatrixScaling, VectorScaling
-from dnip.fitting.robust import fit_robustly
+from dnip.fitting.fit import fit
+from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective
-from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import confusion_matrix
-from dnip.solvers import Settings
-from dnip.solvers.settings import PAPER
+from dnip.tables import ProbabilityTable
 
 # Stands for a mean probability of 0: the least number of half precision above 0.
 _LEAST_MEAN = 2.0**-24
@@ -201,7 +200,7 @@ class PaperDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
-        return _fitted(opt, replace(PAPER, seed=seed))
+        return _fitted(opt, replace(FitSettings.preset("paper"), seed=seed))
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ class OurDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does."""
-        settings = Settings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
+        settings = FitSettings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
         return _fitted(opt, settings)
 
 
@@ -246,14 +245,15 @@ class PlainDNIP(OurDNIP):
     robust = "off"
 
 
-def _fitted(opt: OptSet, settings: Settings) -> ClassWeights:
+def _fitted(opt: OptSet, settings: FitSettings) -> ClassWeights:
+    table = ProbabilityTable(opt.probabilities, labels=opt.labels, classes=opt.classes)
     with unwarned():  # of classes without labels: the comparison warns once for all methods
-        problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
-        found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
-    told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale.size}
-    told |= {"objective": found.value, "terms": found.terms}
-    told |= {} if decision is None else {"robust": decision.to_dict()}
-    return ClassWeights(found.multipliers, told)
+        fitted = fit(table, unlabelled=opt.unlabelled, evidence=False, settings=settings)
+    solution, decision = fitted.solution, fitted.decision
+    summary = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale.size}
+    summary |= {"objective": solution.value, "terms": solution.terms}
+    summary |= {} if decision is None else {"robust": decision.to_dict()}
+    return ClassWeights(solution.multipliers, summary)
 
 
 def _inverse_means(rows: Probabilities) -> ClassWeights:

@@ -11,7 +11,7 @@ from pathlib import Path
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import new_folder, write_text
 from dnip.fitting.fit import fit
-from dnip.fitting.record import Fit
+from dnip.fitting.result import Fit
 from dnip.presenting.drawing import class_accuracy_figure, save_figure
 from dnip.presenting.evaluation import describe
 from dnip.tables import ProbabilityTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, NamedTuple, Self
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dnip.base.errors import listed
-from dnip.base.typing import Confusion, Floats
+from dnip.base.typing import Confusion, Counts, Floats
 from dnip.metrics import accuracy, balanced_accuracy
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.expected import Expectation
@@ -120,6 +120,30 @@ class FitEvidence:
         objections = (NO_SIGNAL,) if signal is False else self.objections
         evaluation = replace(self.evaluation, signal=signal)
         return replace(self, evaluation=evaluation, objections=objections)
+
+    def beside(self, others: Mapping[float, FitEvidence]) -> Self:
+        """Return the same with an objection for classes that only another β makes right at all.
+
+        Parameters
+        ----------
+        others : mapping of float to FitEvidence
+            What refits at other β say, by β.
+        """
+        silent = self._rights == 0
+        lines = []
+        for beta, other in sorted(others.items()):
+            revived = silent & (other._rights > 0) & (self.evaluation.raw.sum(axis=1) >= FEWEST)
+            silent &= ~revived
+            if revived.any():
+                names = listed([self.evaluation.classes[c] for c in np.flatnonzero(revived)])
+                lines.append(f"Never right here, but with --beta {beta:g}: class {names}.")
+        return replace(self, objections=(*lines, *self.objections))
+
+    @property
+    def _rights(self) -> Counts:
+        """Rows of each class that refits get right, of those left out; shape (N,)."""
+        assert self.evaluation.reweighted is not None
+        return np.diag(self.evaluation.reweighted)
 
     @property
     def accuracies(self) -> list[float]:

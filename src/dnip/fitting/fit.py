@@ -1,41 +1,51 @@
-"""From an opt table to coefficients: robust or plain, with evidence, notes and provenance."""
+"""The fit: from checked rows to coefficients, with evidence, notes and a record."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import InfeasibleError, InvalidInputError
-from dnip.base.typing import Booleans, Floats, Integers, Probabilities
-from dnip.fitting.defer import defer
-from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
-from dnip.fitting.refits import USUAL_FOLDS, Refits
-from dnip.fitting.right_enough import serve_right
-from dnip.fitting.robust import RobustSolution, fit_robustly
+from dnip.base import __version__
+from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import valid_unicode
+from dnip.base.typing import Floats, Probabilities
+from dnip.fitting.deferring import Deferring, defer_below, defer_share
+from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.notes import note_on_limit, notes_on_classes
+from dnip.fitting.refits import LeftOut, Refits
+from dnip.fitting.result import Alternative, Fit
+from dnip.fitting.robust import Blend, Estimator
 from dnip.fitting.robust.calibrating import calibrate_sample
-from dnip.fitting.sampled import MOST_ROWS, note_on_sample, on_all_rows, sample_of
+from dnip.fitting.sampled import MOST_ROWS, Count, note_on_sample, on_all_rows, sample_of
+from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.constraints import Constraints
-from dnip.method.objective import ConfusionFunction, ObjectiveLike, beta_of
+from dnip.method.objective import ConfusionFunction, ObjectiveLike, beta_of, on_classes
 from dnip.method.problem import Problem
-from dnip.method.solution import Status
+from dnip.method.record import DataRecord, FitRecord, search_record
+from dnip.method.solution import Solution, Status
 from dnip.metrics.intervals import effective_rows
 from dnip.priors.calibration import Calibration
 from dnip.priors.estimate import estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
-from dnip.solvers import Coordinate, Progress, Settings
+from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
-from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.guards import TableLike, check_classes_agree, check_raw, scored_rows
-from dnip.tables.sampling import RowSample
+from dnip.tables.provenance import origin_of
+from dnip.tables.sampling import RowSample, Sample
 from dnip.using.sketch import LEAST_ROWS, TableSample
+
+#: The β that a fit tells of, beside its own.
+ALTERNATIVES = (0.25, 0.5, 1.0, 2.7)
+#: The β of the path from the most accurate weights to the most even ones.
+PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
@@ -51,8 +61,8 @@ def fit(
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
     progress: Progress | None = None,
-    settings: Settings | None = None,
-    **keywords: Any,  # noqa: ANN401 - those of Settings
+    settings: FitSettings | None = None,
+    **keywords: Any,  # noqa: ANN401 - those of FitSettings
 ) -> Fit:
     """Fit coefficients on the labelled rows of a table.
 
@@ -71,14 +81,14 @@ def fit(
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
     progress : callable, optional
         As for :func:`dnip.solve`.
-    settings : Settings, optional
+    settings : FitSettings, optional
         What `objective` and the keywords say, as one object.
     **keywords
         ``scale``, ``solver``, ``seed``, ``time_limit``, ``constraints``, ``robust``,
         ``target_prior``, ``defer``, ``helper_accuracy`` and ``defer_below``, as for
-        :class:`dnip.solvers.Settings`. A labelled row counts by the target share of its class over
-        the observed one; ``"estimate"`` takes the mix of the rows without a label. To defer learns
-        one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
+        :class:`dnip.fitting.settings.FitSettings`. A labelled row counts by the target share of
+        its class over the observed one; ``"estimate"`` takes the mix of the rows without a label.
+        To defer learns one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
 
     Returns
     -------
@@ -89,7 +99,7 @@ def fit(
     ------
     InvalidInputError
         For bad input, if fewer than two classes have labelled rows, the unlabelled rows have other
-        classes, or the target prior is no class mix.
+        classes, or the target prior is not a class mix.
 
     Examples
     --------
@@ -98,96 +108,312 @@ def fit(
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """
-    settings = settings or _settings_of(objective, keywords)
+    settings = settings or FitSettings.of(objective, keywords)
     sample, count = sample_of(data, y, classes, rows, settings.seed)
-    if not sample.is_whole:
-        settings = _of_sample(settings, sample.table.source)
-    table, support, mix = sample.table, sample.class_sizes, settings.target_prior
-    limit = settings.time_limit
-    deadline = None if limit is None else time.perf_counter() + limit
-    labelled = scored_rows(table, "a fit")
-    p, labels, weight = labelled.probabilities, labelled.labels, sample.weights
-    assert labels is not None
-    calibration = calibrate_sample(p, labels, deadline=deadline)
-    free, more = table.unlabelled().probabilities, None
+    more = None
     if unlabelled is not None:
-        free, more = _with_more(table, unlabelled, classes, rows, settings.seed)
-    target = _find_target(mix, table.classes, calibration, support, free)
-    shares = None if target is None else target.shares
-    usual = shares if weight is None or shares is not None else support / support.sum()
-    free = free[: 0 if settings.robust == "off" else None]
+        more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
+    fitter = Fitter(sample, count, settings, more=more, evidence=evidence)
+    return fitter.fit(settings, progress)
 
-    left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
-    settled = replace(settings, target_prior=shares, time_limit=left)
-    problem = Problem.trusted(p, labels, table.classes, weight)
-    found = fit_robustly(problem, settled, free, progress=progress)
 
-    is_quick = refits_are_quick(problem)
-    wanted = is_quick or settings.defer_below is not None if evidence is None else evidence
-    most = None if found.decision is None else settings.constraints.max_accuracy_loss
-    judged, at_little_cost, notes = None, None, []
-    left_out: list[tuple[Booleans, Floats]] = []
-    needed = wanted or (is_quick and most is not None)
-    if needed and found.solution.status is not Status.INTERRUPTED:
-        refits = refit(
-            found,
-            replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS),
-            free,
-            target=usual,
-            is_mix_given=target is not None,
-            captured_mass=labelled.captured_mass,
+class Fitter:
+    """What a fit of some rows needs that no β changes; every door to a fit goes through here.
+
+    Parameters
+    ----------
+    sample : Sample
+        The opt set, or a sample of it.
+    count : callable
+        Counts the whole opt set under coefficients.
+    settings : FitSettings
+    weight : ndarray of shape (M,), optional
+        How much each row of the opt set counts; all have a label then.
+    more : ProbabilityTable, optional
+        More rows without a label.
+    evidence : bool, optional
+        Whether to judge fits by refits; by default if that is quick.
+
+    Raises
+    ------
+    InvalidInputError
+        As :func:`fit`.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        count: Count,
+        settings: FitSettings,
+        *,
+        weight: Floats | None = None,
+        more: ProbabilityTable | None = None,
+        evidence: bool | None = None,
+    ) -> None:
+        if not sample.is_whole:
+            settings = _of_sample(settings, sample.table.source)
+        self._sample, self._count, self._more = sample, count, more
+        limit, table = settings.time_limit, sample.table
+        self._deadline = None if limit is None else time.perf_counter() + limit
+        self._labelled = scored_rows(table, "a fit")
+        p, labels = self._labelled.probabilities, self._labelled.labels
+        assert labels is not None
+        self._weight = sample.weights if weight is None else weight
+        self._calibration = calibrate_sample(p, labels, weight, deadline=self._deadline)
+        sizes = sample.class_sizes.astype(np.float64)
+        if weight is not None:
+            sizes = np.bincount(labels, weight, table.n_classes)
+        self._shares = sizes / sizes.sum()
+        unlabelled = table.unlabelled().probabilities
+        if more is not None:
+            unlabelled = np.concatenate([unlabelled, more.probabilities])
+        mix = settings.target_prior
+        self.target = _find_target(mix, table.classes, self._calibration, sizes, unlabelled)
+        self._usual = None if self._weight is None else self._shares
+        if self.target is not None:
+            self._usual = self.target.shares
+            settings = replace(settings, target_prior=self.target.shares)
+        self._unlabelled = unlabelled[: 0 if settings.robust == "off" else None]
+        problem = Problem.trusted(p, labels, table.classes, self._weight)
+        self._estimator = Estimator(problem, settings, self._unlabelled, self._deadline)
+        self._is_judged = refits_are_quick(problem) if evidence is None else evidence
+        self._is_judged |= settings.defer_below is not None
+        self._settings, self._problem, self._is_estimated = settings, problem, is_estimate(mix)
+        self._refitted: dict[float, list[LeftOut]] = {}
+
+    def fit(self, settings: FitSettings, progress: Progress | None = None) -> Fit:
+        """Return the fit for an objective; the other settings are those of the fitter."""
+        settings = replace(self._settings, objective=settings.objective)
+        has_path = self._estimator.is_robust and refits_are_quick(self._problem)
+        limit, note, is_raw = settings.constraints.max_accuracy_loss, None, False
+        if limit is not None and has_path:
+            beta = self._beta_within(limit, settings)
+            note, is_raw = note_on_limit(limit, beta), beta is None
+            settings = settings if beta is None else settings.at(beta)
+        solution, decision = self._estimator.solve(settings, self._deadline, progress)
+        if is_raw:
+            solution = self._raw(solution, settings)
+        if solution.status is Status.INTERRUPTED or not (self._is_judged or note):
+            return self._result(settings, solution, decision, note=note)
+        left_out = self.refits.raw() if is_raw else self._left_out(settings)
+        evidence = self.refits.assess(settings, left_out)
+        others: dict[float, FitEvidence] = {}
+        if has_path and not is_raw and limit is None:
+            others = {beta: self._evidence(settings.at(beta)) for beta in ALTERNATIVES}
+        return self._result(settings, solution, decision, evidence, left_out, others, note)
+
+    def path(self, settings: FitSettings, betas: Sequence[float] = PATH) -> Iterator[Fit]:
+        """Yield the fit at each β, with what it is expected to give on other rows."""
+        for beta in betas:
+            at = replace(self._settings, objective=settings.objective).at(beta)
+            solution, decision = self._estimator.solve(at, self._deadline)
+            if not self._is_judged:
+                yield self._result(at, solution, decision)
+                continue
+            yield self._result(at, solution, decision, self._evidence(at), self._left_out(at))
+
+    @cached_property
+    def refits(self) -> Refits:
+        """Fits without each fold of the labelled rows."""
+        robust = "on" if self._estimator.is_robust else "off"
+        return Refits(
+            self._estimator.rows,
+            replace(self._settings, robust=robust),
+            self._unlabelled,
+            target=self._usual,
+            is_mix_given=self.target is not None,
+            captured_mass=self._labelled.captured_mass,
         )
-        part = 1.0 if most is None else refits.longest_part(most)
-        judged, left_out = refits.assess(part), refits.left_out(part)
-        if most is not None:  # a fit that may lose too much goes only part of the way
-            notes.append(note_on_limit(most, part))
-            if part < 1:
-                found = fit_robustly(problem, settled, free, part=part, progress=progress)
-        elif found.decision is not None:
-            at_little_cost = refits.free(judged)
 
-    solution = found.solution
-    coefficients = Coefficients.from_solution(solution, table.classes)
-    evaluation, data_hash = count(coefficients, shares)
-    notes = [*notes_on_classes(problem, solution, evaluation), *notes]
-    if not sample.is_whole:
-        solution = on_all_rows(solution, evaluation, settings)
-        notes.insert(0, note_on_sample(sample, solution))
-    fitted = Fit(
-        coefficients,
-        solution,
-        evaluation,
-        found.decision,
-        target,
-        judged.with_signal(evaluation.signal) if wanted and judged else None,
-        at_little_cost if wanted else None,
-        tuple(notes),
-    )
-    used = more if found.decision is not None or is_estimate(mix) else None
-    fitted = recorded(
-        fitted,
-        provenance_of(sample, data_hash, calibration, settings.seed),
-        _rows_like_others(labelled, free, weight, shares),
-        settings.robust,
-        used,
-    )
-    if settings.defer_below is not None:
-        return serve_right(fitted, settings.defer_below, found.rows, left_out)
-    return defer(fitted, settings, found.rows, usual, left_out)
+    def _left_out(self, settings: FitSettings) -> list[LeftOut]:
+        """Return every fold and the weights fitted without it, made once for a β."""
+        beta = beta_of(settings.objective)
+        if beta not in self._refitted:
+            self._refitted[beta] = self.refits.left_out(settings)
+        return self._refitted[beta]
+
+    def _evidence(self, settings: FitSettings) -> FitEvidence:
+        return self.refits.assess(settings, self._left_out(settings))
+
+    def _beta_within(self, limit: float, settings: FitSettings) -> float | None:
+        """Return the β of the most even weights that are expected to keep a limit on lost accuracy.
+
+        None where no weights keep it that are more even than the raw argmax.
+        """
+        path = {beta: self._evidence(settings.at(beta)) for beta in PATH}
+        kept = {b: e.reweighted.cobias for b, e in path.items() if e.accuracy_change >= -limit}
+        best = min(kept, key=kept.__getitem__, default=None)
+        if best is None or kept[best] >= path[best].raw.cobias:
+            return None
+        return best
+
+    def _raw(self, solution: Solution, settings: FitSettings) -> Solution:
+        """Return weights of 1 in place of a solution."""
+        problem = self._problem
+        counts = problem.in_examples(problem.confusion(np.ones(problem.n_classes)))
+        demands = settings.constraints.on(problem.classes, problem.present)
+        return solution.restated(
+            on_classes(settings.objective, problem.classes),
+            counts,
+            weight_indices=np.full(problem.n_classes, solution.scale.size),
+            constraints=demands.to_dict(counts, counts),
+        )
+
+    def _result(
+        self,
+        settings: FitSettings,
+        solution: Solution,
+        decision: Blend | None,
+        evidence: FitEvidence | None = None,
+        left_out: Sequence[LeftOut] = (),
+        others: Mapping[float, FitEvidence] | None = None,
+        note: str | None = None,
+    ) -> Fit:
+        """Return a fit with everything that is told of it."""
+        sample, classes = self._sample, self._problem.classes
+        weights = Coefficients(classes, solution.weight_indices, solution.scale)
+        evaluation, data_hash = self._count(weights, self._target_shares)
+        notes = [*notes_on_classes(self._problem, solution, evaluation)]
+        if note is not None:
+            notes.append(note)
+        if not sample.is_whole:
+            solution = on_all_rows(solution, evaluation, settings)
+            notes.insert(0, note_on_sample(sample, solution))
+        alternatives: tuple[Alternative, ...] = ()
+        if evidence is not None:
+            evidence = evidence.with_signal(evaluation.signal)
+            if others:
+                evidence = evidence.beside(others)
+                chosen = beta_of(settings.objective)
+                alternatives = tuple(
+                    Alternative.of(beta, other, is_chosen=beta == chosen)
+                    for beta, other in sorted({**others, chosen: evidence}.items())
+                )
+        deferring = self._deferring(settings, solution, left_out, evidence)
+        if deferring is not None:
+            notes += deferring.notes
+        fitted = Fit(
+            weights,
+            solution,
+            evaluation,
+            decision,
+            self.target,
+            evidence if self._is_judged else None,
+            alternatives,
+            tuple(notes),
+            () if deferring is None else deferring.points,
+        )
+        record = self._record(fitted, settings, data_hash, deferring)
+        defer = None if deferring is None else deferring.thresholds
+        coefficients = Coefficients.from_solution(solution, classes, record, defer)
+        return replace(fitted, coefficients=coefficients)
+
+    def _deferring(
+        self,
+        settings: FitSettings,
+        solution: Solution,
+        left_out: Sequence[LeftOut],
+        evidence: FitEvidence | None,
+    ) -> Deferring | None:
+        rows = self._estimator.rows
+        if settings.defer_below is not None:
+            return defer_below(settings.defer_below, rows, left_out)
+        if settings.defer is None:
+            return None
+        followed = None if evidence is None else evidence.reweighted.followed
+        args = settings, solution.multipliers, rows, self._usual, left_out, followed
+        return defer_share(settings.defer, *args)
+
+    def _record(
+        self, fitted: Fit, settings: FitSettings, data_hash: str, deferring: Deferring | None
+    ) -> FitRecord:
+        """Return how the coefficients came about."""
+        sample, more, target = self._sample, self._more, self.target
+        classes, table = self._problem.classes, self._sample.table
+        drawn = {"rows": len(table), "seed": settings.seed}
+        used = fitted.decision is not None or self._is_estimated
+        scored, side = fitted.evaluation, {}
+        if fitted.evidence is not None:
+            scored, expected = fitted.evidence.evaluation, fitted.evidence.reweighted
+            side = {"followed": expected.followed, "expected": expected.cobias}
+        assert scored.reweighted is not None
+        is_known = fitted.verdict != "not judged"
+        points = () if deferring is None else deferring.points
+        return FitRecord(
+            package_version=__version__,
+            data=DataRecord(
+                source=valid_unicode(table.source),  # a path may hold bytes that JSON may not
+                sha256=data_hash,
+                rows=sample.n_rows,
+                labelled_rows=int(sample.class_sizes.sum()),
+                sample=None if sample.is_whole else drawn,
+                origin=origin_of(Path(table.source)),
+            ),
+            class_shares=self._shares if target is None else target.shares,
+            calibration=self._calibration,
+            target_prior=None if target is None else target.to_dict(classes),
+            robust=fitted.decision and {"mode": settings.robust, **fitted.decision.to_dict()},
+            unlabelled=None
+            if more is None or not used
+            else DataRecord(
+                source=valid_unicode(more.source),
+                sha256=more.data_hash,
+                rows=len(more),
+                origin=origin_of(Path(more.source)),
+            ),
+            evidence={"verdict": fitted.verdict, "reason": fitted.reason} if is_known else None,
+            search=search_record(fitted.solution, classes),
+            scores={
+                **side,
+                "rows": scored.reweighted.sum(axis=1).tolist(),
+                "right": np.diag(scored.reweighted).tolist(),
+            },
+            sketch=self._rows_like_others().sketch(fitted.solution.multipliers).to_dict(),
+            deferring=tuple(
+                {"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points
+            ),
+            defer_below=None if deferring is None else deferring.served,
+        )
+
+    def _rows_like_others(self) -> TableSample:
+        """Return a sample of rows like those that the coefficients will be used for."""
+        labelled = self._labelled
+        if len(self._unlabelled) < LEAST_ROWS:
+            p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
+            assert labels is not None
+            return TableSample.of(
+                p, labels, mass=mass, weight=self._weight, target=self._target_shares
+            )
+        like = TableSample(labelled.n_classes)
+        like.add(probabilities=self._unlabelled)
+        return like
+
+    @property
+    def _target_shares(self) -> Floats | None:
+        return None if self.target is None else self.target.shares
 
 
-def _settings_of(
-    objective: ObjectiveLike | ConfusionFunction | None, keywords: dict[str, Any]
-) -> Settings:
-    """Return the settings that keywords say; an error names what the caller typed."""
-    for name in keywords.keys() - signature(Settings).parameters.keys():
-        kept = name in signature(Constraints).parameters
-        hint = f"; give constraints=dnip.Constraints({name}=...)" if kept else ""
-        raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
-    return Settings(objective, **keywords)
+def refits_are_quick(rows: Problem) -> bool:
+    """Return whether refits take so little time that they need not be asked for."""
+    return len(rows.labels) * rows.n_classes**2 <= _MOST_PRODUCTS
 
 
-def _of_sample(settings: Settings, source: str) -> Settings:
+def other_rows(
+    table: ProbabilityTable,
+    unlabelled: TableLike,
+    classes: Sequence[Any] | None,
+    rows: int | None,
+    seed: int,
+) -> ProbabilityTable:
+    """Return a table of more rows, of the classes of the opt table."""
+    names = None if isinstance(unlabelled, str | os.PathLike) else table.classes
+    more = sample_of(unlabelled, None, classes or names, rows, seed)[0].table
+    check_classes_agree(table, more)
+    check_raw(more)
+    return more
+
+
+def _of_sample(settings: FitSettings, source: str) -> FitSettings:
     """Return the settings for a sample of a larger table."""
     if settings.defer_below is not None:
         raise InvalidInputError(
@@ -198,84 +424,11 @@ def _of_sample(settings: Settings, source: str) -> Settings:
     return replace(settings, robust="off") if settings.robust == "auto" else settings
 
 
-def refits_are_quick(problem: Problem) -> bool:
-    """Return whether refits take so little time that they need not be asked for."""
-    return len(problem.labels) * problem.n_classes**2 <= _MOST_PRODUCTS
-
-
-def _rows_like_others(
-    labelled: ProbabilityTable, unlabelled: Probabilities, weight: Floats | None, mix: Floats | None
-) -> TableSample:
-    """Return a sample of rows like those that the coefficients will be used for."""
-    if len(unlabelled) < LEAST_ROWS:
-        p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
-        assert labels is not None
-        return TableSample.of(p, labels, mass=mass, weight=weight, target=mix)
-    like = TableSample(labelled.n_classes)
-    like.add(probabilities=unlabelled)
-    return like
-
-
-def refit(
-    found: RobustSolution,
-    settings: Settings,
-    unlabelled: Probabilities,
-    *,
-    target: Floats | None = None,
-    is_mix_given: bool = False,
-    captured_mass: CapturedMass | None = None,
-) -> Refits:
-    """Repeat a fit without each fold of the labels."""
-    p, y, classes = found.rows.probabilities, found.rows.labels, found.rows.classes
-    counts = found.rows.weights
-    if found.decision is None:
-        settings, unlabelled = replace(settings, robust="off"), unlabelled[:0]
-    else:  # what is lost is judged by the rows left out
-        free = replace(settings.constraints, max_accuracy_loss=None)
-        settings = replace(settings, constraints=free)
-    if settings.solver.proves:  # the coordinate solver finds the same optima, without the proof
-        settings = replace(settings, solver=Coordinate())
-
-    def without(rows: Integers) -> Floats:
-        part = Problem.trusted(p[rows], y[rows], classes, counts[rows])
-        try:
-            return fit_robustly(part, settings, unlabelled).solution.multipliers
-        except InfeasibleError:  # such labels would have left the raw argmax
-            return np.ones(p.shape[1])
-
-    return Refits(
-        p,
-        y,
-        without,
-        classes=classes,
-        beta=beta_of(settings.objective),
-        target=target,
-        captured_mass=captured_mass,
-        is_mix_given=is_mix_given,
-        seed=settings.seed,
-    )
-
-
-def _with_more(
-    table: ProbabilityTable,
-    unlabelled: TableLike,
-    classes: Sequence[Any] | None,
-    rows: int | None,
-    seed: int,
-) -> tuple[Probabilities, ProbabilityTable]:
-    """Return the probabilities of all rows without a label, shape (U, N), and the other table."""
-    given = None if isinstance(unlabelled, str | os.PathLike) else table.classes
-    more = sample_of(unlabelled, None, classes or given, rows, seed)[0].table
-    check_classes_agree(table, more)
-    check_raw(more)
-    return np.concatenate([table.unlabelled().probabilities, more.probabilities]), more
-
-
 def _find_target(
     prior: PriorLike | None,
     classes: Sequence[str],
     calibration: Calibration,
-    support: Integers,
+    support: Floats,
     unlabelled: Probabilities,
 ) -> TargetPrior | None:
     """Find the class mix to fit for."""
@@ -298,4 +451,4 @@ def _find_target(
         shares = read_prior(prior, classes)
     else:
         shares = check_prior(prior, classes)
-    return TargetPrior(shares, estimate, effective_rows(support.astype(np.float64), shares))
+    return TargetPrior(shares, estimate, effective_rows(support, shares))

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.typing import Floats
+from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import on_classes
 from dnip.method.solution import Solution
-from dnip.solvers import Settings
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import TableLike, as_table, check_raw
@@ -101,7 +101,7 @@ def _count_file(
     return found, data_hash.hexdigest()
 
 
-def on_all_rows(solution: Solution, evaluation: Evaluation, settings: Settings) -> Solution:
+def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettings) -> Solution:
     """Return a solution with its objective on all rows, for which nothing is proven.
 
     Parameters
@@ -110,7 +110,7 @@ def on_all_rows(solution: Solution, evaluation: Evaluation, settings: Settings) 
         Found on a sample.
     evaluation : Evaluation
         Of all rows under the solution.
-    settings : Settings
+    settings : FitSettings
         Of the fit.
     """
     assert evaluation.reweighted is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -20,11 +20,15 @@ from dnip.base.validation import check_classes
 from dnip.method import coefficients_file
 from dnip.method.defer import Deferral, check_defer, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
+from dnip.method.record import FitRecord, search_record
 from dnip.method.scales import FREE, WeightScale, check_scaled
 from dnip.method.solution import Solution
 from dnip.priors.calibration import Calibration, adjust
 from dnip.priors.estimate import PriorEstimate, estimate_prior
 from dnip.priors.target import PriorLike, check_prior
+
+# What coefficients cannot be without what a fit has learned.
+_MOVED = "moved to another class mix"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +46,8 @@ class Coefficients:
         `WeightScale`.
     objective : dict, optional
         Settings of the objective and its value on the opt set.
-    fit : dict, optional
-        Provenance: data hash, rows, solver, seed, package version.
+    fit : FitRecord or dict, optional
+        How they came about; a dictionary as in a file. The attribute holds a `FitRecord`.
     weights : array-like of shape (N,), optional
         ω, above 0 and at most 1: free weights; on a scale the indices give them.
     defer : Deferral, optional
@@ -76,7 +80,7 @@ class Coefficients:
     weight_indices: WeightIndices
     scale: WeightScale
     objective: dict[str, Any] = field(default_factory=dict)
-    fit: dict[str, Any] = field(default_factory=dict)
+    fit: FitRecord = field(default_factory=FitRecord)
     weights: Floats = field(default_factory=lambda: np.empty(0))
     defer: Deferral | None = None
 
@@ -86,7 +90,7 @@ class Coefficients:
         weight_indices: ArrayLike,
         scale: int | str | WeightScale,
         objective: dict[str, Any] | None = None,
-        fit: dict[str, Any] | None = None,
+        fit: FitRecord | Mapping[str, Any] | None = None,
         weights: ArrayLike | None = None,
         defer: Deferral | None = None,
     ) -> None:
@@ -98,7 +102,9 @@ class Coefficients:
         object.__setattr__(self, "weight_indices", indices)
         object.__setattr__(self, "scale", k)
         object.__setattr__(self, "objective", dict(objective or {}))
-        object.__setattr__(self, "fit", dict(fit or {}))
+        if not isinstance(fit, FitRecord):
+            fit = FitRecord.from_dict(fit or {}, len(names))
+        object.__setattr__(self, "fit", fit)
         object.__setattr__(self, "weights", omega)
         object.__setattr__(self, "defer", check_defer(defer, len(names)))
 
@@ -118,7 +124,11 @@ class Coefficients:
 
     @classmethod
     def from_solution(
-        cls, solution: Solution, classes: Sequence[str], *, provenance: dict[str, Any] | None = None
+        cls,
+        solution: Solution,
+        classes: Sequence[str],
+        record: FitRecord | None = None,
+        defer: Deferral | None = None,
     ) -> Coefficients:
         """Make coefficients of a solution.
 
@@ -127,38 +137,26 @@ class Coefficients:
         solution : Solution
         classes : sequence of str
             Class names, in the order of the probability columns.
-        provenance : dict, optional
-            What to record of the data, such as its hash; a summary of the search is added.
+        record : FitRecord, optional
+            Of the fit; of the search alone by default.
+        defer : Deferral, optional
+            Which rows to defer.
 
         Examples
         --------
         >>> from dnip import solve
         >>> solution = solve([[0.9, 0.1], [0.6, 0.4]], [0, 1])
-        >>> Coefficients.from_solution(solution, ["no", "yes"]).fit["solver"]
+        >>> Coefficients.from_solution(solution, ["no", "yes"]).fit.search["solver"]
         'coordinate'
         """
-        fit = {
-            **(provenance or {}),
-            **solution.search_summary,
-            "unfitted": [str(classes[c]) for c in solution.unfitted],
-        }
-        if solution.constraints is not None:
-            fit["constraints"] = solution.constraints
         return cls(
             classes,
             solution.weight_indices,
             solution.scale,
             {**solution.objective, "value": solution.value, "term_values": solution.terms},
-            fit,
+            record or FitRecord(search=search_record(solution, tuple(classes))),
+            defer=defer,
         )
-
-    def with_fit(self, fit: dict[str, Any]) -> Coefficients:
-        """Return the same coefficients with another record of their fit."""
-        return replace(self, fit=fit)
-
-    def with_defer(self, defer: Deferral | None) -> Coefficients:
-        """Return the same coefficients with other thresholds of deferring, or without any."""
-        return replace(self, defer=defer)
 
     @cached_property
     def digest(self) -> str:
@@ -276,14 +274,11 @@ class Coefficients:
         if moved.part == 0 and (target > 0).all():
             return self
         refuse_other_mix(self.defer)
-        # what belongs to other weights, or to rows of another mix
-        gone = ("value", "term_values", "scores", "sketch")
-        objective, fit = (
-            {k: v for k, v in record.items() if k not in gone}
-            for record in (self.objective, self.fit)
-        )
+        # the value, scores and sketch belong to other weights, or to rows of another mix
+        objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
-        fit["class_shares"], fit["adjusted"] = target.tolist(), {"part": moved.part, "from": before}
+        adjusted = {"part": moved.part, "from": before}
+        fit = replace(self.fit, class_shares=target, adjusted=adjusted, scores=None, sketch=None)
         return Coefficients(self.classes, [], FREE, objective, fit, moved.weights)
 
     def estimate_prior(self, probabilities: ArrayLike) -> PriorEstimate:
@@ -304,12 +299,13 @@ class Coefficients:
     @property
     def class_shares(self) -> Floats:
         """Class shares of the rows that the fit is for, shape (N,)."""
-        return coefficients_file.shares_of(self.fit, len(self.classes))
+        return np.asarray(self.fit.needed("class_shares", _MOVED))
 
     @property
     def calibration(self) -> Calibration:
         """How to make calibrated log-odds of probabilities, as learned at the fit."""
-        return coefficients_file.calibration_of(self.fit, len(self.classes))
+        calibration: Calibration = self.fit.needed("calibration", _MOVED)
+        return calibration
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: as a bias on a single-token label, it has the effect of the weight.
@@ -337,7 +333,7 @@ class Coefficients:
                 **self.scale.to_dict(),
                 "weights": self.weights.tolist(),
                 "objective": self.objective,
-                "fit": self.fit,
+                "fit": self.fit.to_dict(),
                 "defer": self.defer and self.defer.to_dict(),
             }
         )

@@ -5,17 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from dnip.base.errors import CoefficientsFormatError
-from dnip.base.typing import Floats
 from dnip.method.defer import Deferral
 from dnip.method.scales import Spacing, WeightScale
-from dnip.priors.calibration import Calibration
 
 FORMAT = "dnip-coefficients"
 #: Of the content of a file; a reader refuses a version that it does not know.
@@ -24,9 +19,6 @@ VERSION = 1
 #: What to do about a file that is no good.
 REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 
-
-# What coefficients without what a fit has learned cannot be.
-_PURPOSE = "moved to another class mix"
 
 # What the parts of a file are in JSON.
 _KINDS: dict[str, type] = dict.fromkeys(("classes", "weights", "weight_indices"), list)
@@ -60,33 +52,6 @@ def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa:
         )
     except (ValueError, TypeError) as error:
         raise _broken(source, str(error)) from error
-
-
-def shares_of(fit: Mapping[str, Any], n_classes: int) -> Floats:
-    """Return the class shares that the record of a fit holds, shape (N,)."""
-    shares = recorded(fit, "class_shares", _PURPOSE)
-    with reading("class_shares"):
-        found = np.asarray(shares, np.float64)
-        sound = found.shape == (n_classes,) and bool((found >= 0).all())
-        if not sound or not 0 < found.sum() < np.inf:
-            raise ValueError(f"{shares!r} is not one share for each class")
-    return np.asarray(found / found.sum())
-
-
-def calibration_of(fit: Mapping[str, Any], n_classes: int) -> Calibration:
-    """Return the calibration that the record of a fit holds."""
-    learned = recorded(fit, "calibration", _PURPOSE)
-    with reading("calibration"):
-        return Calibration.from_dict(learned, n_classes)
-
-
-@contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Say which part of the record of a fit is damaged, where it cannot be read."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise _broken("coefficients", f"fit.{name} is damaged: {error}") from error
 
 
 def _broken(source: str, what: str) -> CoefficientsFormatError:
@@ -133,30 +98,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{text:.60} is too large a number")
     return number
-
-
-def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: ANN401 - JSON
-    """Return an entry of the record of a fit.
-
-    Parameters
-    ----------
-    fit : mapping
-    name : str
-    purpose : str
-        What coefficients without it cannot be, for the message.
-
-    Raises
-    ------
-    CoefficientsFormatError
-        If it is not there.
-    """
-    if name not in fit:
-        raise CoefficientsFormatError(
-            f"coefficients: fit.{name} is missing, so they cannot be {purpose}: they were made "
-            "by hand",
-            hint="Fit again with `dnip fit`",
-        )
-    return fit[name]
 
 
 def flat(content: Mapping[str, Any], within: str = "") -> dict[str, Any]:

@@ -139,7 +139,11 @@ class Differences:
 def _entries(coefficients: Coefficients) -> dict[str, Any]:
     """Return what is recorded beside the weights, by dotted names."""
     scale = str(coefficients.scale)
-    record = {"scale": scale, "objective": coefficients.objective, "fit": coefficients.fit}
+    record = {
+        "scale": scale,
+        "objective": coefficients.objective,
+        "fit": coefficients.fit.to_dict(),
+    }
     if coefficients.defer is not None:
         record["defer"] = coefficients.defer.to_dict()
     return flat(record)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from dnip.fitting.evidence import NO_SIGNAL
-from dnip.fitting.record import NOT_JUDGED, Fit, note_on_free
-from dnip.fitting.refits import A_POINT
+from dnip.fitting.result import NOT_JUDGED, Fit
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import NEVER
+from dnip.method.record import FitRecord
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.evaluation import (
@@ -28,7 +28,7 @@ from dnip.presenting.terminal import WIDTH, columns_to_text, to_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dnip.method.solution import Solution
 
@@ -61,7 +61,7 @@ def describe_fit(
         parts.append("\n".join(fitted.notes))
     if fitted.deferring:
         parts.append(describe_deferring(fitted, confidence))
-    if "defer_below" in fitted.coefficients.fit:
+    if fitted.coefficients.fit.defer_below is not None:
         parts.append(_served(fitted.coefficients))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
@@ -70,6 +70,8 @@ def describe_fit(
     return "\n\n".join(parts)
 
 
+# A loss of accuracy that is worth a word.
+_A_POINT = 0.01
 # Worst class and accuracy first: they are what people ask for.
 _FIRST = ("worst_class_accuracy", "accuracy", "cobias")
 
@@ -117,7 +119,7 @@ def describe_verdict(fitted: Fit, table: str, out: str) -> str:
         "no signal": "look at the prompt: dnip audit TASK --model MODEL",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
-    if found is not None and verdict == "apply" and found.accuracy_change < -A_POINT:
+    if found is not None and verdict == "apply" and found.accuracy_change < -_A_POINT:
         said += f", at a cost of {-100 * found.accuracy_change:.1f} points of accuracy"
     lines = [f"verdict: {said}"]
     if verdict == "not judged":
@@ -126,8 +128,6 @@ def describe_verdict(fitted: Fit, table: str, out: str) -> str:
         lines += [NO_SIGNAL] if found is None else found.objections
     step = f"Next, {steps[verdict]}"
     lines.append(step if len(step) <= WIDTH else step.replace(": dnip", ":\ndnip"))
-    if fitted.free is not None and verdict != "no signal":
-        lines.append(note_on_free(*fitted.free))
     return "\n".join(lines)
 
 
@@ -181,7 +181,8 @@ def describe_deferring(fitted: Fit, confidence: float) -> str:
 
 def _served(coefficients: Coefficients) -> str:
     """Return how much of each predicted class is served, and how often that is right."""
-    found, defer = coefficients.fit["defer_below"], coefficients.defer
+    found, defer = coefficients.fit.defer_below, coefficients.defer
+    assert found is not None
     assert defer is not None
     thresholds = [None if t == NEVER else t for t in defer.thresholds.tolist()]
     columns = {
@@ -205,10 +206,10 @@ def deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     return {**defer.to_dict(), "front": front}
 
 
-def deferring_facts(fit: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def deferring_facts(fit: FitRecord) -> Iterator[tuple[str, str]]:
     """Yield what other rows are expected to show by the share deferred, if a fit has judged it."""
     told = "COBias {cobias:.3f} at accuracy {accuracy:.3f}"
-    for point in fit.get("deferring", ()):
+    for point in fit.deferring:
         each, one = (told.format(**point[way]) for way in ("each", "one"))
         said = f"{each}; by one threshold {one}" if point["asked"] else each
         yield f"expected, {percent(point['asked'])} deferred", said
@@ -237,8 +238,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         Level of the intervals of the evidence.
     """
     decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
-    free, mass = fitted.free, fitted.captured_mass
-    limit = None if free is None else {"max_accuracy_loss": free[0], **free[1].to_dict(confidence)}
+    mass = fitted.captured_mass
     return {
         "classes": list(fitted.coefficients.classes),
         "mass": None if mass is None else mass.to_dict(),
@@ -251,8 +251,8 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "evidence": {
             "verdict": fitted.verdict,
             **({} if evidence is None else evidence.to_dict(confidence)),
+            "alternatives": [each._asdict() for each in fitted.alternatives],
         },
-        "at_little_cost": limit,
     }
 
 

@@ -18,9 +18,10 @@ from dnip.base.typing import Booleans
 from dnip.base.validation import check_integer
 from dnip.fitting.fit import fit
 from dnip.fitting.pareto import front
-from dnip.fitting.record import Fit
+from dnip.fitting.result import Fit
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
+from dnip.method.record import DataRecord
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
 from dnip.presenting.evaluation import NO_SIGNAL, served_facts
@@ -118,12 +119,13 @@ def report(
             lead = "Fitted on one half of the rows, shown on the other. "
         fitted = fit(opt, evidence=False if lead else None, seed=seed)
         coefficients = fitted.coefficients
-    own = coefficients.fit.get("data", {}).get("sha256") == shown.data_hash
+    data = coefficients.fit.data or DataRecord()
+    own = data.sha256 == shown.data_hash
     facts: Facts = (
         ("Rows", tuple(_rows(shown, coefficients))),
         ("The fit", tuple(_fit(coefficients, fitted))),
     )
-    if not own and "sketch" in coefficients.fit and len(shown) >= LEAST_ROWS:
+    if not own and coefficients.fit.sketch is not None and len(shown) >= LEAST_ROWS:
         with unwarned():  # the evaluation tells the same
             found = check([shown], coefficients)
         facts += (("Do they still fit?", (("verdict", verdict(found)), *findings(found))),)
@@ -146,7 +148,7 @@ def report(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
-            "deferring": coefficients.fit.get("deferring", ()),
+            "deferring": coefficients.fit.deferring,
             "asked": coefficients.defer and coefficients.defer.share,
         },
         facts,
@@ -270,13 +272,13 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
         for note in fitted.notes:
             yield "note", note
     fit = coefficients.fit
-    data = fit.get("data", {})
+    data = fit.data or DataRecord()
     facts = {
-        "fitted on": data.get("source"),
-        "rows": data.get("rows"),
-        "data hash (SHA-256)": data.get("sha256"),
-        "solver": fit.get("solver"),
-        "package version": fit.get("package_version"),
+        "fitted on": data.source,
+        "rows": data.rows,
+        "data hash (SHA-256)": data.sha256,
+        "solver": fit.search.get("solver"),
+        "package version": fit.package_version,
     }
     for name, value in facts.items():
         if value is not None:
@@ -325,12 +327,10 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
     )
     if after[now] < before[weakest]:
         said += f" Now {names[1]} is the weakest, with {percent(after[now])}."
-    found = coefficients.fit.get("evidence")
-    match found:
+    match coefficients.fit.evidence:
         case {"verdict": str(verdict), "reason": str(reason)} if own:
             why = " ".join(reason.split()).rstrip(".")
-            said = f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
-            return f"{said}{_at_little_cost(found)}"
+            return f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
         case {"verdict": str(verdict)} if not own:
             said = f"Verdict of the fit: {verdict}. These are other rows. {said}"
     if own:
@@ -340,13 +340,4 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
         "rises" if low > 0 else "falls" if high < 0 else "may not have changed"
         for low, high in (bounds["cobias"], bounds["accuracy"])
     ]
-    said += f" As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."
-    return f"{said}{_at_little_cost(found)}"
-
-
-def _at_little_cost(evidence: object) -> str:
-    """Return what the fit said of evenness that costs next to no accuracy, if it did."""
-    match evidence:
-        case {"at_little_cost": str(said)}:
-            return f" {' '.join(said.split())}."
-    return ""
+    return f"{said} As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."

@@ -15,19 +15,16 @@ from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
-from dnip.fitting.defer import thresholds_of
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL
-from dnip.fitting.fit import refit, refits_are_quick
-from dnip.fitting.robust import fit_robustly, what_labels_tell
-from dnip.method.coefficients import Coefficients
+from dnip.fitting.fit import Fitter
+from dnip.fitting.sampled import sample_of
+from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
-from dnip.method.problem import Problem
-from dnip.method.solution import Status
 from dnip.metrics.cobias import cobias_score
-from dnip.metrics.signal import has_signal
 from dnip.priors.target import PriorLike, check_prior
-from dnip.solvers import Settings, Solver
+from dnip.solvers import Solver
+from dnip.tables import ProbabilityTable
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -119,10 +116,12 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Fitted on all data. Ask it for probabilities.
     coefficients_ : Coefficients
         The deployable artefact; applying it needs no scikit-learn.
+    fit_ : Fit
+        All of the fit, as :func:`dnip.fit` returns it: record, evidence, verdict and notes.
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
     verdict_ : {"apply", "keep", "no signal", "not judged"}
-        Whether to use the coefficients; see :attr:`dnip.fitting.record.Fit.verdict`.
+        Whether to use the coefficients; see :attr:`dnip.fitting.result.Fit.verdict`.
     evidence_ : dnip.fitting.evidence.FitEvidence or None
         What refits say of other rows; None if the fit was not judged.
     decision_ : dnip.fitting.robust.Blend or None
@@ -252,17 +251,19 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 hint="Give examples of other classes too",
             )
         p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
-        names = check_classes(self.classes_.tolist())
-        encoded = encode(labels, self.classes_)[rows]
-        counted = None if weight is None else weight[rows]
-        target = self.target_prior
-        if isinstance(target, dict):
-            target = {str(label): share for label, share in target.items()}
-        target = None if target is None else check_prior(target, names)
-        kept = by_label(self.constraints, self.classes_.tolist()) or Constraints()
-        settings = replace(settings, target_prior=target, constraints=kept)
-        more = p[:0] if unlabelled is None else self._probabilities(unlabelled)
-        problem = Problem.of(p, encoded, sample_weight=counted, classes=names)
+        table = ProbabilityTable(
+            p,
+            labels=encode(labels, self.classes_)[rows],
+            classes=check_classes(self.classes_.tolist()),
+            source="X",
+        )
+        more = None
+        if unlabelled is not None:
+            more = ProbabilityTable(
+                self._probabilities(unlabelled), classes=table.classes, source="unlabelled"
+            )
+        settings = self._on_classes(settings, table.classes)
+        sample, count = sample_of(table)
         with warnings.catch_warnings():
             if alone := np.setdiff1d(labels, labels[rows]).tolist():
                 warn(
@@ -271,26 +272,21 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                     "of the others. A class needs two rows, and folds that divide them"
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
-            found = fit_robustly(problem, settings, more)
-        self.solution_, self.decision_ = found.solution, found.decision
-        wanted = refits_are_quick(problem) if self.evidence is None else self.evidence
-        self.evidence_, signal = None, has_signal(p, encoded)
-        if wanted and self.solution_.status is not Status.INTERRUPTED:
-            mix = target
-            if mix is None and counted is not None:
-                mix = problem.class_counts / problem.class_counts.sum()
-            refits = refit(found, settings, more, target=mix, is_mix_given=target is not None)
-            self.evidence_ = refits.assess().with_signal(signal)
-        judged = "not judged" if self.evidence_ is None else self.evidence_.verdict
-        self.verdict_ = "no signal" if signal is False else judged
+            fitter = Fitter(
+                sample,
+                count,
+                settings,
+                weight=None if weight is None else weight[rows],
+                more=more,
+                evidence=self.evidence,
+            )
+            self.fit_ = fitter.fit(settings)
+        self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
+        self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
+        self.coefficients_ = self.fit_.coefficients
+        self.weights_ = self.coefficients_.weights
+        self.weight_indices_ = self.coefficients_.weight_indices
         self._warn_of_loss()
-        learned = what_labels_tell(p, encoded, counted, target)
-        fitted = Coefficients.from_solution(self.solution_, names, provenance=learned)
-        if settings.defer is not None:
-            args = fitted.multipliers, settings, settings.defer, found.rows, target
-            fitted = fitted.with_defer(thresholds_of(*args)[0])
-        self.coefficients_, self.weights_ = fitted, fitted.weights
-        self.weight_indices_ = fitted.weight_indices
         return self
 
     def _warn_of_loss(self) -> None:
@@ -309,7 +305,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 "constraints=dnip.Constraints(max_accuracy_loss=0.01)"
             )
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> FitSettings:
         """Return the settings of the fit, checked."""
         found = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
         if self.estimator is not None and not (found[0] and any(found[1:])):
@@ -327,7 +323,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
         own = Objective(self.beta, self.tau, self.smoothing) if self.objective is None else None
-        return Settings(
+        return FitSettings(
             own or self.objective,
             robust=self.robust,
             defer=self.defer,
@@ -336,6 +332,17 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             solver=self.solver,
             seed=check_integer("random_state", self.random_state, at_least=0),
             constraints=self.constraints,
+        )
+
+    def _on_classes(self, settings: FitSettings, names: tuple[str, ...]) -> FitSettings:
+        """Return settings whose target prior and constraints name the classes as tables do."""
+        target = self.target_prior
+        if isinstance(target, dict):
+            target = {str(label): share for label, share in target.items()}
+        return replace(
+            settings,
+            target_prior=None if target is None else check_prior(target, names),
+            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
         )
 
     def _unseen_probabilities(

@@ -1,30 +1,21 @@
-"""The settings of a search and of a fit: checked once, then passed on as one object."""
+"""The settings of a search: checked once, then passed on as one object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import get_annotations
-from typing import get_args
-
-import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Switch
 from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints
-from dnip.method.defer import Deferral
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike, as_objective
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
-from dnip.priors.target import PriorLike
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
-
-#: When to fit robustly: where it is quick, always, or never.
-ROBUST: tuple[str, ...] = get_args(Switch)
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[..., Solver]] = {
@@ -61,7 +52,7 @@ def solver_of(solver: str | Solver) -> Solver:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Everything that a search or a fit needs to know besides its data.
+    """Everything that a search needs to know besides its data.
 
     Parameters
     ----------
@@ -81,18 +72,6 @@ class Settings:
     constraints : Constraints, optional
         What the weights must keep on the labelled rows. The attribute is never None; it allows
         silence if the objective is the published one.
-    robust : {"auto", "on", "off"}, default="auto"
-        Whether a fit finds weights that hold on other rows, or the plain optimum on the labelled
-        ones, which is what a search finds.
-    target_prior : mapping, sequence, "uniform" or "estimate", optional
-        The class mix to fit for. It is checked when the classes are known.
-    defer : float, optional
-        The share of rows to defer to a person or a larger model, above 0 and below 1.
-    helper_accuracy : float or None, default=0.9
-        How often that helper is right in every class; None: serve the rows that remain best.
-    defer_below : float, optional
-        Instead of a share: how often what is served of each predicted class is to be right. The
-        least sure rows are deferred for that.
     widens : bool, optional
         Whether a robust fit may take the wider scale; by default where no scale is given.
 
@@ -104,8 +83,8 @@ class Settings:
     Examples
     --------
     >>> settings = Settings(scale=30, solver="exact")
-    >>> settings.solver, str(settings.scale), settings.robust
-    (Exact(gap=0.0, max_open=200000), '30', 'auto')
+    >>> settings.solver, str(settings.scale)
+    (Exact(gap=0.0, max_open=200000), '30')
     """
 
     objective: ObjectiveLike
@@ -114,11 +93,6 @@ class Settings:
     seed: int
     time_limit: float | None
     constraints: Constraints
-    robust: str
-    target_prior: PriorLike | None
-    defer: float | None
-    helper_accuracy: float | None
-    defer_below: float | None
     widens: bool
 
     def __init__(
@@ -130,11 +104,6 @@ class Settings:
         seed: int = 0,
         time_limit: float | None = None,
         constraints: Constraints | None = None,
-        robust: str = "auto",
-        target_prior: PriorLike | None = None,
-        defer: float | None = None,
-        helper_accuracy: float | None = 0.9,
-        defer_below: float | None = None,
         widens: bool | None = None,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
@@ -142,15 +111,6 @@ class Settings:
             kept = replace(kept, allow_silence=True)
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)
-        if defer is not None:
-            Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
-        if defer_below is not None:
-            Deferral(np.empty(0), 0, below=defer_below)
-            if defer is not None or target_prior is not None:
-                raise InvalidInputError(
-                    "defer_below goes with neither a share to defer nor a target prior",
-                    hint="It counts rows in the mix in which they come",
-                )
         vars(self).update(
             objective=goal,
             scale=WeightScale.of(DEFAULT_SCALE if scale is None else scale),
@@ -159,11 +119,6 @@ class Settings:
             seed=check_integer("seed", seed, at_least=0),
             time_limit=time_limit,
             constraints=kept,
-            robust=check_choice("robust", robust, ROBUST),
-            target_prior=target_prior,
-            defer=defer,
-            helper_accuracy=helper_accuracy,
-            defer_below=defer_below,
         )
         if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
             raise InvalidInputError(
@@ -186,7 +141,7 @@ def _check_constraints(constraints: Constraints | None) -> Constraints:
 
 #: The paper's annealing, β = 2.7, τ = 0.2, K = 30. The paper chooses μ on a dev set and does not
 #: print it. A plain fit has no dev set and takes that of the authors' code, 4000.
-PAPER = Settings(Objective.published(), scale=30, solver=Anneal.paper(), robust="off")
+PAPER = Settings(Objective.published(), scale=30, solver=Anneal.paper())
 #: The public code of a later paper of the authors: at most 6 moves at each temperature, μ = 4000.
 AUTHORS = replace(PAPER, solver=Anneal())
 #: What ``--preset`` takes.

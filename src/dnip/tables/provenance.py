@@ -14,6 +14,7 @@ import numpy as np
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
+from dnip.method.record import FitRecord
 from dnip.tables.columns import QUESTION
 
 #: What makes a prompt, beside the text of the row.
@@ -117,10 +118,11 @@ def origin_of(table: Path) -> dict[str, Any] | None:
         return None  # written by hand, or by another program
 
 
-def changes_of_origin(data: object, now: Mapping[str, Any] | None) -> tuple[str, ...]:
+def changes_of_origin(
+    at_fit: Mapping[str, Any] | None, now: Mapping[str, Any] | None
+) -> tuple[str, ...]:
     """Say, in a sentence each, what of model, prompt and question is not as it was at the fit."""
-    at_fit = data.get("origin") if isinstance(data, dict) else None
-    if not isinstance(at_fit, dict) or now is None:
+    if at_fit is None or now is None:
         return ()
     changes = tuple(
         f"the {name} differs: {at_fit.get(key)} at the fit, {now.get(key)} now"
@@ -131,11 +133,10 @@ def changes_of_origin(data: object, now: Mapping[str, Any] | None) -> tuple[str,
     return changes if before is None or asked is None else (*changes, *before.changes(asked))
 
 
-def question_of(fit: Mapping[str, Any]) -> Question | None:
+def question_of(record: FitRecord) -> Question | None:
     """Return the question that coefficients were fitted on, from the record of the fit."""
-    data = fit.get("data")
-    origin = data.get("origin") if isinstance(data, dict) else None
-    return Question.read(origin.get(QUESTION)) if isinstance(origin, dict) else None
+    origin = None if record.data is None else record.data.origin
+    return None if origin is None else Question.read(origin.get(QUESTION))
 
 
 def _text(value: object) -> str | None:

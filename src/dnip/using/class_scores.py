@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_number
-from dnip.method.coefficients_file import reading
+from dnip.method.record import FitRecord, reading
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 
@@ -116,7 +115,7 @@ class ClassScores:
         return float(cobias_of(self.right / self.rows))
 
     @classmethod
-    def from_fit(cls, fit: Mapping[str, Any], n_classes: int) -> Self | None:
+    def from_fit(cls, fit: FitRecord, n_classes: int) -> Self | None:
         """Return the scores that the record of a fit holds; None if it holds none.
 
         Raises
@@ -124,10 +123,10 @@ class ClassScores:
         CoefficientsFormatError
             If they are damaged.
         """
-        if "scores" not in fit:
+        if fit.scores is None:
             return None
         with reading("scores"):
-            content = fit["scores"]
+            content = fit.scores
             rows, right = (np.asarray(content[name], np.int64) for name in ("rows", "right"))
             if rows.shape != (n_classes,) or right.shape != (n_classes,):
                 raise ValueError(f"not one number for each of {n_classes} classes")

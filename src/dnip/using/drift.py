@@ -262,7 +262,7 @@ def check(
         mix,
         accuracy,
         cobias,
-        changes_of_origin(fit.get("data"), origin),
+        changes_of_origin(None if fit.data is None else fit.data.origin, origin),
         corrected_by,
         None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
         look,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.method.coefficients_file import reading, recorded
 from dnip.method.prediction import decide
+from dnip.method.record import FitRecord, reading
 from dnip.metrics.two_samples import hotelling_p_value, smirnov_p_value
 from dnip.priors.calibration import centred, log_probabilities
 from dnip.priors.estimate import most_rows
@@ -215,7 +215,7 @@ class Sketch:
         }
 
     @classmethod
-    def from_fit(cls, fit: Mapping[str, Any], classes: Sequence[str]) -> Self:
+    def from_fit(cls, fit: FitRecord, classes: Sequence[str]) -> Self:
         """Return the sketch that the record of a fit holds.
 
         Raises
@@ -223,7 +223,7 @@ class Sketch:
         CoefficientsFormatError
             If there is none, or it is damaged.
         """
-        content = recorded(fit, "sketch", "compared with new rows")
+        content = fit.needed("sketch", "compared with new rows")
         with reading("sketch"):
             rows, mass = float(content["rows"]), content["mass"]
             changed = content["changed_decisions"]

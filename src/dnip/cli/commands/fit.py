@@ -12,9 +12,10 @@ from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
 
 if TYPE_CHECKING:
-    from dnip.fitting.record import Fit
+    from dnip.fitting.result import Fit
+    from dnip.fitting.settings import FitSettings
     from dnip.method.constraints import Constraints
-    from dnip.solvers import Settings, Solver
+    from dnip.solvers import Solver
 
 # Settings of a solver, and the solver that has them.
 _OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
@@ -144,14 +145,14 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     defer_below: float | None = None
     helper_accuracy: str | None = None
 
-    def settings(self) -> Settings:
+    def settings(self) -> FitSettings:
         """Return the settings, checked."""
+        from dnip.fitting.settings import FitSettings
         from dnip.method.costs import Costs
         from dnip.method.objective import Objective
         from dnip.method.scales import WeightScale
-        from dnip.solvers.settings import PRESETS, Settings
 
-        preset = PRESETS[self.preset] if self.preset else Settings()
+        preset = FitSettings.preset(self.preset)
         chosen = self
         if self.smoothing is None:
             assert isinstance(preset.objective, Objective)

@@ -1,6 +1,6 @@
 """Fits for few labels: shrinkage, and what unlabelled rows add."""
 
-from dnip.fitting.robust.calibrating import calibrate, what_labels_tell
-from dnip.fitting.robust.solve import Blend, RobustSolution, fit_robustly
+from dnip.fitting.robust.calibrating import calibrate
+from dnip.fitting.robust.solve import Blend, Estimator, RobustSolution
 
-__all__ = ["Blend", "RobustSolution", "calibrate", "fit_robustly", "what_labels_tell"]
+__all__ = ["Blend", "Estimator", "RobustSolution", "calibrate"]

@@ -13,6 +13,7 @@ from dnip.base.typing import Floats, Probabilities
 from dnip.fitting.robust.calibrating import find_drift
 from dnip.fitting.robust.repair import ConstraintRepair
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
+from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints
 from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
@@ -20,7 +21,7 @@ from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.priors.calibration import weigh_rows
 from dnip.priors.target import check_prior
-from dnip.solvers import Coordinate, Progress, Settings, find_optimum
+from dnip.solvers import Coordinate, Progress, find_optimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,164 +116,190 @@ _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
 
 class RobustSolution(NamedTuple):
-    """What `fit_robustly` returns."""
+    """Weights, and how they came about."""
 
     solution: Solution
-    decision: Blend | None
-    rows: Problem
+    decision: Blend | None  # None for the plain optimum
 
 
-def fit_robustly(
-    given: Problem,
-    settings: Settings,
-    unlabelled: Probabilities,
-    *,
-    part: float = 1.0,
-    progress: Progress | None = None,
-) -> RobustSolution:
-    """Find weights that hold on other rows, even with few labels.
+class Estimator:
+    """Finds weights that hold on other rows, even with few labels; one for a set of rows.
 
     There are two estimates. The smooth one uses every label well, but only makes classes equally
     likely: one log-weight per class and one temperature, by log-loss in which all classes count
     alike, pulled toward batch calibration as strongly as makes the labels most probable (empirical
-    Bayes, by Laplace's approximation). The other is the optimum of the objective on the labels and
-    on unlabelled rows, which count for each class by the probability that the smooth estimate gives
-    them. The error is weighed by the class shares. A class with n labels goes n/(n + 4) of the way
-    from the first to the second, in logarithms of weights. A class that would be silenced is raised
-    until one row of it is right. See "Few labels" in the documentation.
+    Bayes, by Laplace's approximation). No objective changes it, so it is made once. The other is
+    the optimum of the objective on the labels and on unlabelled rows, which count for each class by
+    the probability that the smooth estimate gives them. The error is weighed by the class shares. A
+    class with n labels goes n/(n + 4) of the way from the first to the second, in logarithms of
+    weights. A class that would be silenced is raised until one row of it is right. See "Few labels"
+    in the documentation.
 
     Parameters
     ----------
-    given : Problem
+    rows : Problem
         The labelled rows.
-    settings : Settings
+    settings : FitSettings
         ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for objectives without
         COBias, for solvers other than coordinate, and for large tables (10 million cells, or very
-        many classes). A target prior cannot be ``"estimate"`` here. If the weights of a robust fit
-        do not keep the constraints, they go toward the optimum that does, until they do.
+        many classes). A target prior cannot be ``"estimate"`` here.
     unlabelled : ndarray of shape (U, N)
         Class probabilities of rows without a label, from where the weights will be used; none of
         them is an empty array. If they differ from the labelled ones by more than chance and class
         mix, the weights follow them.
-    part : float, default=1.0
-        How much of the way from equal weights to these the final ones go, in logarithms.
-    progress : callable, optional
-        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
+    deadline : float, optional
+        A ``time.perf_counter`` reading at which to stop with the best so far.
 
-    Returns
-    -------
-    solution : Solution
-        Its value and terms are those of the final weights on the labelled rows.
-    decision : Blend or None
-        How the weights came about; None for the plain optimum.
+    Attributes
+    ----------
     rows : Problem
         The labelled rows; those that count, moved to where the unlabelled ones are, if these are
         different.
+    is_robust : bool
+        Whether there are two estimates; else there is the plain optimum alone.
 
     Raises
     ------
     InvalidInputError
         For a target prior or constraints that do not fit the classes.
-    InfeasibleError
-        If no weights on the scale satisfy the constraints, or none were found.
-
-    Warns
-    -----
-    DNIPWarning
-        For classes without examples.
 
     Examples
     --------
+    >>> from dnip.fitting.settings import FitSettings
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
-    >>> problem, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
-    >>> found = fit_robustly(problem, Settings(), unlabelled)
-    >>> found.solution.weights.round(2)
+    >>> rows, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
+    >>> estimator = Estimator(rows, FitSettings(), unlabelled)
+    >>> solution, decision = estimator.solve(FitSettings())
+    >>> solution.weights.round(2)
     array([0.36, 1.  ])
-    >>> print(found.decision.sentence)
+    >>> print(decision.sentence)
     robust: with 2 labels per class, the weights go 33% of the way
     from a simple model to the best weights for the labels and 50 unlabelled rows.
     """
-    began = time.perf_counter()
-    problem = given
-    target: Floats | None = None
-    absent: tuple[int, ...] = ()
-    if settings.target_prior is not None:
-        target = check_prior(settings.target_prior, given.classes)
-        weight = weigh_rows(given.labels, target, given.classes, given.weights)
-        problem = Problem.trusted(given.probabilities, given.labels, given.classes, weight)
-        absent = tuple(np.flatnonzero(target == 0).tolist())
 
-    def plain_optimum(began: float) -> Solution:
-        return find_optimum(problem, settings, began, absent=absent, progress=progress)
+    def __init__(
+        self,
+        rows: Problem,
+        settings: FitSettings,
+        unlabelled: Probabilities,
+        deadline: float | None = None,
+    ) -> None:
+        self.rows, self._problem = rows, rows
+        target: Floats | None = None
+        self._absent: tuple[int, ...] = ()
+        if settings.target_prior is not None:
+            target = check_prior(settings.target_prior, rows.classes)
+            weight = weigh_rows(rows.labels, target, rows.classes, rows.weights)
+            self._problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
+            self._absent = tuple(np.flatnonzero(target == 0).tolist())
+        goal = on_classes(settings.objective, rows.classes)
+        closes_gaps = isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+        applies = isinstance(settings.solver, Coordinate) and closes_gaps and _is_quick(rows)
+        self.is_robust = settings.robust == "on" or (settings.robust == "auto" and applies)
+        if not self.is_robust:
+            return
+        rng = np.random.default_rng(settings.seed)
+        counted = rows.counts > 0
+        p = np.asarray(rows.probabilities[counted], np.float64)
+        labels, counts = rows.labels[counted], rows.weights[counted]
+        drift = find_drift(p, labels, unlabelled, target, counts) if len(unlabelled) else None
+        if drift is not None:
+            p = drift.probabilities
+            self.rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
+        self._smooth = fit_smooth(p, labels, counts, unlabelled, rng, target, deadline)
+        self._expected = self._smooth.rows.as_problem(rows.classes, self._smooth.shares)
+        self._drift, self._n_unlabelled = drift, len(unlabelled)
 
-    goal = on_classes(settings.objective, problem.classes)
-    closes_gaps = isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
-    applies = isinstance(settings.solver, Coordinate) and closes_gaps and _is_quick(problem)
-    if settings.robust == "off" or (settings.robust == "auto" and not applies):
-        return RobustSolution(plain_optimum(began), None, given)
+    def solve(
+        self, settings: FitSettings, deadline: float | None = None, progress: Progress | None = None
+    ) -> RobustSolution:
+        """Find weights for an objective.
 
-    # 1. the smooth estimate
-    deadline = None if settings.time_limit is None else began + settings.time_limit
-    rng = np.random.default_rng(settings.seed)
-    counted = given.counts > 0
-    p = np.asarray(given.probabilities[counted], np.float64)
-    labels, counts = given.labels[counted], given.weights[counted]
-    drift = find_drift(p, labels, unlabelled, target, counts) if len(unlabelled) else None
-    if drift is not None:
-        p = drift.probabilities
-    smooth = fit_smooth(p, labels, counts, unlabelled, rng, target, deadline)
+        Parameters
+        ----------
+        settings : FitSettings
+            Those of the estimator, with any β. If the weights of a robust fit do not keep the
+            constraints, they go toward the optimum that does, until they do.
+        deadline : float, optional
+            As for the estimator.
+        progress : callable, optional
+            Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
 
-    # 2. the optimum on labelled rows, and on unlabelled ones in expectation
-    repair = ConstraintRepair(settings.constraints, problem)
-    rows = smooth.rows.as_problem(problem.classes, smooth.shares)
+        Returns
+        -------
+        solution : Solution
+            Its value and terms are those of the final weights on the labelled rows.
+        decision : Blend or None
+            How the weights came about; None for the plain optimum.
 
-    freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
-    for scale in (settings.scale, _WIDE):
-        settings = replace(settings, scale=scale)
-        sought = replace(settings, objective=goal, constraints=freezing)
-        found = find_optimum(rows, sought, began, absent=absent, progress=progress)
-        estimates = np.delete([smooth.log_weights, np.log(found.weights)], absent, axis=1)
-        span, optimum_span = np.ptp(estimates, axis=1)
-        # of many classes, the optimum may span as much by chance
-        bears_out = smooth.sharpness < _SHARP or span >= _FULL / 2
-        fills = span >= _FULL or (optimum_span >= _FULL and bears_out)
-        if not (settings.widens and fills and found.status is Status.FINISHED):
-            break
+        Raises
+        ------
+        InfeasibleError
+            If no weights on the scale satisfy the constraints, or none were found.
 
-    # 3. between the two, on the scale, and so that the constraints hold
-    optimum = np.log(found.weights)
-    trust = smooth.support / (smooth.support + _HALFWAY)
-    blended = part * repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
-    indices, toward = repair.repair(
-        repair.round_to_scale(blended, settings.scale, absent),
-        lambda: plain_optimum(began if repair.raw_keeps else time.perf_counter()),
-        settings.scale,
-        absent,
-    )
-    confusion = problem.confusion(settings.scale.multipliers(indices))
-    how = Blend(
-        n_unlabelled=len(unlabelled),
-        support=smooth.support,
-        trust=trust,
-        shares=smooth.shares,
-        sharpness=smooth.sharpness,
-        batch=smooth.batch,
-        smooth=smooth.log_weights,
-        optimum=optimum,
-        drift=None if drift is None else drift.p_value,
-        toward_constraints=toward,
-    )
-    solution = found.restated(
-        goal,
-        problem.in_examples(confusion),
-        weight_indices=indices,
-        objective=goal.to_dict(),
-        seconds=time.perf_counter() - began,
-        constraints=repair.summary(problem.in_examples(confusion)),
-    )
-    if drift is not None:
-        given = replace(given, probabilities=p, labels=labels, counts=given.counts[counted])
-    return RobustSolution(solution, how, given)
+        Warns
+        -----
+        DNIPWarning
+            For classes without examples.
+        """
+        began = time.perf_counter()
+
+        def optimum_of(rows: Problem, settings: FitSettings, *, anew: bool = False) -> Solution:
+            now = time.perf_counter()
+            if deadline is not None and not anew:
+                settings = replace(settings, time_limit=max(deadline - now, 0.0))
+            return find_optimum(rows, settings, now, absent=self._absent, progress=progress)
+
+        problem, absent = self._problem, self._absent
+        if not self.is_robust:
+            return RobustSolution(optimum_of(problem, settings), None)
+        smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)
+        repair = ConstraintRepair(settings.constraints, problem)
+        freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
+        for scale in (settings.scale, _WIDE):
+            settings = replace(settings, scale=scale)
+            sought = replace(settings, objective=goal, constraints=freezing)
+            solution = optimum_of(self._expected, sought)
+            estimates = np.delete([smooth.log_weights, np.log(solution.weights)], absent, axis=1)
+            span, optimum_span = np.ptp(estimates, axis=1)
+            # of many classes, the optimum may span as much by chance
+            bears_out = smooth.sharpness < _SHARP or span >= _FULL / 2
+            fills = span >= _FULL or (optimum_span >= _FULL and bears_out)
+            if not (settings.widens and fills and solution.status is Status.FINISHED):
+                break
+
+        # between the two, on the scale, and so that the constraints hold
+        optimum = np.log(solution.weights)
+        trust = smooth.support / (smooth.support + _HALFWAY)
+        blended = repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
+        indices, toward = repair.repair(
+            repair.round_to_scale(blended, settings.scale, absent),
+            lambda: optimum_of(problem, settings, anew=not repair.raw_keeps),
+            settings.scale,
+            absent,
+        )
+        counts = problem.in_examples(problem.confusion(settings.scale.multipliers(indices)))
+        decision = Blend(
+            n_unlabelled=self._n_unlabelled,
+            support=smooth.support,
+            trust=trust,
+            shares=smooth.shares,
+            sharpness=smooth.sharpness,
+            batch=smooth.batch,
+            smooth=smooth.log_weights,
+            optimum=optimum,
+            drift=None if self._drift is None else self._drift.p_value,
+            toward_constraints=toward,
+        )
+        solution = solution.restated(
+            goal,
+            counts,
+            weight_indices=indices,
+            objective=goal.to_dict(),
+            seconds=time.perf_counter() - began,
+            constraints=repair.summary(counts),
+        )
+        return RobustSolution(solution, decision)
 
 
 def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:

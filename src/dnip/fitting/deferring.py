@@ -1,25 +1,25 @@
-"""Thresholds of deferring: for a share of rows, or for what is served to be right often enough."""
+"""Which rows to defer: thresholds for a share of rows, or for what is served to be right enough."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple, Self
+from collections.abc import Sequence
+from math import comb
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.errors import listed, unwarned
+from dnip.base.errors import InvalidInputError, listed, unwarned
 from dnip.base.typing import Booleans, Floats, Labels
 from dnip.fitting.evidence import Point, Served
-from dnip.fitting.record import Fit
-from dnip.method.defer import Deferral
+from dnip.fitting.refits import LeftOut
+from dnip.fitting.settings import FitSettings
+from dnip.method.defer import NEVER, Deferral
 from dnip.method.objective import beta_of
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.expected import Expectation
 from dnip.priors.calibration import weigh_rows
-from dnip.solvers import Settings
 
 #: Shares that are judged beside the one that is asked for.
 FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -245,55 +245,123 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
     return np.where(whole > given, own, np.where(whole > 0, 1.0, flat))
 
 
-def thresholds_of(
-    multipliers: Floats, settings: Settings, share: float, problem: Problem, target: Floats | None
-) -> tuple[Deferral, Decided, Floats]:
-    """Return thresholds beside the weights of a fit, and the rows and the class mix behind them.
+#: How sure it must be, for each class, that what is served is right often enough.
+SURE = 0.95
+# Rows that are served grow by this factor from one test to the next.
+_STEP = 1.25
+
+
+def is_right_enough(right: int, rows: int, rate: float) -> bool:
+    """Return whether so many right of so many rows are proof of a rate, with 95 % confidence.
+
+    The exact bound of Clopper and Pearson (1934): at that rate, so few errors would be rare.
+
+    Examples
+    --------
+    >>> is_right_enough(59, 59, 0.95), is_right_enough(58, 58, 0.95), is_right_enough(92, 93, 0.95)
+    (True, False, True)
+    """
+    wrong = rows - right
+    chance = sum(comb(rows, k) * (1 - rate) ** k * rate ** (rows - k) for k in range(wrong + 1))
+    return chance <= 1 - SURE
+
+
+def _least_rows(wrong: int, rate: float) -> int:
+    """Return of how many rows so many may be wrong."""
+    rows = wrong + 1
+    while not is_right_enough(rows - wrong, rows, rate):
+        rows += 1
+    return rows
+
+
+def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
+    """Return the least sureness at which what is served is sure to be right at that rate.
+
+    Ever more rows are served, the surest first, and tested until a test fails: a fixed sequence
+    keeps its level without a correction. It begins with as many rows as may hold one error, or with
+    those that may hold none, where there are no more.
 
     Parameters
     ----------
-    multipliers : ndarray of shape (N,)
-    settings, problem, target
-        As for `defer`.
-    share : float
-        Of the rows to defer.
+    sureness : ndarray of shape (M,)
+        Corrected probability of the decision, of rows that are predicted as one class by weights
+        that have not seen them.
+    right : ndarray of shape (M,)
+        Whether each decision is right.
+    rate : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    float
+        2 where no row can be served.
+
+    Examples
+    --------
+    >>> sure = np.arange(200) / 200
+    >>> threshold_of(sure, sure >= 0.5, 0.9), threshold_of(sure[:9], sure[:9] >= 0, 0.9)
+    (0.56, 2.0)
     """
-    mix = problem.class_counts / problem.class_counts.sum() if target is None else target
-    with unwarned():
-        weight = weigh_rows(problem.labels, mix, problem.classes, problem.weights)
-    helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
-    rows = Decided.by(multipliers, problem, weight)
-    _, each = learn(rows, len(mix), share, helper)
-    return Deferral(each, share, settings.helper_accuracy), rows, mix
+    order = np.argsort(-sureness, kind="stable")
+    values, hits = sureness[order], np.cumsum(right[order])
+    n_rows, found = len(values), NEVER
+    rows = _least_rows(1, rate)
+    if rows > n_rows:
+        rows = _least_rows(0, rate)
+    while rows <= n_rows:
+        # equal rows are served together
+        rows = int(np.searchsorted(-values, -values[rows - 1], side="right"))
+        if not is_right_enough(int(hits[rows - 1]), rows, rate):
+            break
+        found = float(values[rows - 1])
+        rows = rows + 1 if rows == n_rows else min(max(int(_STEP * rows), rows + 1), n_rows)
+    return found
 
 
-def defer(
-    fitted: Fit,
-    settings: Settings,
+class Deferring(NamedTuple):
+    """Thresholds beside the weights of a fit, and what is known of them."""
+
+    thresholds: Deferral
+    notes: tuple[str, ...]
+    points: tuple[Point, ...] = ()  # what other rows are expected to show, by the share
+    served: dict[str, Any] | None = None  # of every class, where a rate was asked for
+
+
+def defer_share(
+    share: float,
+    settings: FitSettings,
+    multipliers: Floats,
     problem: Problem,
     target: Floats | None,
-    refits: Iterable[tuple[Booleans, Floats]],
-) -> Fit:
-    """Return a fit with thresholds of deferring, if asked for, and what to expect of them.
+    refits: Sequence[LeftOut],
+    followed: float | None,
+) -> Deferring:
+    """Return thresholds that defer a share of rows, for the sake of the whole system.
 
     Parameters
     ----------
-    fitted : Fit
-    settings : Settings
-        With or without a share to defer.
+    share : float
+        Of the rows to defer.
+    settings : FitSettings
+    multipliers : ndarray of shape (N,)
+        Of the fit.
     problem : Problem
         The labelled rows.
     target : ndarray of shape (N,) or None
         The class mix that the fit is for, if it is not that of the labels.
-    refits : iterable of pairs of ndarray
-        What :meth:`dnip.fitting.refits.Refits.left_out` yields; nothing is judged without any.
+    refits : sequence of LeftOut
+        Nothing is judged without any.
+    followed : float or None
+        κ of the evidence; None without evidence.
     """
-    share, classes = settings.defer, problem.classes
-    if share is None:
-        return fitted
-    multipliers = fitted.coefficients.multipliers
-    thresholds, rows, mix = thresholds_of(multipliers, settings, share, problem, target)
-    notes = list(fitted.notes)
+    classes = problem.classes
+    mix = problem.class_counts / problem.class_counts.sum() if target is None else target
+    with unwarned():
+        weight = weigh_rows(problem.labels, mix, classes, problem.weights)
+    helper = Helper(settings.helper_accuracy, beta_of(settings.objective))
+    rows = Decided.by(multipliers, problem, weight)
+    thresholds = Deferral(learn(rows, len(mix), share, helper)[1], share, settings.helper_accuracy)
+    notes = []
     silent = np.bincount(rows.chosen, minlength=len(classes)) == 0
     if silent.any():
         names = listed([classes[c] for c in np.flatnonzero(silent).tolist()])
@@ -301,13 +369,57 @@ def defer(
     deferred = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
     if abs(deferred - share) > _FAR:
         notes.append(f"Few rows, or many equal ones: {deferred:.1%} are deferred, not {share:.1%}.")
-    coefficients = fitted.coefficients.with_defer(thresholds)
     points: tuple[Point, ...] = ()
-    folds = [(left_out, Decided.by(by, problem, rows.weight)) for left_out, by in refits]
-    if folds and fitted.evidence is not None:
-        followed = fitted.evidence.reweighted.followed
-        helper = Helper(thresholds.helper_accuracy, beta_of(settings.objective))
+    if refits and followed is not None:
+        folds = [(left_out, Decided.by(by, problem, weight)) for left_out, by in refits]
         points = assess(folds, sorted({*FRONT, share}), helper, mix, followed)
-        front = [{"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points]
-        coefficients = coefficients.with_fit({**coefficients.fit, "deferring": front})
-    return replace(fitted, coefficients=coefficients, deferring=points, notes=tuple(notes))
+    return Deferring(thresholds, tuple(notes), points)
+
+
+def defer_below(rate: float, problem: Problem, refits: Sequence[LeftOut]) -> Deferring:
+    """Return thresholds under which each class is served right at a rate.
+
+    Parameters
+    ----------
+    rate : float
+        How often what is served of each predicted class must be right.
+    problem : Problem
+        The labelled rows, in the mix in which they come.
+    refits : sequence of LeftOut
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no refits to learn from.
+    """
+    if not refits:
+        raise InvalidInputError(
+            "thresholds for what is right often enough are learned from rows left out, and there "
+            "are none",
+            hint="Label more rows, and leave --no-evidence out",
+        )
+    p, labels, n_classes = problem.probabilities, problem.labels, problem.n_classes
+    chosen, sureness = np.full(len(labels), -1), np.zeros(len(labels))
+    for rows, multipliers in refits:
+        chosen[rows] = decide(p[rows], multipliers)
+        q = reweight(p[rows], multipliers)
+        sureness[rows] = q[np.arange(len(q)), chosen[rows]]
+    thresholds, shares, rights = np.full(n_classes, NEVER), np.zeros(n_classes), []
+    served = np.zeros(len(labels), np.bool_)
+    for c in range(n_classes):
+        members = np.flatnonzero(chosen == c)
+        thresholds[c] = threshold_of(sureness[members], labels[members] == c, rate)
+        kept = members[sureness[members] >= thresholds[c]]
+        served[kept] = True
+        shares[c] = len(kept) / max(len(members), 1)
+        rights.append(float((labels[kept] == c).mean()) if len(kept) else None)
+    share = float(served.mean())
+    names = [name for name, t in zip(problem.classes, thresholds, strict=True) if t == NEVER]
+    notes = [f"Served: {share:.1%} of the rows; the others are deferred."]
+    if names:
+        notes.append(
+            f"Never served, as these labels cannot show that {rate:.0%} of it are right: class "
+            f"{listed(names)}."
+        )
+    record = {"rate": rate, "sure": SURE, "served": shares.tolist(), "right": rights}
+    return Deferring(Deferral(thresholds, 1 - share, below=rate), tuple(notes), served=record)
