@@ -126,7 +126,7 @@ def test_labels_that_carry_no_signal_never_hold(fitted, new):
     result = check([wrong], fitted.with_fit({**fitted.fit, "scores": chance}))
     assert (result.worse, result.holds) == ((), False)
     assert verdict(result).startswith(
-        "the coefficients do not hold: the probabilities tell nothing about these labels\n"
+        "the coefficients do not hold: these labels carry no signal\n"
     )
 
 

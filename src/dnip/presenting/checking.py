@@ -77,7 +77,7 @@ def verdict(check: Check) -> str:
     if check.worse:
         reasons.append(f"{' and '.join(check.worse)} got worse")
     if check.signal is False:
-        reasons.append("the probabilities tell nothing about these labels")
+        reasons.append("these labels carry no signal")
     if reasons:
         return (
             f"the coefficients do not hold: {'; '.join(reasons)}\n"
