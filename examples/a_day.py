@@ -48,7 +48,7 @@ def dnip(*words: str) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         sys.exit(done.stderr)
-    told = [row for row in done.stdout.splitlines() if row.startswith(("verdict", "look "))]
+    told = [row for row in done.stdout.splitlines() if row.startswith("verdict")]
     print(f"  $ dnip {' '.join(words)}", *told, sep="\n    ", flush=True)
     return done.returncode
 
@@ -169,9 +169,9 @@ def day(url: str) -> None:
     dnip("import", "yesterday", "--labels", "yesterday.labels.csv", "--out", "yesterday.csv")
     dnip("fit", "yesterday.csv", "--out", "c.json")
     decide(url, "morning", news[160:280], OIL)
-    dnip("check", "morning", "--coefficients", "c.json", "--looks", "looks.json")
+    dnip("check", "morning", "--coefficients", "c.json")
     decide(url, "noon", news[280:440], WEB)
-    if dnip("check", "noon", "--coefficients", "c.json", "--looks", "looks.json") == 0:
+    if dnip("check", "noon", "--coefficients", "c.json") == 0:
         sys.exit("the new prompt was not noticed")
     dnip("import", "noon", "--labels", "noon.labels.csv", "--out", "noon.csv")
     dnip("fit", "noon.csv", "--out", "c.json")

@@ -1,7 +1,6 @@
-"""``dnip check``: its exit status, its text, its JSON, and the file that counts looks."""
+"""``dnip check``: its exit status, its text, and its JSON."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from cases import cases
 from dnip import ProbabilityTable
 
 KEYS = {
-    *("signal", "holds", "alpha", "look", "rows", "rows_at_fit", "distribution", "mass", "level"),
+    *("signal", "holds", "alpha", "rows", "rows_at_fit", "distribution", "mass", "level"),
     *("changed_decisions", "class_mix", "labelled_rows", "worse", "accuracy", "cobias", "origin"),
     *("corrected_by", "deferred"),
 }
@@ -61,62 +60,3 @@ def test_the_origin_of_both_tables_is_compared(dnip):
     run = dnip("check", "new.csv", "--coefficients", "c.json")
     assert "\nthe model differs: small at the fit, large now\n" in run.out
     assert run.status == 0
-
-
-LOOK = ("check", "new.csv", "--coefficients", "c.json", "--looks", "looks.json")
-
-
-@pytest.mark.usefixtures("fitted")
-def test_looks_share_one_level_and_a_table_is_looked_at_once(dnip):
-    tables = ["new.csv", "other.csv", "again.csv", "new.csv"]
-    write("again.csv", 3)
-    runs = [dnip(LOOK[0], table, *LOOK[2:], "--json") for table in tables]
-    assert [run.status for run in runs] == [0, 3, 0, 0]
-    looks = [run.json["look"] for run in runs]
-    assert [look["number"] for look in looks] == [1, 2, 3, 1]
-    assert [look["level"] for look in looks] == pytest.approx([1 / 40, 1 / 120, 1 / 240, 1 / 40])
-    assert [look["left"] for look in looks] == pytest.approx([1 / 40, 1 / 60, 1 / 80, 1 / 40])
-    assert [run.json["alpha"] for run in runs] == [look["level"] for look in looks]
-    assert runs[3].json == runs[0].json
-    told = r"\n +on 300 labelled rows; 99\.86 % intervals\nlook +number 3, at level 0\.0042; "
-    assert re.search(told + r"0\.013 of 0\.05 left for later ones\n", dnip(*LOOK).out) is None
-    assert re.search(told + r"0\.013 of 0\.05 left", dnip(LOOK[0], "again.csv", *LOOK[2:]).out)
-
-
-def broken(**changes):
-    content = json.loads(Path("looks.json").read_text())
-    Path("looks.json").write_text(json.dumps(content | changes))
-
-
-@pytest.mark.usefixtures("fitted")
-@cases(
-    (lambda: os.truncate("looks.json", 40), "Expecting value: line 3"),
-    (lambda: broken(format="dnip-coefficients"), "its format is 'dnip-coef"),
-    (lambda: broken(version=2), "its version is 2, not 1"),
-    (lambda: broken(alpha=0.1), "its alpha is 0.1, not 0.05"),
-    (lambda: broken(looks=["a", "a"]), "its looks are not different hashes"),
-    (lambda: broken(looks=[1]), "its looks are not different hashes"),
-    (lambda: broken(looks="ab"), "its looks are not different hashes"),
-    (lambda: Path("looks.json").write_text("{}"), "'format' is missing"),
-    (lambda: (Path("looks.json").unlink(), os.mkfifo("looks.json")), "it is a pipe"),
-    (lambda: Path("c.json").write_text(Path("moved.json").read_text()), "its coefficients is"),
-)
-def test_looks_that_cannot_be_counted_are_refused(dnip, harm, reason):
-    dnip("fit", "other.csv", "--out", "moved.json")
-    dnip(*LOOK)
-    harm()
-    before = Path("looks.json").is_file() and Path("looks.json").read_bytes()
-    run = dnip(*LOOK)
-    assert (run.status, run.out) == (1, "")
-    assert f"looks.json: the look cannot be counted there: {reason}" in run.err
-    assert not before or Path("looks.json").read_bytes() == before
-
-
-@pytest.mark.usefixtures("fitted")
-def test_a_look_that_fails_is_not_counted(dnip):
-    write("few.csv", 4, n_rows=20)
-    assert dnip(LOOK[0], "few.csv", *LOOK[2:]).status == 1
-    assert not Path("looks.json").exists()
-    run = dnip("check", "new.csv", "--coefficients", "c.json", "--looks", "c.json")
-    assert run.status == 1
-    assert "coefficients and looks are the same file" in run.err

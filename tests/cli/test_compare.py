@@ -12,7 +12,7 @@ from dnip import Coefficients, ProbabilityTable
 from strategies import random_probabilities
 
 QUICK = ("--seeds", "1")
-PLAIN = ("--methods", "batch-calibration,dnip-plain,dnip")
+PLAIN = ("--methods", "batch-calibration,dnip-paper,dnip")
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def test_a_table_a_picture_and_json(dnip, tables):
     assert run.status == 0
     summary = run.json
     names = [method["name"] for method in summary["methods"]]
-    assert names == ["raw", "batch-calibration", "dnip-plain", "dnip"]
+    assert names == ["raw", "batch-calibration", "dnip-paper", "dnip"]
     by_name = dict(zip(names, summary["methods"], strict=True))
-    assert by_name["dnip-plain"]["cobias"]["value"] < by_name["raw"]["cobias"]["value"] / 2
+    assert by_name["dnip-paper"]["cobias"]["value"] < by_name["raw"]["cobias"]["value"] / 2
     assert summary["written"][0] == "dnip-compare/results.json"
     assert all(Path(path).stat().st_size > 0 for path in summary["written"])
     del summary["written"]
@@ -59,7 +59,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
 
     monkeypatch.setattr("dnip.comparing.baselines.OurDNIP.fit", interrupt)
     run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--json")
-    assert (run.status, run.err) == (0, "interrupted: 2 finished methods are kept\n")
+    assert (run.status, run.err) == (0, "interrupted: 3 finished methods are kept\n")
     assert run.json["interrupted"]
 
 

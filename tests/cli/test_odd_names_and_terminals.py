@@ -26,7 +26,7 @@ RUNS = {
     "fit": ("o.parquet", "--out", "d.json", "--evidence"),
     "evaluate": ("o.parquet", "--coefficients", "c.json"),
     "apply": ("o.parquet", "--coefficients", "c.json", "--out", "a.csv"),
-    "compare": ("o.parquet", "--test", "t.parquet", "--methods", "raw,dnip-plain", "--seeds", "1"),
+    "compare": ("o.parquet", "--test", "t.parquet", "--methods", "raw,dnip-paper", "--seeds", "1"),
     "pareto": ("o.parquet", "--test", "t.parquet", "--effort", "0.01", "--choose", "knee"),
     "report": ("o.parquet", "--test", "t.parquet"),
     "check": ("o.parquet", "--coefficients", "d.json"),
@@ -63,14 +63,14 @@ def test_names_do_not_break_the_lines_and_stand_beside_lists_per_class(dnip, tab
     if command == "check":
         dnip("fit", *RUNS["fit"])
     run = dnip(command, *RUNS[command])
-    assert run.status == 0, run.err
+    assert run.status == (3 if command == "check" else 0), run.err  # its labels are random
     assert "\u202e" not in run.out + run.err
     prose = [line for line in run.out.splitlines() if "正" not in line or "  " in line]
     assert command == "export" or max(map(cell_len, prose)) <= 80
     if command == "apply":
         assert ProbabilityTable.read("a.csv", NAMES).classes == NAMES
     told = dnip(command, *RUNS[command], "--json")
-    assert told.status == 0, told.err
+    assert told.status == run.status, told.err
     content = told.json
     named = content.pop("classes", None)
     if has_a_list_per_class(content):

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from dnip import InvalidInputError, Objective, solve
+from dnip import InvalidInputError, Objective, fit, solve
 from dnip.comparing import baselines
 from dnip.comparing.baselines import OptSet, choose
 from dnip.comparing.scaling import BalancedMatrixScaling, MatrixScaling, VectorScaling, log_loss
-from dnip.solvers import Anneal
-from populations import solve_robustly
+from dnip.solvers.settings import PAPER
 from strategies import random_probabilities
 
 METHODS = {method.name: method for method in choose()}
@@ -75,36 +74,21 @@ def opt():
 
 
 def test_the_published_settings_anneal(opt):
-    settings = {"scale": 30, "solver": Anneal.paper(), "seed": 7}
+    settings = {"scale": 30, "solver": PAPER.solver, "seed": 7}
     found = solve(opt.probabilities, opt.labels, Objective.published(), **settings)
     fitted = baselines.PaperDNIP().fit(opt, seed=7)
     assert (fitted.weights == found.weight_indices).all()
     assert fitted.to_dict()["objective"] == found.value
 
 
-def test_cw_plugin_takes_the_best_ratio_of_each_pair_of_classes(opt):
-    objective = Objective(beta=1.5)
-    weights = baselines.CWPlugin(objective).fit(opt).weights
-    for c in (0, 1):
-        mine = np.isin(opt.labels, (c, 2))
-        p, true = opt.probabilities[mine][:, [c, 2]], (opt.labels[mine] == 2).astype(int)
-
-        def value(ratio, p=p, true=true):
-            predicted = (ratio * p[:, 0] <= p[:, 1]).astype(int)
-            return objective(
-                [[((true == a) & (predicted == b)).sum() for b in (0, 1)] for a in (0, 1)]
-            )
-
-        alphas = np.arange(1, 1000) / 1000
-        assert value(weights[c] / weights[2]) == min(value(a / (1 - a)) for a in alphas)
-
-
-def test_ours_reads_the_unlabelled_rows(opt):
-    found, decision, _ = solve_robustly(opt.probabilities, opt.labels, unlabelled=opt.unlabelled)
-    fitted = baselines.OurDNIP().fit(opt)
-    assert (fitted.weights == found.weights).all()
-    assert fitted.to_dict()["robust"] == decision.to_dict()
-    assert decision.n_unlabelled == 90
+def test_ours_is_the_fit_of_every_other_door(opt):
+    alone = fit(opt.probabilities, opt.labels, unlabelled=opt.unlabelled, seed=3)
+    row = baselines.OurDNIP().fit(opt, seed=3)
+    assert (row.weights == alone.coefficients.multipliers).all()
+    assert row.to_dict()["objective"] == alone.solution.value
+    assert row.to_dict()["verdict"] == alone.verdict
+    names = np.array(opt.classes, object)[row.predict(opt.unlabelled)]
+    assert (names == alone.coefficients.predict(opt.unlabelled)).all()
 
 
 # --- scaling ---

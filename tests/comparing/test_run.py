@@ -6,7 +6,7 @@ import pytest
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
-from dnip.comparing.baselines import OurDNIP, PlainDNIP
+from dnip.comparing.baselines import OurDNIP, PaperDNIP
 from dnip.comparing.methods import ClassWeights
 from dnip.comparing.presentation import present_comparison
 from dnip.metrics import accuracy, cobias, confusion_matrix
@@ -30,10 +30,8 @@ def material(n_classes=3, labels=None):
     return Material.of(*tables)
 
 
-class Fake(PlainDNIP):
+class Fake(OurDNIP):
     """A method that tells what it was given."""
-
-    seeded = True
 
     def fit(self, opt, seed=0):
         told = {"seed": seed, "first": opt.probabilities[0].tolist(), "n": len(opt.labels)}
@@ -42,13 +40,13 @@ class Fake(PlainDNIP):
 
 def test_figures_are_those_of_a_fit_by_hand():
     given = material()
-    result = compare(given, [PlainDNIP()], n_seeds=2)
-    assert [outcome.name for outcome in result.methods] == ["raw", "dnip-plain"]
+    result = compare(given, [OurDNIP()], n_seeds=2)
+    assert [outcome.name for outcome in result.methods] == ["raw", "dnip"]
     confusions = []
     for seed in range(2):
-        predicted = PlainDNIP().fit(given.draw(None, seed), seed).predict(given.test)
+        predicted = OurDNIP().fit(given.draw(None, seed), seed).predict(given.test)
         confusions.append(confusion_matrix(given.true, predicted, 3))
-    found, raw = result.of("dnip-plain"), result.of("raw")
+    found, raw = result.of("dnip"), result.of("raw")
     assert [run.confusion.tolist() for run in found.fits] == [c.tolist() for c in confusions]
     for name, metric in (("accuracy", accuracy), ("cobias", cobias)):
         mean = np.mean([metric(c) for c in confusions])
@@ -71,7 +69,7 @@ def test_all_methods_see_the_same_rows_and_seeds():
 def test_a_class_without_labels_is_told_once():
     given = material(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
-        compare(given, [OurDNIP(), PlainDNIP()])
+        compare(given, [OurDNIP(), PaperDNIP()])
     assert [str(warning.message) for warning in told] == [
         "some draw of opt.csv: no label of class 2; nothing is learned of it there",
         "test.csv: no labelled row of class 2: left out",

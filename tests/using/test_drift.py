@@ -12,9 +12,7 @@ from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
-from dnip.metrics.two_samples import smirnov_p_value
 from dnip.presenting.checking import describe_check, verdict
-from dnip.using.alpha_spending import Look
 from dnip.using.class_scores import ClassScores, Score
 from dnip.using.drift import check
 
@@ -118,19 +116,37 @@ def test_coefficients_made_by_hand_are_refused(new):
         check([new], by_hand)
 
 
-def test_the_levels_of_all_looks_add_up_to_alpha():
-    looks = [Look(number, 0.05) for number in range(1, 2_001)]
-    spent = np.cumsum([look.level for look in looks])
-    np.testing.assert_allclose(spent + [look.left for look in looks], 0.05)
-    assert all(look.left > 0 for look in looks)
+def test_labels_that_carry_no_signal_never_hold(fitted, new):
+    shuffled = np.random.default_rng(0).permutation(new.labels)
+    wrong = ProbabilityTable(new.probabilities, shuffled, classes=new.classes)
+    result = check([wrong], fitted)
+    assert (result.same_distribution, result.signal, result.holds) == (True, False, False)
+    # even where accuracy and COBias are no worse than those of a fit that had no signal either
+    chance = {"rows": [100] * 4, "right": [25] * 4, "expected": 0.1}
+    result = check([wrong], fitted.with_fit({**fitted.fit, "scores": chance}))
+    assert (result.worse, result.holds) == ((), False)
+    assert verdict(result).startswith(
+        "the coefficients do not hold: these labels carry no signal\n"
+    )
 
 
-def test_the_means_of_few_rows_are_not_tested_in_a_series_of_looks(fitted, new):
-    few, look = new.take(np.flatnonzero(new.labels != 1)[:150]), Look(1, 0.05)
-    alone, one = (check([few], fitted, alpha=look.level, look=of).comparison for of in (None, look))
-    farthest = smirnov_p_value(alone.distances.max(), len(bundled_table("opt")), 150)
-    assert one.p_value == pytest.approx(5 * farthest)  # four classes, and the mass
-    assert alone.p_value != one.p_value
+@cases(
+    (None, -1, False),
+    ([0, 0, 0, 50], 3, False),  # rows of a class that has none here
+    ([50, 50, 50, 50], 3, True),
+)
+def test_labels_that_were_not_compared_never_hold(fitted, new, rows, left_out, compared):
+    record = {name: value for name, value in fitted.fit.items() if name != "scores"}
+    if rows is not None:
+        record["scores"] = {"rows": rows, "right": [8 * n // 10 for n in rows]}
+    labels = np.where(new.labels == left_out, -1, new.labels)
+    some = ProbabilityTable(new.probabilities, labels, classes=new.classes)
+    result = check([some], fitted.with_fit(record))
+    assert result.same_distribution
+    assert (result.compared, result.holds) == (compared, compared)
+    assert verdict(result).startswith("the coef" if compared else "not compared: ")
+    assert ("accuracy           not compared: the coef" in describe_check(result)) != compared
+    assert check([without_labels(new)], fitted.with_fit(record)).holds
 
 
 @pytest.mark.parametrize("tail", [1e-3, 1e-5, 1e-7])

@@ -16,9 +16,6 @@ from dnip.comparing.scaling import BalancedMatrixScaling, MatrixScaling, VectorS
 from dnip.fitting.fit import fit
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective
-from dnip.method.scales import DEFAULT_SCALE
-from dnip.metrics import confusion_matrix
-from dnip.tables import ProbabilityTable
 
 # Stands for a mean probability of 0: the least number of half precision above 0.
 _LEAST_MEAN = 2.0**-24
@@ -126,61 +123,6 @@ class ContextualCalibration(Method):
 
 
 @dataclass(frozen=True)
-class CWPlugin(Method):
-    """One line search per class, each against one and the same class, for any metric.
-
-    Between class i and the reference class, i is chosen where α·p_i > (1 − α)·p_reference. The best
-    α for the rows of these two gives the weight α/(1 − α). The metric is our objective.
-
-    Parameters
-    ----------
-    objective : Objective
-
-    References
-    ----------
-    Devic et al., "An Efficient Plugin Method for Metric Optimization of Black-Box Models", 2025,
-    arXiv:2503.02119.
-
-    Examples
-    --------
-    >>> from dnip.comparing import OptSet
-    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
-    >>> CWPlugin().fit(opt).predict(opt.probabilities[:2])
-    array([0, 1])
-    """
-
-    objective: Objective = field(default_factory=Objective)
-
-    name = "cw-plugin"
-    summary = "one line search per class against a reference class"
-
-    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
-        """Search class by class."""
-        *others, reference = np.flatnonzero(opt.present)
-        weights = np.ones(opt.n_classes)
-        for c in others:
-            mine = np.isin(opt.labels, (c, reference))
-            p, true = opt.probabilities[mine], opt.labels[mine]
-            values = [
-                self.objective(
-                    confusion_matrix(
-                        true,
-                        np.where(a * p[:, c] > (1 - a) * p[:, reference], c, reference),
-                        n_classes=opt.n_classes,
-                    )
-                )
-                for a in _ALPHAS
-            ]
-            best = _ALPHAS[np.argmin(values)]
-            weights[c] = best / (1 - best)
-        return _largest_is_1(weights)
-
-
-# Where the line search of CWPlugin looks.
-_ALPHAS = np.arange(1, 1000) / 1000
-
-
-@dataclass(frozen=True)
 class PaperDNIP(Method):
     """The published settings: the paper's annealing, β = 2.7, τ = 0.2, K = 30, μ = 4000.
 
@@ -200,60 +142,62 @@ class PaperDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
-        return _fitted(opt, replace(FitSettings.preset("paper"), seed=seed))
+        return _fitted(opt, replace(FitSettings.preset("paper"), seed=seed), evidence=False)
 
 
 @dataclass(frozen=True)
 class OurDNIP(Method):
-    """What ``dnip fit`` does: robust where labels are few.
+    """What :func:`dnip.fit` does.
 
     Parameters
     ----------
     objective : Objective
-    scale : int or str, default="log:1000"
+    scale : int or str, optional
 
     Examples
     --------
     >>> from dnip.comparing import OptSet
     >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
-    >>> PlainDNIP().fit(opt).to_dict()["terms"]["error"]
+    >>> OurDNIP().fit(opt).to_dict()["terms"]["error"]
     0.0
     """
 
     objective: Objective = field(default_factory=Objective)
-    scale: int | str = DEFAULT_SCALE
+    scale: int | str | None = None
 
     name = "dnip"
     summary = "dnip fit, robust where labels are few"
     reads: ClassVar[tuple[str, ...]] = ("labels", "unlabelled")
     seeded = True
-    robust: ClassVar[str] = "auto"
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
-        """Fit as ``dnip fit`` does."""
-        settings = FitSettings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
-        return _fitted(opt, settings)
+        """Fit as ``dnip fit`` does, and judge the fit."""
+        more = opt.unlabelled if len(opt.unlabelled) else None
+        settings = FitSettings(self.objective, scale=self.scale, seed=seed)
+        return _fitted(opt, settings, unlabelled=more)
 
 
-@dataclass(frozen=True)
-class PlainDNIP(OurDNIP):
-    """The plain optimum: what ``dnip fit --robust off`` does."""
-
-    name = "dnip-plain"
-    summary = "dnip fit, the plain optimum"
-    reads = ("labels",)
-    robust = "off"
-
-
-def _fitted(opt: OptSet, settings: FitSettings) -> ClassWeights:
-    table = ProbabilityTable(opt.probabilities, labels=opt.labels, classes=opt.classes)
+def _fitted(
+    opt: OptSet,
+    settings: FitSettings,
+    *,
+    unlabelled: Probabilities | None = None,
+    evidence: bool | None = None,
+) -> ClassWeights:
+    """Fit, and note what the results tell of the fit."""
     with unwarned():  # of classes without labels: the comparison warns once for all methods
-        fitted = fit(table, unlabelled=opt.unlabelled, evidence=False, settings=settings)
-    solution, decision = fitted.solution, fitted.decision
-    summary = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale.size}
-    summary |= {"objective": solution.value, "terms": solution.terms}
-    summary |= {} if decision is None else {"robust": decision.to_dict()}
-    return ClassWeights(solution.multipliers, summary)
+        result = fit(
+            opt.probabilities,
+            opt.labels,
+            classes=opt.classes,
+            unlabelled=unlabelled,
+            evidence=evidence,
+            settings=settings,
+        )
+    solution = result.solution
+    notes = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale}
+    notes |= {"objective": solution.value, "terms": solution.terms, "verdict": result.verdict}
+    return ClassWeights(result.coefficients.multipliers, notes)
 
 
 def _inverse_means(rows: Probabilities) -> ClassWeights:
@@ -269,7 +213,7 @@ RAW = RawArgmax.name
 
 
 def choose(
-    names: str | None = None, objective: Objective | None = None, scale: int | str = DEFAULT_SCALE
+    names: str | None = None, objective: Objective | None = None, scale: int | str | None = None
 ) -> list[Method]:
     """Return the methods that comma-separated names ask for, the raw argmax always first.
 
@@ -280,8 +224,8 @@ def choose(
     objective : Objective, optional
         Of the methods that minimise one, but for the paper's, whose settings are its own;
         ``Objective()`` by default.
-    scale : int or str, default="log:1000"
-        Of this package's own fits.
+    scale : int or str, optional
+        Of this package's own fits; that of ``dnip fit`` by default.
 
     Raises
     ------
@@ -294,13 +238,13 @@ def choose(
     ['raw', 'dnip', 'batch-calibration']
     >>> " ".join(method.name for method in choose())
     'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
-matrix-scaling-balanced cw-plugin dnip-paper dnip-plain dnip'
+matrix-scaling-balanced dnip-paper dnip'
     """
     goal = Objective() if objective is None else objective
     methods: tuple[Method, ...] = (
         *(RawArgmax(), BatchCalibration(), ContextualCalibration()),
-        *(VectorScaling(), MatrixScaling(), BalancedMatrixScaling(), CWPlugin(goal)),
-        *(PaperDNIP(), PlainDNIP(goal, scale), OurDNIP(goal, scale)),
+        *(VectorScaling(), MatrixScaling(), BalancedMatrixScaling()),
+        *(PaperDNIP(), OurDNIP(goal, scale)),
     )
     known = {method.name: method for method in methods}
     wanted = known if names is None else [RAW, *(name.strip() for name in names.split(","))]

@@ -20,7 +20,6 @@ from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.provenance import changes_of_origin
 from dnip.tables.reading import counted_rows
 from dnip.tables.sampling import SignalSample
-from dnip.using.alpha_spending import Look
 from dnip.using.class_scores import ClassScores, Score
 from dnip.using.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 
@@ -29,10 +28,6 @@ _MODERATE, _LARGE = 0.1, 0.25
 
 #: With labels, these share alpha: the distribution, accuracy and COBias.
 QUESTIONS = 3
-
-#: In a series of looks, the test of the means needs so many rows: its smallest p values are too
-#: small with fewer.
-ROWS_OF_A_LOOK = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +62,6 @@ class Check:
         The hash of the coefficients that corrected the new rows; None for raw ones.
     deferred : tuple of two floats, or None
         The share of the rows that the coefficients defer, and the one that was asked for.
-    look : Look or None
-        Which of a series of checks this is; `alpha` is its own.
     signal : bool or None
         Whether probabilities of the new rows tell anything of their labels.
     """
@@ -90,13 +83,12 @@ class Check:
     origin: tuple[str, ...] = ()
     corrected_by: str | None = None
     deferred: tuple[float, float] | None = None
-    look: Look | None = None
     signal: bool | None = None
 
     @property
     def level(self) -> float:
         """Level of the intervals: each question that is asked gets its part of `alpha`."""
-        return 1 - self.alpha / (1 if self.accuracy is None else QUESTIONS)
+        return 1 - self.alpha / (QUESTIONS if self.compared else 1)
 
     @property
     def same_distribution(self) -> bool:
@@ -108,12 +100,18 @@ class Check:
         """Which scores are worse than at the fit, beyond chance."""
         accuracy = self.accuracy is not None and self.accuracy.now < self.accuracy.low
         cobias = self.cobias is not None and self.cobias.now > self.cobias.high
-        return tuple(name for name, found in (("accuracy", accuracy), ("COBias", cobias)) if found)
+        return ("accuracy",) * accuracy + ("COBias",) * cobias
+
+    @property
+    def compared(self) -> bool:
+        """Whether accuracy or COBias were compared with those of the fit."""
+        return (self.accuracy, self.cobias) != (None, None)
 
     @property
     def holds(self) -> bool:
-        """The verdict."""
-        return self.same_distribution and not self.worse
+        """The verdict; False, too, where labels carry no signal, or none could be compared."""
+        labels_hold = not self.n_labelled or (self.compared and self.signal is not False)
+        return self.same_distribution and labels_hold and not self.worse
 
     @property
     def farthest(self) -> tuple[str, float]:
@@ -136,8 +134,6 @@ class Check:
         return {
             "holds": self.holds,
             "alpha": self.alpha,
-            "look": self.look
-            and {**self.look._asdict(), "level": self.alpha, "left": self.look.left},
             "rows": self.n_rows,
             "rows_at_fit": self.rows_at_fit,
             "distribution": {
@@ -172,7 +168,6 @@ def check(
     coefficients: Coefficients,
     *,
     alpha: float = 0.05,
-    look: Look | None = None,
     origin: Mapping[str, str | None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Check:
@@ -186,9 +181,6 @@ def check(
         Fitted for the table's classes.
     alpha : float, default=0.05
         The probability of a false alarm that is accepted.
-    look : Look, optional
-        Which of a series of checks this is; its level is used instead of `alpha`. See
-        `dnip.using.alpha_spending.next_look`.
     origin : mapping, optional
         Where the new rows come from; see `dnip.tables.provenance.origin_of`.
     progress : callable, optional
@@ -210,11 +202,11 @@ def check(
     >>> from dnip import fit
     >>> from dnip.comparing.demonstration import bundled_table
     >>> fitted = fit(bundled_table("opt"), evidence=False).coefficients
-    >>> found = check([bundled_table("test")], fitted)
-    >>> found.holds, found.effect
+    >>> result = check([bundled_table("test")], fitted)
+    >>> result.holds, result.effect
     (True, 'small')
     """
-    alpha = check_level("alpha", alpha) if look is None else look.level
+    alpha = check_level("alpha", alpha)
     fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
     sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
     rows, right = np.zeros((2, len(classes)), np.int64)
@@ -246,14 +238,13 @@ def check(
         if before.expected is None:  # scores of the fitted rows themselves, which flatter
             accuracy = None
     mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
-    least = 0 if look is None else ROWS_OF_A_LOOK
     return Check(
         classes,
         alpha,
         sample.n_rows,
         n_labelled,
         sketch.rows,
-        sketch.compare(p, mass, least_rows=least),
+        sketch.compare(p, mass),
         None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
         sketch.changed,
@@ -265,6 +256,5 @@ def check(
         changes_of_origin(None if fit.data is None else fit.data.origin, origin),
         corrected_by,
         None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
-        look,
         labelled.signal,
     )

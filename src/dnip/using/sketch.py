@@ -174,9 +174,7 @@ class Sketch:
             None if changed is None else _short(changed),
         )
 
-    def compare(
-        self, probabilities: Floats, mass: Floats | None = None, *, least_rows: int = 0
-    ) -> Comparison:
+    def compare(self, probabilities: Floats, mass: Floats | None = None) -> Comparison:
         """Compare new rows with those of the fit.
 
         Two tests, with half of the level each: Hotelling's of the means of all differences of
@@ -188,8 +186,6 @@ class Sketch:
         ----------
         probabilities : ndarray of shape (M, N)
         mass : ndarray of shape (M,), optional
-        least_rows : int, default=0
-            With fewer rows, Hotelling's test is left out, too.
         """
         n = len(probabilities)
         columns = centred(log_probabilities(probabilities))
@@ -200,7 +196,7 @@ class Sketch:
             mass_distance = self.mass.distance(mass)
         tested = [*distances.tolist(), *([] if mass_distance is None else [mass_distance])]
         p_value = len(tested) * smirnov_p_value(max(tested), self.rows, n)
-        if min(n, self.rows) >= max(_ROWS_PER_CLASS * len(distances), least_rows):
+        if min(n, self.rows) >= _ROWS_PER_CLASS * len(distances):
             means = np.array([column.mean for column in self.classes])
             p_value = 2 * min(p_value, hotelling_p_value(means, self.rows, columns))
         return Comparison(distances, mass_distance, min(p_value, 1.0))
