@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip import Constraints
+from dnip import Constraints, Objective, solve
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.fit import fit
-from dnip.fitting.pareto import front
 from dnip.metrics import accuracy, cobias
 from dnip.using.evaluation import evaluate
 
@@ -85,12 +84,9 @@ def _to_be_had(table: Table) -> dict[float, float]:
     test = table.test.labelled()
     assert test.labels is not None
     raw = evaluate([test]).raw
-    points = front(test.probabilities, test.labels).points
-    return {
-        limit: cobias(raw)
-        - min(
-            (point.cobias for point in points if point.accuracy >= accuracy(raw) - limit - 1e-9),
-            default=cobias(raw),
-        )
+    even = Objective(terms=("cobias",), beta=1)
+    found = {
+        limit: solve(test.probabilities, test.labels, even, constraints=Constraints(limit))
         for limit in LIMITS
     }
+    return {limit: cobias(raw) - solution.terms["cobias"] for limit, solution in found.items()}

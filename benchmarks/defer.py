@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
-from dnip.fitting.defer import Decided, Helper, learn
+from dnip.fitting.deferring import Decided, Helper, learn
 from dnip.fitting.fit import fit
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem

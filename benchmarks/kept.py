@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dnip import Objective
-from dnip.solvers import Settings
+from dnip.fitting.settings import FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def commit() -> str:
 
 def defaults() -> str:
     """Return today's default settings, as results name them."""
-    objective, settings = Objective(), Settings()
+    objective, settings = Objective(), FitSettings()
     return (
         f"defaults β = {objective.beta:g}, τ = {objective.tau:g}, "
         f"scale {settings.scale}, robust {settings.robust}"

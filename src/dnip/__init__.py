@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
     from dnip.metrics.cobias import cobias_score
-    from dnip.presenting.displays import ClassAccuracyDisplay, FrontDisplay, OddClassDisplay
+    from dnip.presenting.displays import ClassAccuracyDisplay, OddClassDisplay, PathDisplay
     from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
     from dnip.solvers import solve
@@ -45,13 +45,13 @@ __all__ = [
     "DNIPClassifier",
     "DNIPError",
     "DNIPWarning",
-    "FrontDisplay",
     "InfeasibleError",
     "InvalidInputError",
     "MissingDependencyError",
     "Objective",
     "OddClassDisplay",
     "OutputError",
+    "PathDisplay",
     "ProbabilityTable",
     "Solution",
     "Status",
@@ -74,7 +74,7 @@ _NAMES = {
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",
     "dnip.method.solution": "Solution Status",
-    "dnip.presenting.displays": "ClassAccuracyDisplay FrontDisplay OddClassDisplay",
+    "dnip.presenting.displays": "ClassAccuracyDisplay OddClassDisplay PathDisplay",
     "dnip.presenting.report": "report",
     "dnip.metrics.cobias": "cobias_score",
     "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",

@@ -195,7 +195,7 @@ def _fitted(
             settings=settings,
         )
     solution = result.solution
-    notes = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale}
+    notes = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale.size}
     notes |= {"objective": solution.value, "terms": solution.terms, "verdict": result.verdict}
     return ClassWeights(result.coefficients.multipliers, notes)
 

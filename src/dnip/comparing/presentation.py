@@ -12,7 +12,7 @@ from dnip.presenting.drawing import Figure, tidy
 from dnip.presenting.formats import Column
 from dnip.presenting.results import ResultFiles, Results
 
-FILES = ResultFiles("results.json", "runs.csv", "comparison.png")
+FILES = ResultFiles("results.json", "comparison.png", "runs.csv")
 
 _TRANSDUCTIVE = " *"
 
@@ -37,7 +37,7 @@ def present_comparison(comparison: Comparison) -> Results:
     figure = _figure(comparison) if comparison.methods else None
     notes = (_caption(comparison), *skipped)
     return Results(
-        columns, rows, comparison.to_dict(), _fits(comparison), figure, title=title, notes=notes
+        columns, rows, comparison.to_dict(), figure, _fits(comparison), title=title, notes=notes
     )
 
 

@@ -162,7 +162,7 @@ class Fitter:
         self._calibration = calibrate_sample(p, labels, weight, deadline=self._deadline)
         sizes = sample.class_sizes.astype(np.float64)
         if weight is not None:
-            sizes = np.bincount(labels, weight, table.n_classes)
+            sizes = np.bincount(labels, weight, table.n_classes).astype(np.float64)
         self._shares = sizes / sizes.sum()
         unlabelled = table.unlabelled().probabilities
         if more is not None:
@@ -352,7 +352,9 @@ class Fitter:
             class_shares=self._shares if target is None else target.shares,
             calibration=self._calibration,
             target_prior=None if target is None else target.to_dict(classes),
-            robust=fitted.decision and {"mode": settings.robust, **fitted.decision.to_dict()},
+            robust=None
+            if fitted.decision is None
+            else {"mode": settings.robust, **fitted.decision.to_dict()},
             unlabelled=None
             if more is None or not used
             else DataRecord(

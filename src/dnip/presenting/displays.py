@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.fitting.pareto import TradeOff, trace_front
+from dnip.fitting.path import Path, trace_path
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import probabilities_of
 from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
 from dnip.presenting.flows import draw_flows
-from dnip.presenting.front import draw_front
+from dnip.presenting.path import draw_path
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import as_table, check_same_classes, scored_rows
 from dnip.using.evaluation import Evaluation, evaluate
@@ -196,16 +196,15 @@ class OddClassDisplay(_EvaluationDisplay):
         draw_flows([axes], self.evaluation, [*self.evaluation.sides][-1:])
 
 
-class FrontDisplay(_Display):
-    """Dots: every trade-off between accuracy and COBias that no other choice beats in both.
+class PathDisplay(_Display):
+    """Dots: accuracy against COBias of the fits at a dozen β.
 
-    From predictions or an estimator, the front is searched on the examples given. Coefficients are
-    not drawn.
+    From predictions or an estimator, the examples given are fitted. Coefficients are not drawn.
 
     Parameters
     ----------
-    trade_off : TradeOff
-        As :func:`dnip.fitting.pareto.trace_front` returns it.
+    path : Path
+        As :func:`dnip.fitting.path.trace_path` returns it.
     chosen : int, optional
         The place of a point to mark, counted from 0.
 
@@ -218,20 +217,19 @@ class FrontDisplay(_Display):
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
-    >>> from dnip import FrontDisplay
+    >>> from dnip import PathDisplay
     >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
-    >>> shown = FrontDisplay.from_predictions(y, p)
-    >>> len(shown.trade_off.front.points)  # one choice of weights gets all right
-    1
+    >>> len(PathDisplay.from_predictions(y, p).path.points)
+    12
     """
 
-    def __init__(self, trade_off: TradeOff, chosen: int | None = None) -> None:
-        self.trade_off = trade_off
+    def __init__(self, path: Path, chosen: int | None = None) -> None:
+        self.path = path
         self.chosen = chosen
 
     @classmethod
     def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        return cls(trace_front(table, cross="off"))
+        return cls(trace_path(table))
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        draw_front(axes, self.trade_off, self.chosen)
+        draw_path(axes, self.path, self.chosen)

@@ -108,7 +108,7 @@ class Report:
         Those given or fitted.
     data : dict
         What the page draws, ready for JSON. The choices of weights come with all their counts:
-        first the plain argmax, then the coefficients, then the front.
+        first the plain argmax, then the coefficients, then the fits of a path over β.
     facts : tuple of tuple of str
         Names and values for the tables at the end: rows, fit, provenance.
     """

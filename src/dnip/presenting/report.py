@@ -17,8 +17,9 @@ from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Booleans
 from dnip.base.validation import check_integer
 from dnip.fitting.fit import fit
-from dnip.fitting.pareto import front
+from dnip.fitting.path import trace_path
 from dnip.fitting.result import Fit
+from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import DataRecord
@@ -27,7 +28,6 @@ from dnip.presenting.checking import findings, verdict
 from dnip.presenting.evaluation import NO_SIGNAL, served_facts
 from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent
-from dnip.presenting.front import spread
 from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
@@ -43,10 +43,6 @@ from dnip.using.drift import check
 from dnip.using.evaluation import Evaluation, evaluate
 from dnip.using.sketch import LEAST_ROWS
 
-# Fits of the front, as a part of those of `dnip pareto`.
-_EFFORT = 0.5
-# Points of the front on the page, and cells of all their confusion matrices.
-_MOST_POINTS, _MOST_CELLS = 40, 120_000
 _LABELS = (
     "Labels per class are the rows of a class that have a label. Where they are few, a simple "
     "model counts for more: it is less exact, and holds better on other rows."
@@ -204,7 +200,7 @@ def _choices(
     level: float,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """Return the plain argmax, the coefficients, and points of the front, all measured."""
+    """Return the plain argmax, the coefficients, and the fits of a path over β, all measured."""
     rows = scored_rows(shown)
     assert rows.labels is not None
     p, y = rows.probabilities, rows.labels
@@ -221,16 +217,9 @@ def _choices(
     found = [choice("before", None), choice("coefficients", coefficients)]
     if opt is None or not _has_labels(opt):
         return found
-    fitted_on = scored_rows(opt)
-    assert fitted_on.labels is not None
     with unwarned():  # of missing classes
-        points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
-    most = min(_MOST_POINTS, max(2, _MOST_CELLS // shown.n_classes**2))
-    for place in spread(points, most):
-        name, point = f"point {place + 1} of", points.points[place]
-        made = {"source": opt.source, "chosen": f"{name} the front"}
-        weights = Coefficients(shown.classes, point.weight_indices, points.scale, fit=made)
-        found.append(choice(f"{name} {len(points.points)}", weights))
+        path = trace_path(opt, evidence=False, settings=FitSettings(seed=seed))
+    found += [choice(f"β = {point.beta:g}", point.fit.coefficients) for point in path.points]
     return found
 
 

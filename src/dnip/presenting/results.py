@@ -30,10 +30,10 @@ class Results:
         The table that people read first.
     content : dict
         For programs: everything, as plain JSON values.
-    lines : iterable of sequences
-        For spreadsheets: one line per measurement, the header first.
     figure : Figure or None
         None where nothing can be drawn.
+    lines : iterable of sequences
+        For spreadsheets: one line per measurement, the header first.
     title : str
     notes : tuple of str
         Lines below the table.
@@ -42,8 +42,8 @@ class Results:
     columns: Sequence[Column]
     rows: Sequence[Row]
     content: dict[str, Any]
-    lines: Iterable[Sequence[Any]]
     figure: Figure | None
+    lines: Iterable[Sequence[Any]] = ()
     title: str = ""
     notes: tuple[str, ...] = ()
 
@@ -59,13 +59,15 @@ class ResultFiles(NamedTuple):
 
     Attributes
     ----------
-    results, rows, picture : str
-        JSON, CSV and PNG.
+    results, picture : str
+        JSON and PNG.
+    rows : str or None
+        CSV; None where there are no lines.
     """
 
     results: str
-    rows: str
     picture: str
+    rows: str | None = None
 
     def prepare(self, folder: str | os.PathLike[str]) -> None:
         """Check that the folder can be made and all files written there, before long work.
@@ -81,7 +83,7 @@ class ResultFiles(NamedTuple):
 
     def within(self, folder: Path) -> dict[str, Path]:
         """Return the paths of all files by what they hold."""
-        return {kind: folder / name for kind, name in self._asdict().items()}
+        return {kind: folder / name for kind, name in self._asdict().items() if name is not None}
 
     def write(self, folder: str | os.PathLike[str], results: Results) -> tuple[Path, ...]:
         """Write all files, and return which were written.
@@ -95,10 +97,9 @@ class ResultFiles(NamedTuple):
         """
         content = json.dumps(results.content, indent=2, allow_nan=False) + "\n"
         with new_folder(folder) as target:
-            written = [
-                write_text(target / self.results, content),
-                write_rows(target / self.rows, results.lines),
-            ]
+            written = [write_text(target / self.results, content)]
+            if self.rows is not None:
+                written.append(write_rows(target / self.rows, results.lines))
             if results.figure is not None:
                 with suppress(MissingDependencyError):  # the data goes without its picture
                     written.append(save_figure(results.figure, target / self.picture))

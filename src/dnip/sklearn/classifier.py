@@ -78,7 +78,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Name of a solver, or a solver with settings of its own.
     robust : {"auto", "on", "off"}, default="auto"
         ``"off"``: the plain optimum, which over-fits few labels; see
-        :func:`dnip.fitting.robust.fit_robustly`.
+        :class:`dnip.fitting.robust.Estimator`.
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.

@@ -1,11 +1,10 @@
-"""``dnip pareto``: every trade-off between accuracy and COBias, and one of them to deploy."""
+"""``dnip pareto``: what every β gives, and the coefficients of one of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from dnip.base.option import Switch
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
 
@@ -18,19 +17,18 @@ def pareto(
     choose: str | None = None,
     out: Path | None = None,
     classes: str | None = None,
-    scale: Annotated[str, options.scale_name] = options.DEFAULT_SCALE,
-    smoothing: float | None = None,
-    effort: float = 1.0,
-    cross_fit: Switch = "auto",
+    unlabelled: Path | None = None,
+    scale: Annotated[str | None, options.scale_name] = None,
+    evidence: bool | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     json: bool = False,
 ) -> None:
-    """Show every trade-off between accuracy and COBias.
+    """Show what every β gives, from the most accurate weights to the most even.
 
-    Finds all weights that no other weights beat in both on the labelled rows, from the most
-    accurate to the most even. Scores them on a test table, draws them, and writes the coefficients
-    of the one that a rule chooses. Ctrl-C keeps the front so far.
+    β is the weight of COBias beside the error. Fits TABLE at a dozen β, as `dnip fit` does, says
+    what to expect of each on other rows, and draws it. Can write the coefficients of one of them.
+    Ctrl-C keeps the fits so far.
 
     Parameters
     ----------
@@ -38,89 +36,82 @@ def pareto(
         Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
         .parquet, or a folder of it.
     test : TABLE
-        Also score every point on these rows. They choose nothing.
+        Also score every fit on these rows. They choose nothing.
     folder : DIR
-        Folder for pareto.json, pareto.csv and pareto.png.
-    choose : RULE
-        Write the coefficients of one point, chosen on TABLE alone: knee, max-accuracy, min-cobias,
-        'accuracy>=0.7', 'cobias<=0.05', 'loss<=0.01' (accuracy given up for less COBias), or the
-        number of a point.
+        Folder for pareto.json and pareto.png.
+    choose : knee|BETA
+        Write the coefficients of one fit. knee: where accuracy and evenness gained over both ends
+        are most. BETA: that of any β, such as 0.7.
     out : FILE
         Where to write the coefficients. [default: coefficients.json]
+    unlabelled : TABLE
+        Rows without labels, such as those to be corrected, for the fits to learn from.
+    evidence
+        Judge every fit by refits. [default: if that is quick]
 
     Search
     ------
-    effort
-        Multiplies the number of fits, 46.
-    cross_fit
-        Also score points on rows of TABLE that were left out. auto: if a class has fewer than 100
-        labels.
+    scale : SPAN|K|log:K
+        As for `dnip fit`.
     seed
         Seed of the search.
     time_limit
-        Seconds after which the front so far is kept.
+        Seconds after which the fits so far are kept.
 
     Examples
     --------
     dnip pareto opt.csv --test test.csv
-    dnip pareto opt.csv --choose 'loss<=0.01' --out coefficients.json
+    dnip pareto opt.csv --choose knee --out coefficients.json
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.cli.coefficients import USUAL_OUT, check_out, save_coefficients
-    from dnip.fitting.pareto import Rule, trace_front
+    from dnip.fitting.fit import PATH
+    from dnip.fitting.path import check_choice_of, trace_path
+    from dnip.fitting.settings import FitSettings
     from dnip.method.solution import Status
-    from dnip.presenting.front import FILES, describe_choice, present_front
+    from dnip.presenting.path import FILES, describe_choice, present_path
     from dnip.tables import Scan
 
-    rule = None if choose is None else Rule.of(choose)
-    if rule is None and out is not None:
+    choice = None if choose is None else check_choice_of(choose)
+    if choice is None and out is not None:
         raise InvalidInputError(
-            f"--out {out} is for the coefficients of a chosen point, but none is chosen",
-            hint="Add --choose knee, or name a folder for the front with --folder",
+            f"--out {out} is for the coefficients of a chosen fit, but none is chosen",
+            hint="Add --choose knee, or name a folder for the path with --folder",
         )
     names = options.split_classes(classes)
-    target = USUAL_OUT if rule is None else check_out(out, table, names)
-    writes = {} if rule is None else {"out": target}
-    check_files({"table": table, "test": test}, writes, FILES.within(folder))
+    target = USUAL_OUT if choice is None else check_out(out, table, names)
+    writes = {} if choice is None else {"out": target}
+    reads = {"table": table, "test": test, "unlabelled": unlabelled}
+    check_files(reads, writes, FILES.within(folder))
     first = next(iter(Scan(table, names)))
     (held_out,) = options.read_others(first, names, test)
     FILES.prepare(folder)
-    with live_progress("searching") as show:
-        found = trace_front(
+    with live_progress("fitting") as show:
+        path = trace_path(
             table,
-            held_out,
+            test=held_out,
             classes=names,
-            scale=scale,
-            smoothing=smoothing,
-            effort=effort,
-            seed=seed,
-            time_limit=time_limit,
-            cross=cross_fit,
-            progress=lambda done, total, points: show(
-                f"{min(done / total, 1):.0%}, {points} points on the front", done, total
-            ),
-            cross_progress=lambda fold, n_folds: show(
-                f"without fold {fold} of {n_folds}", fold - 1, n_folds
-            ),
+            unlabelled=unlabelled,
+            evidence=evidence,
+            settings=FitSettings(scale=scale, seed=seed, time_limit=time_limit),
+            betas=PATH if choice in (None, "knee") else (*PATH, float(choice)),
+            progress=lambda done, total: show(f"{done} of {total} β", done, total),
         )
-    if found.front.status is Status.INTERRUPTED:
-        complain("interrupted", f"{len(found.front.points)} points found so far are kept")
-    if found.test is not None:
-        unseen = [found.classes[c] for c, own in enumerate(found.test.points[0]) if not own.any()]
-        if unseen:
-            complain("warning", f"{test}: no labelled row of class {listed(unseen)}: left out")
-    data = found.provenance["data"]
-    if "sample" in data:
-        drawn = data["sample"]["rows"]
-        complain("note", f"the front is that of a sample of {drawn:,} of {data['rows']:,} rows")
-    summary = found.to_dict()
-    if rule is not None:
-        summary["chosen"] = {**found.choice(rule), "out": str(target)}
-    results = present_front(found, summary, rule)
+    last = path.points[-1].fit.solution.status
+    if last in (Status.INTERRUPTED, Status.TIME_LIMIT):
+        complain("interrupted", f"{len(path.points)} fits so far are kept")
+    seen = path.points[0].test
+    if seen is not None and seen.missing:
+        complain("warning", f"{test}: no labelled row of class {listed(seen.missing)}: left out")
+    place = None if choice is None else path.choose(choice)
+    summary = path.to_dict()
+    if place is not None:
+        summary["chosen"] = {"beta": path.points[place].beta, "out": str(target)}
+    results = present_path(path, summary, place)
     written, text = FILES.write(folder, results), results.to_text()
-    if rule is not None:
-        save_coefficients(found.coefficients(rule), target)
+    if place is not None:
+        save_coefficients(path.points[place].fit.coefficients, target)
         written = (*written, target)
-        text += f"\n{describe_choice(found, rule)}"
+        text += f"\n{describe_choice(path, place)}"
     finish(summary, text, json=json, written=written)

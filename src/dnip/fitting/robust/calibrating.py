@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from dnip.metrics.two_samples import smirnov_p_value
 from dnip.priors.calibration import Calibration, centred, log_probabilities, softmax
 from dnip.priors.estimate import likely_shares
 from dnip.tables.splitting import draw_per_class
-from dnip.using.sketch import TableSample
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
 # few parameters, and takes milliseconds.
@@ -82,37 +81,6 @@ def calibrate_sample(
     drawn = draw_per_class(labels, n_classes, rng, most)
     counted = None if weight is None else weight[drawn] * (len(labels) / weight.sum())
     return calibrate(probabilities[drawn], labels[drawn], counted, deadline)
-
-
-def what_labels_tell(
-    probabilities: Probabilities,
-    labels: Labels,
-    weight: Floats | None = None,
-    target: Floats | None = None,
-) -> dict[str, Any]:
-    """Return what coefficients record of an opt set, for use with other class mixes.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-    weight : ndarray of shape (M,), optional
-        How much each example counts.
-    target : ndarray of shape (N,), optional
-        The class mix of the fit; that of the examples by default.
-
-    Examples
-    --------
-    >>> what_labels_tell(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))["class_shares"]
-    [0.5, 0.5]
-    """
-    shares = np.bincount(labels, weight, probabilities.shape[1]) if target is None else target
-    sample = TableSample.of(probabilities, labels, weight=weight, target=target)
-    return {
-        "class_shares": (shares / shares.sum()).tolist(),
-        "calibration": calibrate_sample(probabilities, labels, weight).to_dict(),
-        "sketch": sample.sketch().to_dict(),
-    }
 
 
 # Rows differ beyond chance if the p value over all classes is below this.

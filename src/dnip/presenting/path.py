@@ -1,0 +1,173 @@
+"""A path over β as a table, JSON and a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dnip.base.escaping import literal
+from dnip.fitting.path import Path
+from dnip.metrics import HEADLINE, METRICS, class_accuracies
+from dnip.presenting.drawing import BLACK, COLOURS, FIXED, GREY, Figure, tidy
+from dnip.presenting.formats import Column, Row
+from dnip.presenting.results import ResultFiles, Results
+
+FILES = ResultFiles("pareto.json", "pareto.png")
+
+_SIDES = {"expected": FIXED["opt"], "test": FIXED["test"]}
+_CLASS_COLOURS = (*COLOURS, GREY)
+# Lines of more classes than these would hide one another.
+_MOST_NAMED = len(_CLASS_COLOURS)
+# Room around the points of a picture, as a part of their span; and the least span.
+_MARGIN, _LEAST_SPAN = 0.15, 0.02
+
+
+def present_path(path: Path, summary: dict[str, Any], chosen: int | None = None) -> Results:
+    r"""Return the points of a path, with the raw argmax above.
+
+    Parameters
+    ----------
+    path : Path
+    summary : dict
+        What the JSON file shall hold.
+    chosen : int, optional
+        The place of the point to mark.
+
+    Examples
+    --------
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.fitting.path import trace_path
+    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]] * 20)
+    >>> path = trace_path(ProbabilityTable(p, np.array([0, 0, 0, 1] * 20)), betas=(0.5,))
+    >>> print("\n".join(present_path(path, {}).to_text().splitlines()[:4]))
+                on other rows
+       β       accuracy  COBias  worst class
+     raw          0.750   1.000        0.000
+    knee 0.5      1.000   0.024        0.968
+    """
+    side = "on other rows" if path.is_expected else "on the fitted rows"
+    columns = [Column("β", right=True), *_metric_columns(side)]
+    has_test = path.points[0].test is not None
+    columns += _metric_columns("on the test table") if has_test else []
+    marks = {path.knee: "knee", **({} if chosen is None else {chosen: "*"})}
+    rows: list[Row] = [("raw", *_numbers(path, None))]
+    rows += [
+        (f"{marks.get(place, '')} {point.beta:g}".strip(), *_numbers(path, place))
+        for place, point in enumerate(path.points)
+    ]
+    return Results(columns, rows, summary, _figure(path, chosen), notes=_notes(path))
+
+
+def _metric_columns(group: str) -> list[Column]:
+    return [Column(METRICS[name].title, 3, group=group) for name in HEADLINE]
+
+
+def _numbers(path: Path, place: int | None) -> list[float]:
+    """Return the headline metrics of a point, None: of the raw argmax, on every side."""
+    point = path.points[place or 0]
+    scores = point.raw if place is None else point.expected
+    numbers = [scores[name] for name in HEADLINE]
+    if point.test is not None:
+        counts = point.test.raw if place is None else point.test.reweighted
+        assert counts is not None
+        numbers += [METRICS[name].of(counts) for name in HEADLINE]
+    return numbers
+
+
+def _notes(path: Path) -> tuple[str, ...]:
+    knee = path.points[path.knee].beta
+    notes = [
+        "β is the weight of COBias beside the error: the larger, the more even are the classes.",
+        f"At the knee, β = {knee:g}, accuracy and evenness gained over both ends are most.",
+    ]
+    if path.is_expected:
+        notes.insert(0, "On other rows: as refits expect that left these rows out.")
+    return tuple(notes)
+
+
+def describe_choice(path: Path, place: int) -> str:
+    """Return which point was chosen, and what is expected of it."""
+    point = path.points[place]
+    scores = ", ".join(f"{METRICS[n].title} {point.expected[n]:.3f}" for n in HEADLINE)
+    return f"chosen: β = {point.beta:g}, {scores}; verdict: {point.fit.verdict}"
+
+
+def _figure(path: Path, chosen: int | None) -> Figure:
+    """Return accuracy against COBias on the left, and every class along the path on the right."""
+
+    def draw(figure: Any) -> None:  # noqa: ANN401 - matplotlib's
+        left, right = figure.subplots(1, 2)
+        draw_path(left, path, chosen)
+        _draw_classes(right, path, chosen)
+
+    return Figure(draw, (11.0, 4.6))
+
+
+def draw_path(axes: Any, path: Path, chosen: int | None = None) -> None:  # noqa: ANN401
+    """Draw accuracy against COBias into one set of axes, which end where the path does."""
+    sides = {"expected": [(p.expected["cobias"], p.expected["accuracy"]) for p in path.points]}
+    if path.points[0].test is not None:
+        sides["test"] = [_on_test(path, place) for place in range(len(path.points))]
+    for name, points in sides.items():
+        label = "on a test table" if name == "test" else "on other rows, expected"
+        if name == "expected" and not path.is_expected:
+            label = "on the fitted rows"
+        axes.plot(*np.array(points).T, "-o", color=_SIDES[name], lw=1, ms=4, label=label)
+    first = np.array(sides["expected"])
+    knee = first[path.knee]
+    axes.plot(*knee, "D", color=_SIDES["expected"], ms=8, mec="white", ls="", label="knee")
+    if chosen is not None:
+        beta = path.points[chosen].beta
+        look = {"color": BLACK, "ms": 15, "mec": "white", "ls": "", "zorder": 4}
+        axes.plot(*first[chosen], "*", **look, label=f"chosen: β = {beta:g}")
+    every = np.concatenate([np.array(points) for points in sides.values()])
+    low, high = every.min(axis=0), every.max(axis=0)
+    room = _MARGIN * np.maximum(high - low, _LEAST_SPAN)
+    axes.set_xlim(low[0] - room[0], high[0] + room[0])
+    axes.set_ylim(low[1] - room[1], high[1] + room[1])
+    for end in (0, -1):
+        look = {"textcoords": "offset points", "fontsize": 8, "color": BLACK}
+        axes.annotate(f"β = {path.points[end].beta:g}", first[end], (6, 6), **look)
+    raw = path.points[0].raw
+    axes.set_title(
+        f"raw argmax: accuracy {raw['accuracy']:.3f}, COBias {raw['cobias']:.3f}",
+        loc="left",
+        fontsize=10,
+    )
+    axes.set_xlabel("COBias (mean gap between class accuracies)")
+    axes.set_ylabel("accuracy")
+    axes.legend(frameon=False, fontsize=8, loc="best")
+    tidy(axes, grid="both")
+
+
+def _on_test(path: Path, place: int) -> tuple[float, float]:
+    counts = path.points[place].test
+    assert counts is not None
+    assert counts.reweighted is not None
+    return METRICS["cobias"].of(counts.reweighted), METRICS["accuracy"].of(counts.reweighted)
+
+
+def _draw_classes(axes: Any, path: Path, chosen: int | None) -> None:  # noqa: ANN401
+    """Draw how often every class is right, by β; of many classes the worst and the median."""
+    betas = [point.beta for point in path.points]
+    sides = [(p.fit.evidence or p.fit).evaluation.reweighted for p in path.points]
+    rates = np.array([class_accuracies(side) for side in sides if side is not None])
+    present = np.flatnonzero(~np.isnan(rates[0]))
+    if len(present) <= _MOST_NAMED:
+        for c, colour in zip(present, _CLASS_COLOURS, strict=False):
+            axes.plot(betas, rates[:, c], "-o", color=colour, ms=3, label=literal(path.classes[c]))
+    else:
+        low, middle, high = np.quantile(rates[:, present], [0.0, 0.5, 1.0], axis=1)
+        axes.fill_between(betas, low, high, color=_SIDES["expected"], alpha=0.15)
+        axes.plot(betas, middle, color=_SIDES["expected"], label="median class")
+        axes.plot(betas, low, "-o", color=_SIDES["test"], ms=3, label="worst class")
+    if chosen is not None:
+        axes.axvline(betas[chosen], color=BLACK, lw=0.8, ls="--")
+    axes.set_xscale("log")
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel("β (weight of COBias)")
+    axes.set_ylabel("class accuracy")
+    axes.set_title("classes along the path", loc="left", fontsize=10)
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="best")
+    tidy(axes, grid="both")
