@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from dnip.tables import ProbabilityTable, Rows, Scan
 
 # Defaults of the library that are too slow to import for a list of options.
-BETA = 2.7
+BETA = 0.5
 PUBLISHED_TAU = 0.2
 DEFAULT_SCALE = "log:1000"
 
@@ -138,7 +138,7 @@ class ObjectiveOptions:
     Parameters
     ----------
     beta
-        β, weight of COBias.
+        β, weight of COBias. [default: 0.5; 2.7 with a preset]
 
     Objective
     ---------
@@ -146,7 +146,7 @@ class ObjectiveOptions:
         τ, weight of the PMI term. [default: 0; 0.2 with --smoothing]
     """
 
-    beta: float = BETA
+    beta: float | None = None
     tau: float | None = None
     smoothing: float | None = None
 
@@ -157,7 +157,8 @@ class ObjectiveOptions:
         tau = self.tau
         if tau is None:
             tau = 0.0 if self.smoothing is None else PUBLISHED_TAU
-        return Objective(self.beta, tau, self.smoothing, **settings)
+        beta = BETA if self.beta is None else self.beta
+        return Objective(beta, tau, self.smoothing, **settings)
 
 
 def named_file(text: str | None, suffix: str) -> str | None:

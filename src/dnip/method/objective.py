@@ -71,8 +71,9 @@ class Objective:
 
     Parameters
     ----------
-    beta : float, default=2.7
-        β, the weight of COBias, at least 0.
+    beta : float, default=0.5
+        β, the weight of COBias, at least 0: at 0.5, two points of COBias count as one of accuracy.
+        The published setting is 2.7.
     tau : float, default=0.0
         τ, the weight of the PMI term, at least 0. The published setting is 0.2.
     smoothing : float, optional
@@ -101,7 +102,7 @@ class Objective:
     1.1
     """
 
-    beta: float = 2.7
+    beta: float = 0.5
     tau: float = 0.0
     smoothing: float | None = None
     terms: tuple[str, ...] = ("error", "cobias", "pmi")

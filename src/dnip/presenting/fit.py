@@ -22,7 +22,7 @@ from dnip.presenting.evaluation import (
     taken_for,
     with_interval,
 )
-from dnip.presenting.formats import Column, percent
+from dnip.presenting.formats import Column, Row, percent
 from dnip.presenting.results import write_rows
 from dnip.presenting.terminal import WIDTH, columns_to_text, to_text
 
@@ -48,6 +48,8 @@ def describe_fit(
     """
     solution, mix = fitted.solution, fitted.target
     parts = [_headlines(fitted, confidence), describe_verdict(fitted, table, out)]
+    if len(fitted.alternatives) > 1:
+        parts.append(_alternatives(fitted))
     parts.append(_classes(fitted, confidence))
     if mix is not None:
         parts.append(
@@ -74,6 +76,7 @@ def describe_fit(
 _A_POINT = 0.01
 # Worst class and accuracy first: they are what people ask for.
 _FIRST = ("worst_class_accuracy", "accuracy", "cobias")
+_SHOWN = ("accuracy", "cobias", "worst_class_accuracy")
 
 
 def _headlines(fitted: Fit, level: float) -> str:
@@ -99,6 +102,16 @@ def _headlines(fitted: Fit, level: float) -> str:
     return "\n".join(lines)
 
 
+def _alternatives(fitted: Fit) -> str:
+    """Return what other β are expected to give, the chosen one marked."""
+    columns = [Column("β", right=True), *(Column(METRICS[name].title, 3) for name in _SHOWN)]
+    rows: list[Row] = [
+        (f"{'* ' * each.is_chosen}{each.beta:g}", each.accuracy, each.cobias, each.worst)
+        for each in fitted.alternatives
+    ]
+    return f"What other β would give on other rows (* this fit):\n{to_text(columns, rows)}"
+
+
 def describe_verdict(fitted: Fit, table: str, out: str) -> str:
     """Return the verdict, its reason, and what to do next.
 
@@ -109,6 +122,7 @@ def describe_verdict(fitted: Fit, table: str, out: str) -> str:
     >>> print(describe_verdict(fitted, "t.csv", "coefficients.json"))
     verdict: apply
     Next, correct new rows: dnip apply NEW.csv --out corrected.csv
+    Later, see whether they still fit: dnip check NEW.csv
     """
     verdict, found = fitted.verdict, fitted.evidence
     said = {"keep": "keep the raw argmax"}.get(verdict, verdict)
@@ -128,6 +142,8 @@ def describe_verdict(fitted: Fit, table: str, out: str) -> str:
         lines += [NO_SIGNAL] if found is None else found.objections
     step = f"Next, {steps[verdict]}"
     lines.append(step if len(step) <= WIDTH else step.replace(": dnip", ":\ndnip"))
+    if verdict == "apply":
+        lines.append(f"Later, see whether they still fit: dnip check NEW.csv{given}")
     return "\n".join(lines)
 
 

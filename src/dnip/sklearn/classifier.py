@@ -67,7 +67,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     ----------
     estimator : classifier with ``predict_proba`` or ``decision_function``, default=None
         Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
-    beta, tau : float, default=2.7, 0.0
+    beta, tau : float, default=0.5, 0.0
         β and τ, at least 0, of :class:`~dnip.Objective`.
     smoothing : float, default=None
         μ, above 0, of the same; 0.4·M if None.
@@ -163,7 +163,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self,
         estimator: Any = None,
         *,
-        beta: float = 2.7,
+        beta: float = 0.5,
         tau: float = 0.0,
         smoothing: float | None = None,
         scale: int | str | None = None,

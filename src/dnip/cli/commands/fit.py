@@ -153,10 +153,13 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         from dnip.method.scales import WeightScale
 
         preset = FitSettings.preset(self.preset)
-        chosen = self
-        if self.smoothing is None:
-            assert isinstance(preset.objective, Objective)
-            chosen = replace(self, smoothing=preset.objective.smoothing)
+        usual = preset.objective
+        assert isinstance(usual, Objective)
+        chosen = replace(
+            self,
+            beta=usual.beta if self.beta is None else self.beta,
+            smoothing=usual.smoothing if self.smoothing is None else self.smoothing,
+        )
         objective = chosen.objective(
             terms=tuple(term.strip() for term in self.terms.split(",")),
             gap=self.cobias,
