@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 from dnip.base import __version__
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
-from dnip.base.typing import Floats, Probabilities
+from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.fitting.deferring import Deferring, defer_below, defer_share
 from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.groups import check_groups, find_copies
 from dnip.fitting.notes import note_on_limit, notes_on_classes
 from dnip.fitting.refits import LeftOut, Refits
 from dnip.fitting.result import Alternative, Fit
@@ -37,6 +38,7 @@ from dnip.priors.estimate import estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
+from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import TableLike, check_classes_agree, check_raw, scored_rows
 from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import RowSample, Sample
@@ -58,6 +60,7 @@ def fit(
     *,
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
+    groups: ArrayLike | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
     progress: Progress | None = None,
@@ -74,6 +77,10 @@ def fit(
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
+    groups : array-like of shape (M,), optional
+        What each row of `data` belongs to, such as the number of its prompt. Rows of one group lie
+        in one fold of every refit, and count as one label. Without groups, copies (rows equal in
+        every probability and in label, which rounding does not explain) are told, and are groups.
     evidence : bool, optional
         Whether to judge the fit by refits that leave labels out; by default if that is quick.
     rows : int or None, default=1_000_000
@@ -113,7 +120,15 @@ def fit(
     more = None
     if unlabelled is not None:
         more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
-    fitter = Fitter(sample, count, settings, more=more, evidence=evidence)
+    members = None
+    if groups is not None:
+        if not sample.is_whole:
+            raise InvalidInputError(
+                f"{sample.table.source}: a sample is fitted, and a sample does not keep groups",
+                hint="Give fewer rows, or rows=None (--rows all)",
+            )
+        members = check_groups(groups, len(sample.table))
+    fitter = Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
     return fitter.fit(settings, progress)
 
 
@@ -131,6 +146,8 @@ class Fitter:
         How much each row of the opt set counts; all have a label then.
     more : ProbabilityTable, optional
         More rows without a label.
+    groups : ndarray of shape (M,), optional
+        The number of the group of each row of the sample.
     evidence : bool, optional
         Whether to judge fits by refits; by default if that is quick.
 
@@ -148,6 +165,7 @@ class Fitter:
         *,
         weight: Floats | None = None,
         more: ProbabilityTable | None = None,
+        groups: Integers | None = None,
         evidence: bool | None = None,
     ) -> None:
         if not sample.is_whole:
@@ -167,6 +185,7 @@ class Fitter:
         unlabelled = table.unlabelled().probabilities
         if more is not None:
             unlabelled = np.concatenate([unlabelled, more.probabilities])
+        self._exponent = 1.0
         mix = settings.target_prior
         self.target = _find_target(mix, table.classes, self._calibration, sizes, unlabelled)
         self._usual = None if self._weight is None else self._shares
@@ -175,8 +194,23 @@ class Fitter:
             settings = replace(settings, target_prior=self.target.shares)
         self._unlabelled = unlabelled[: 0 if settings.robust == "off" else None]
         problem = Problem.trusted(p, labels, table.classes, self._weight)
-        self._estimator = Estimator(problem, settings, self._unlabelled, self._deadline)
-        self._is_judged = refits_are_quick(problem) if evidence is None else evidence
+        is_quick = refits_are_quick(problem)
+        self._groups, self._copies = groups, None
+        if groups is not None and table.labels is not None:
+            self._groups = groups[table.labels != UNLABELLED]
+        elif is_quick and weight is None:
+            self._groups = self._copies = find_copies(p, labels)
+        self._there = self._shares_there()
+        self._estimator = Estimator(
+            problem,
+            settings,
+            self._unlabelled,
+            self._deadline,
+            groups=self._groups,
+            exponent=self._exponent,
+            there=self._there,
+        )
+        self._is_judged = is_quick if evidence is None else evidence
         self._is_judged |= settings.defer_below is not None
         self._settings, self._problem, self._is_estimated = settings, problem, is_estimate(mix)
         self._refitted: dict[float, list[LeftOut]] = {}
@@ -223,7 +257,16 @@ class Fitter:
             target=self._usual,
             is_mix_given=self.target is not None,
             captured_mass=self._labelled.captured_mass,
+            groups=self._groups,
+            exponent=self._exponent,
+            there=self._there,
         )
+
+    def _shares_there(self) -> Floats | None:
+        """Return class shares of the rows without a label, where these differ from the labels'."""
+        if not len(self._unlabelled) or self.target is not None:
+            return None
+        return None
 
     def _left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights fitted without it, made once for a β."""
@@ -276,6 +319,12 @@ class Fitter:
         notes = [*notes_on_classes(self._problem, solution, evaluation)]
         if note is not None:
             notes.append(note)
+        if self._copies is not None:
+            n_rows, n_distinct = len(self._copies), len(np.unique(self._copies))
+            notes.append(
+                f"{n_rows - n_distinct:,} of {n_rows:,} rows are copies of others, with the same "
+                "probabilities and label.\nCopies lie in one fold, and count as one label."
+            )
         if not sample.is_whole:
             solution = on_all_rows(solution, evaluation, settings)
             notes.insert(0, note_on_sample(sample, solution))

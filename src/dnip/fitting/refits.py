@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import InfeasibleError, unwarned
-from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+from dnip.base.typing import Booleans, Confusion, Floats, Integers, Probabilities
 from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.groups import folds_of, sizes_of
 from dnip.fitting.robust import Estimator
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import beta_of
@@ -49,6 +51,10 @@ class Refits:
         Whether `target` was asked for, rather than being the natural mix.
     captured_mass : CapturedMass, optional
         How many rows have a low captured mass, which is a fault of the prompt.
+    groups : ndarray of shape (M,), optional
+        The number of the group of each row. A group lies in one fold, and counts as one row.
+    exponent, there
+        As for :class:`dnip.fitting.robust.Estimator`.
 
     Examples
     --------
@@ -71,22 +77,28 @@ class Refits:
         target: Floats | None = None,
         is_mix_given: bool = False,
         captured_mass: CapturedMass | None = None,
+        groups: Integers | None = None,
+        exponent: float = 1.0,
+        there: Floats | None = None,
     ) -> None:
         self._rows, self._target, self._is_mix_given = rows, target, is_mix_given
         self._captured_mass, self._raw = captured_mass, decide(rows.probabilities)
-        p, y, counts = rows.probabilities, rows.labels, rows.weights
+        self._weight = None if groups is None else 1 / sizes_of(groups)
+        folds = folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
+
+        def without(fold: Booleans) -> Estimator:
+            p, y, rest = rows.probabilities, rows.labels, ~fold
+            return Estimator(
+                Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
+                _of_refits(settings),
+                unlabelled,
+                groups=None if groups is None else groups[rest],
+                exponent=exponent,
+                there=there,
+            )
+
         with unwarned():
-            self._folds = [
-                (
-                    fold,
-                    Estimator(
-                        Problem.trusted(p[~fold], y[~fold], rows.classes, counts[~fold]),
-                        _of_refits(settings),
-                        unlabelled,
-                    ),
-                )
-                for fold in folds_of(y, USUAL_FOLDS, settings.seed)
-            ]
+            self._folds = [(fold, without(fold)) for fold in folds]
 
     def left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights that were fitted without it."""
@@ -111,17 +123,17 @@ class Refits:
         fitted, on_all, apart = self._raw.copy(), [], []
         for rows, multipliers in refits:
             predicted = decide(p, multipliers)
-            on_all.append(count_pairs(labels, predicted, n, n))
-            apart.append(count_pairs(labels[rows], predicted[rows], n, n))
+            on_all.append(self._count(predicted))
+            apart.append(self._count(predicted, rows))
             fitted[rows] = predicted[rows]
         rights = 2 * (self._raw == labels) + (fitted == labels)
         evaluation = Evaluation(
             self._rows.classes,
-            len(labels),
+            len(labels) if self._weight is None else round(self._weight.sum()),
             0,
-            count_pairs(labels, self._raw, n, n),
-            count_pairs(labels, fitted, n, n),
-            count_pairs(labels, rights, n, 4).reshape(n, 2, 2),
+            self._count(self._raw),
+            self._count(fitted),
+            count_pairs(labels, rights, n, 4, self._weight).reshape(n, 2, 2),
             target=self._target,
             captured_mass=self._captured_mass,
         )
@@ -133,6 +145,13 @@ class Refits:
             is_mix_given=self._is_mix_given,
         )
 
+    def _count(
+        self, predicted: NDArray[np.integer], rows: Booleans | slice = slice(None)
+    ) -> Confusion:
+        """Count rows by class and by prediction; a group counts as one row."""
+        n, weight = self._rows.n_classes, None if self._weight is None else self._weight[rows]
+        return count_pairs(self._rows.labels[rows], predicted[rows], n, n, weight)
+
 
 def _of_refits(settings: FitSettings) -> FitSettings:
     """Return the settings of a refit: what is lost is judged by the rows left out."""
@@ -143,34 +162,3 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     # the coordinate solver finds the same optima, without the proof
     solver = Coordinate() if settings.solver.proves else settings.solver
     return replace(settings, time_limit=limit, constraints=constraints, solver=solver)
-
-
-def folds_of(labels: Labels, n_folds: int, seed: int) -> list[Booleans]:
-    """Divide rows into folds that each get an even share of every class.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (M,)
-        Class indices.
-    n_folds : int
-        A fold lacks a class only if the class has fewer rows than there are folds.
-    seed : int
-
-    Returns
-    -------
-    list of ndarray of shape (M,)
-        Whether each row is in the fold. Folds are left out without which two classes could not be
-        fitted, and those without rows.
-
-    Examples
-    --------
-    >>> [np.flatnonzero(fold).tolist() for fold in folds_of(np.array([0, 0, 1, 1, 1, 1]), 2, 0)]
-    [[1, 3, 4], [0, 2, 5]]
-    """
-    rng = np.random.default_rng(seed)
-    number = np.empty(len(labels), np.int64)
-    for c in np.unique(labels):
-        members = np.flatnonzero(labels == c)
-        number[members] = (rng.permutation(len(members)) + rng.integers(n_folds)) % n_folds
-    folds = [number == fold for fold in range(n_folds)]
-    return [fold for fold in folds if fold.any() and len(np.unique(labels[~fold])) >= 2]

@@ -154,13 +154,8 @@ class Fit:
         objective = dict(coefficients.objective)
         for name in ("value", "term_values"):
             objective.pop(name, None)
-        return replace(
-            coefficients,
-            weight_indices=np.full(len(coefficients.classes), coefficients.scale.size),
-            objective=objective,
-            fit=record,
-            defer=None,
-        )
+        scale, classes = coefficients.scale, coefficients.classes
+        return Coefficients(classes, [scale.size] * len(classes), scale, objective, record)
 
     @property
     def captured_mass(self) -> CapturedMass | None:

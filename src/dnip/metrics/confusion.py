@@ -50,7 +50,11 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
 
 
 def count_pairs(
-    first: Labels, second: NDArray[np.integer], n_first: int, n_second: int
+    first: Labels,
+    second: NDArray[np.integer],
+    n_first: int,
+    n_second: int,
+    weight: Floats | None = None,
 ) -> Confusion:
     """Count how often each value of one column comes with each value of another.
 
@@ -58,6 +62,8 @@ def count_pairs(
     ----------
     first, second : ndarray of shape (M,)
         Whole numbers from 0 to below `n_first` and `n_second`; not checked.
+    weight : ndarray of shape (M,), optional
+        How much each row counts; sums are rounded to whole numbers.
 
     Returns
     -------
@@ -70,7 +76,8 @@ def count_pairs(
     [[1], [2]]
     """
     pairs = first * n_second + second
-    return np.bincount(pairs, minlength=n_first * n_second).reshape(n_first, n_second)
+    counts = np.bincount(pairs, weight, n_first * n_second).reshape(n_first, n_second)
+    return counts if weight is None else np.rint(counts).astype(np.int64)
 
 
 def as_counts(confusion: ArrayLike) -> Counts:

@@ -86,6 +86,21 @@ def log_probabilities(probabilities: Probabilities) -> Floats:
     return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)), np.float64)
 
 
+def to_power(probabilities: Probabilities, exponent: float) -> Probabilities:
+    """Return p to a power, normalised to sum 1 per row; zeros stay zeros.
+
+    Examples
+    --------
+    >>> to_power(np.array([[0.8, 0.2], [1.0, 0.0]]), 0.5).round(3)
+    array([[0.667, 0.333],
+           [1.   , 0.   ]])
+    """
+    if exponent == 1:
+        return probabilities
+    with np.errstate(divide="ignore"):
+        return softmax(exponent * np.log(probabilities))
+
+
 def centred(log_p: Floats) -> Floats:
     """Return log-probabilities less their mean over the classes, shape (M, N).
 

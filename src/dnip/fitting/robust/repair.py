@@ -12,7 +12,6 @@ from dnip.method.constraints import Constraints
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution
-from dnip.priors.calibration import log_probabilities
 
 _STEPS = 20
 # Log-odds by which a raised class comes ahead: more than rounding to a scale can take away.
@@ -48,10 +47,13 @@ class ConstraintRepair:
         silenced = (correct == 0) & (np.diag(self._raw) > 0) & self.demands.no_silence
         for c in np.flatnonzero(silenced).tolist():
             p = problem.probabilities[problem.labels == c]
-            scores = log_probabilities(p) + raised
+            with np.errstate(divide="ignore"):
+                scores = np.log(p) + raised
             own = scores[:, c].copy()
             scores[:, c] = -np.inf
-            raised[c] += max((scores.max(axis=1) - own).min(), 0.0) + _CLEAR
+            missing = float((scores.max(axis=1) - own).min())
+            if missing < np.inf:
+                raised[c] += max(missing, 0.0) + _CLEAR
         return raised
 
     def freeze(self, log_weights: Floats) -> Floats:

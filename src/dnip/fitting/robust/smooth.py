@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.method.problem import Problem
-from dnip.priors.calibration import Calibration, log_probabilities, softmax
+from dnip.priors.calibration import Calibration, log_probabilities, softmax, to_power
 from dnip.priors.estimate import label_shares, update_shares
 from dnip.solvers.landscape import is_over
 from dnip.tables.splitting import draw_per_class
@@ -304,6 +304,9 @@ def fit_smooth(
     rng: np.random.Generator,
     target: Floats | None = None,
     deadline: float | None = None,
+    *,
+    exponent: float = 1.0,
+    there: Floats | None = None,
 ) -> Smooth:
     """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
 
@@ -321,24 +324,30 @@ def fit_smooth(
         Class shares of the unlabelled rows and where the weights will be used, if known.
     deadline : float, optional
         A ``time.perf_counter`` reading at which to stop with the best so far.
+    exponent : float, default=1.0
+        Brings ln p to the spread that priors are made for; weights are those for p as it came.
+    there : ndarray of shape (N,), optional
+        Class shares of the unlabelled rows as far as they can be told, where `target` is not known.
     """
     n_classes = probabilities.shape[1]
     labelled = CountedRows(probabilities, labels, weight)
     support = np.bincount(labels, weight, n_classes).astype(np.float64)
     everywhere, count = _sample(labelled, unlabelled, rng)
     prior_shares = label_shares(support)
-    if target is not None:
-        mixed = support + 0.5 + len(unlabelled) * target
+    known = there if target is None else target
+    if known is not None:
+        mixed = support + 0.5 + len(unlabelled) * known
         prior_shares = mixed / mixed.sum()
-    batch = batch_shift(everywhere, prior_shares, count, deadline)
+    common = to_power(everywhere, exponent)
+    batch = batch_shift(common, prior_shares, count, deadline)
 
     drawn = draw_per_class(labels, n_classes, rng, ROWS_PER_CLASS)
-    log_p = log_probabilities(probabilities[drawn])
+    log_p = log_probabilities(to_power(probabilities[drawn], exponent))
     shift = fit_shift(log_p, labels[drawn], weight[drawn], batch, deadline=deadline)
     middle = shift.log_weights[support > 0].mean()
     log_weights = np.where(support > 0, shift.log_weights, middle)
 
-    posterior = shift.posterior(log_probabilities(everywhere))
+    posterior = shift.posterior(log_probabilities(common))
     shares = target
     if shares is None:
         shares = update_shares(posterior, prior_shares, support, count)
@@ -347,7 +356,8 @@ def fit_smooth(
     rows = labelled
     if not is_over(deadline):
         rows = labelled.and_expected(everywhere, membership, count)
-    return Smooth(support, batch, log_weights, shift.sharpness, shares, rows)
+    sharpness = shift.sharpness * exponent
+    return Smooth(support, batch / exponent, log_weights / exponent, sharpness, shares, rows)
 
 
 def _sample(

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.typing import Floats, Probabilities
+from dnip.base.typing import Floats, Integers, Probabilities
+from dnip.fitting.groups import sizes_of
 from dnip.fitting.robust.calibrating import find_drift
 from dnip.fitting.robust.repair import ConstraintRepair
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
@@ -19,7 +20,7 @@ from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
-from dnip.priors.calibration import weigh_rows
+from dnip.priors.calibration import to_power, weigh_rows
 from dnip.priors.target import check_prior
 from dnip.solvers import Coordinate, Progress, find_optimum
 
@@ -149,6 +150,10 @@ class Estimator:
         mix, the weights follow them.
     deadline : float, optional
         A ``time.perf_counter`` reading at which to stop with the best so far.
+    groups : ndarray of shape (M,), optional
+        The number of the group of each row; a group counts as one label.
+    exponent, there
+        As for :func:`dnip.fitting.robust.smooth.fit_smooth`.
 
     Attributes
     ----------
@@ -183,6 +188,10 @@ class Estimator:
         settings: FitSettings,
         unlabelled: Probabilities,
         deadline: float | None = None,
+        *,
+        groups: Integers | None = None,
+        exponent: float = 1.0,
+        there: Floats | None = None,
     ) -> None:
         self.rows, self._problem = rows, rows
         target: Floats | None = None
@@ -202,11 +211,17 @@ class Estimator:
         counted = rows.counts > 0
         p = np.asarray(rows.probabilities[counted], np.float64)
         labels, counts = rows.labels[counted], rows.weights[counted]
-        drift = find_drift(p, labels, unlabelled, target, counts) if len(unlabelled) else None
+        if groups is not None:
+            counts = counts / sizes_of(groups[counted])
+        drift = None
+        if len(unlabelled):
+            common = to_power(p, exponent), labels, to_power(unlabelled, exponent)
+            drift = find_drift(*common, target, counts)
         if drift is not None:
-            p = drift.probabilities
+            p = to_power(drift.probabilities, 1 / exponent)
             self.rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
-        self._smooth = fit_smooth(p, labels, counts, unlabelled, rng, target, deadline)
+        rows_of_all = p, labels, counts, unlabelled, rng, target, deadline
+        self._smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
         self._expected = self._smooth.rows.as_problem(rows.classes, self._smooth.shares)
         self._drift, self._n_unlabelled = drift, len(unlabelled)
 
