@@ -27,7 +27,7 @@ GAIN = 0.02
 N_CLASSES = 4
 
 #: Labels of a draw, draws of a table, and the most classes that refits are quick for.
-GAIN_SIZES, GAIN_DRAWS, MOST_CLASSES = (100, 400, 1_500), 20, 20
+GAIN_SIZES, GAIN_DRAWS, MOST_CLASSES = (100, 400, 1_500), 10, 20
 SIDES = ("raw", "reweighted")
 
 
@@ -137,10 +137,10 @@ def gains(tables: list[Table]) -> None:
         gaining = [verdict for verdict in here if verdict.change < -GAIN]
         applied = [verdict for verdict in here if verdict.verdict == "apply"]
         recommended = _count(gaining, [verdict.verdict == "apply" for verdict in gaining])
-        worse = [
+        worse, much_worse = (
             _count(applied, [verdict.change > most for verdict in applied]) for most in (0, GAIN)
-        ]
-        rows.append([name, f"{len(here)}", recommended, *worse])
+        )
+        rows.append([name, f"{len(here)}", recommended, worse, much_worse])
     header = [
         f"β = {Objective().beta:g}",
         "fits",
@@ -162,17 +162,15 @@ def _verdicts(table: Table, seed: int) -> list[Verdict]:
             rows = rng.choice(len(opt), size, replace=False)
             fitted = fit(opt.probabilities[rows], opt.labels[rows], classes=opt.classes)
             scores = evaluate(table.test, coefficients=fitted.coefficients).to_dict()
-            z = [
-                beta * side["cobias"] - side["accuracy"]
-                for side in [scores[side] for side in SIDES]
-            ]
-            verdicts.append(Verdict(table.name, size, fitted.verdict, z[1] - z[0]))
+            before, after = (beta * scores[s]["cobias"] - scores[s]["accuracy"] for s in SIDES)
+            verdicts.append(Verdict(table.name, size, fitted.verdict, after - before))
     return verdicts
 
 
 def _count(verdicts: list[Verdict], hits: list[bool]) -> str:
     """Return how many are hits; draws of one table are not independent, so tables are the units."""
-    share, by_table = fmean(hits or [0]), dict.fromkeys((one.table for one in verdicts), 0.0)
+    share = fmean(hits or [0])
+    by_table = dict.fromkeys((verdict.table for verdict in verdicts), 0.0)
     for verdict, hit in zip(verdicts, hits, strict=True):
         by_table[verdict.table] += hit - share
     n = len(by_table)
