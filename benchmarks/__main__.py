@@ -35,6 +35,7 @@ from benchmarks.tables import SHARED, load
 BENCHMARKS = {
     "mixes": mixes.run,
     "verdicts": verdicts.run,
+    "gains": verdicts.gains,
     "coverage": coverage.run,
     "expected": expected.run,
     "drift": drift.run,

@@ -1,8 +1,9 @@
 """Verdicts of `dnip fit` on every class mix and size: how often they are right on other rows.
 
-    python -m benchmarks verdicts
+    python -m benchmarks verdicts gains
 
-The draws are those of `python -m benchmarks mixes`, with their unlabelled rows and without.
+The draws of the first are those of `python -m benchmarks mixes`, with their unlabelled rows and
+without. `gains` draws uniformly from the opt halves, and judges by the default objective.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ from concurrent.futures import ProcessPoolExecutor
 from statistics import fmean
 from typing import NamedTuple
 
+import numpy as np
+
 from benchmarks.mixes import DRAWS, SIZES, draws_of, raw, score
 from benchmarks.tables import Table, print_markdown
-from dnip import ProbabilityTable
+from dnip import Objective, ProbabilityTable, evaluate, fit
 from dnip.base.errors import DNIPWarning
-from dnip.fitting.fit import fit
 
 #: What a verdict has to find on other rows.
 GAIN = 0.02
 N_CLASSES = 4
+
+#: Labels of a draw, draws of a table, and the most classes that refits are quick for.
+GAIN_SIZES, GAIN_DRAWS, MOST_CLASSES = (100, 400, 1_500), 10, 20
+SIDES = ("raw", "reweighted")
 
 
 class Judged(NamedTuple):
@@ -108,3 +114,65 @@ def _gaining(judged: list[Judged]) -> str:
 
 def _part(found: list[bool]) -> str:
     return f"{sum(found)} of {len(found)}"
+
+
+class Verdict(NamedTuple):
+    """The verdict on one draw, and what the fit does on other rows."""
+
+    table: str
+    size: int
+    verdict: str
+    change: float  # of error + β·COBias
+
+
+def gains(tables: list[Table]) -> None:
+    """Print how many real gains are recommended, and how many recommended fits are worse."""
+    few = [table for table in tables if table.opt.n_classes <= MOST_CLASSES]
+    with ProcessPoolExecutor(os.cpu_count()) as crew:
+        work = [crew.submit(_verdicts, table, seed) for table in few for seed in range(GAIN_DRAWS)]
+        verdicts = [verdict for done in work for verdict in done.result()]
+    rows = []
+    for name, sizes in [*((f"{n:,} labels", (n,)) for n in GAIN_SIZES), ("all", GAIN_SIZES)]:
+        here = [verdict for verdict in verdicts if verdict.size in sizes]
+        gaining = [verdict for verdict in here if verdict.change < -GAIN]
+        applied = [verdict for verdict in here if verdict.verdict == "apply"]
+        recommended = _count(gaining, [verdict.verdict == "apply" for verdict in gaining])
+        worse, much_worse = (
+            _count(applied, [verdict.change > most for verdict in applied]) for most in (0, GAIN)
+        )
+        rows.append([name, f"{len(here)}", recommended, worse, much_worse])
+    header = [
+        f"β = {Objective().beta:g}",
+        "fits",
+        f'"apply" where other rows gain more than {GAIN:g}',
+        'worse among "apply"',
+        f"worse by more than {GAIN:g}",
+    ]
+    print_markdown("Gains that are recommended, ± standard errors", header, rows)
+
+
+def _verdicts(table: Table, seed: int) -> list[Verdict]:
+    """Fit on draws of the opt half, and score the whole test half."""
+    opt, rng, beta = table.opt.labelled(), np.random.default_rng(seed), Objective().beta
+    assert opt.labels is not None
+    verdicts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
+        for size in (size for size in GAIN_SIZES if size <= len(opt)):
+            rows = rng.choice(len(opt), size, replace=False)
+            fitted = fit(opt.probabilities[rows], opt.labels[rows], classes=opt.classes)
+            scores = evaluate(table.test, coefficients=fitted.coefficients).to_dict()
+            before, after = (beta * scores[s]["cobias"] - scores[s]["accuracy"] for s in SIDES)
+            verdicts.append(Verdict(table.name, size, fitted.verdict, after - before))
+    return verdicts
+
+
+def _count(verdicts: list[Verdict], hits: list[bool]) -> str:
+    """Return how many are hits; draws of one table are not independent, so tables are the units."""
+    share = fmean(hits or [0])
+    by_table = dict.fromkeys((verdict.table for verdict in verdicts), 0.0)
+    for verdict, hit in zip(verdicts, hits, strict=True):
+        by_table[verdict.table] += hit - share
+    n = len(by_table)
+    error = math.sqrt(sum(off**2 for off in by_table.values()) * n / max(n - 1, 1))
+    return f"{sum(hits)} of {len(hits)} ± {error:.1f}"

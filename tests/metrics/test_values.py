@@ -1,6 +1,11 @@
 """Metrics equal their definitions, and what the catalogue says of each is so."""
 
 import math
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +13,10 @@ from hypothesis import given, strategies as st
 
 import oracles
 from cases import cases
-from dnip import InvalidInputError, ProbabilityTable, evaluate, metrics
-from dnip.metrics import METRICS, Metric, metric_intervals, scores
-from strategies import SEEDS, random_confusion, seeded
+from dnip import InvalidInputError, ProbabilityTable, metrics
+from dnip.metrics import METRICS
+from processes import ran
+from strategies import SEEDS, random_confusion, random_probabilities, seeded
 
 OF_OTHER_THINGS = ("cobias_score", "confusion_matrix", "metric_intervals", "smoothing_over")
 OF_A_CONFUSION_MATRIX = [
@@ -152,15 +158,38 @@ def test_the_class_mix_matters_exactly_where_it_is_said_to(metric):
         assert same == (not metric.depends_on_mix)
 
 
-def test_a_metric_that_is_added_is_scored_and_can_be_weighed(monkeypatch):
-    def lowest_precision(confusion):
-        counts = np.asarray(confusion)
-        return float((np.diag(counts) / np.maximum(counts.sum(axis=0), 1)).min())
+NEW_METRIC = """
+import numpy as np
 
-    added = Metric("lowest precision", lowest_precision)
-    monkeypatch.setitem(METRICS, added.name, added)
-    confusion = np.array([[8, 2], [4, 6]])
-    assert scores(confusion)["lowest_precision"] == pytest.approx(8 / 12)
-    assert "lowest_precision" not in metric_intervals(confusion)
-    table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4], [0.1, 0.9]]), np.array([0, 0, 1]))
-    assert evaluate([table]).to_dict(0.9)["raw"]["lowest_precision"] == 1
+
+def lowest_precision(confusion):
+    counts = np.asarray(confusion)
+    return float((np.diag(counts) / np.maximum(counts.sum(axis=0), 1)).min())
+"""
+EVERY_DOOR = {
+    "fit opt.csv": "",
+    "evaluate test.csv --coefficients coefficients.json": r"lowest precision 0\.\d+ -> 0\.\d+\n",
+    "compare opt.csv --test test.csv --methods raw --seeds 1": r"\nmethod .*lowest precision",
+    "pareto opt.csv --test test.csv --json": '"lowest_precision": 0\\.',
+    "report opt.csv --test test.csv --out report.html": "",
+}
+
+
+def test_a_metric_in_two_files_is_shown_by_every_door(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("opt", "test"):
+        table = ProbabilityTable(random_probabilities(rng, 80, 3), np.arange(80) % 3)
+        table.write(tmp_path / f"{name}.csv")
+    package = shutil.copytree(Path(metrics.__file__).parents[1], tmp_path / "dnip") / "metrics"
+    (package / "lowest.py").write_text(NEW_METRIC)
+    catalogue = (package / "catalogue.py").read_text()
+    entry = '_METRICS = (\n    Metric("lowest precision", lowest_precision, headline=True),\n'
+    catalogue = catalogue.replace("_METRICS = (\n", entry)
+    extra = "\nfrom dnip.metrics.lowest import lowest_precision\n\n\n@dataclass"
+    (package / "catalogue.py").write_text(catalogue.replace("\n\n\n@dataclass", extra, 1))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for words, shown in EVERY_DOOR.items():
+        run = ran(sys.executable, "-m", "dnip", *words.split(), cwd=tmp_path, env=environment)
+        assert run.returncode == 0, run.stderr
+        assert re.search(shown, run.stdout), words
+    assert '"lowest precision":"' in (tmp_path / "report.html").read_text()

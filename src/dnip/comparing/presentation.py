@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from dnip.comparing.results import COMPARED, Comparison
+from dnip.comparing.results import Comparison
 from dnip.metrics import HEADLINE, METRICS, scores
+from dnip.metrics.intervals import PAIRED
 from dnip.presenting.drawing import Figure, tidy
 from dnip.presenting.formats import Column
 from dnip.presenting.results import ResultFiles, Results
@@ -20,15 +21,11 @@ _TRANSDUCTIVE = " *"
 def present_comparison(comparison: Comparison) -> Results:
     """Return a line per method, with notes; a figure where a method was finished."""
     columns = [Column("method"), *(Column(METRICS[name].title, 3) for name in HEADLINE)]
-    rows = [
-        (
-            method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""),
-            method.estimates["accuracy"],
-            method.estimates["cobias"],
-            method.estimates["worst_class_accuracy"].value,
-        )
-        for method in comparison.methods
-    ]
+    rows = []
+    for method in comparison.methods:
+        estimates = [(name, method.estimates[name]) for name in HEADLINE]
+        shown = [estimate if name in PAIRED else estimate.value for name, estimate in estimates]
+        rows.append((method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""), *shown))
     title = (
         f"{comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
         f"{comparison.n_test:,} test rows"
@@ -54,11 +51,11 @@ def _caption(comparison: Comparison) -> str:
 
 def _fits(comparison: Comparison) -> Iterator[list[Any]]:
     """Yield a header, then the scores of every fit."""
-    yield ["method", "seed", "seconds", *COMPARED]
+    yield ["method", "seed", "seconds", *METRICS]
     for method in comparison.methods:
         for fit in method.fits:
             scored = scores(fit.confusion)
-            values = [scored[metric] for metric in COMPARED]
+            values = [scored[metric] for metric in METRICS]
             yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
 
 

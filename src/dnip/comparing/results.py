@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +11,12 @@ from typing import Any
 
 from dnip.base.typing import Confusion
 from dnip.comparing.methods import Method
-from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
+from dnip.metrics import METRICS, metric_intervals, scores
 from dnip.metrics.intervals import PAIRED, difference_intervals
 from dnip.presenting.formats import Estimate
 
-#: What methods are compared by.
-COMPARED = (*HEADLINE, "macro_f1")
+# Of a metric without an interval.
+_NO_INTERVAL = (math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +87,18 @@ class MethodScores:
         raw : MethodScores or None
             Of the raw argmax; None for itself.
         """
-        found = [{m: METRICS[m].of(fit.confusion) for m in COMPARED} for fit in fits]
+        values = {m: [metric.of(fit.confusion) for fit in fits] for m, metric in METRICS.items()}
         bounds = [metric_intervals(fit.confusion, confidence) for fit in fits]
         estimates = {
-            m: Estimate.mean([one[m] for one in found], [one[m] for one in bounds])
-            for m in COMPARED
+            m: Estimate.mean(values[m], [ends.get(m, _NO_INTERVAL) for ends in bounds])
+            for m in METRICS
         }
         differences = {}
         if raw is not None:
             changes = [difference_intervals(fit.agreement, confidence) for fit in fits]
             for m in PAIRED:
-                values = [one[m] - raw.estimates[m].value for one in found]
-                differences[m] = Estimate.mean(values, [change[m] for change in changes])
+                gains = [value - raw.estimates[m].value for value in values[m]]
+                differences[m] = Estimate.mean(gains, [change[m] for change in changes])
         about = method.name, method.summary, method.reads
         return cls(*about, estimates, differences, tuple(fits))
 
@@ -116,8 +117,9 @@ class MethodScores:
         metrics = {}
         for metric, estimate in self.estimates.items():
             change = self.differences.get(metric)
+            numbers = estimate._asdict().items()
             metrics[metric] = {
-                **estimate._asdict(),
+                **{name: None if math.isnan(number) else number for name, number in numbers},
                 "spread": self.spread(metric),
                 "difference": change and change._asdict(),
             }

@@ -51,12 +51,15 @@ class Metric:
     depends_on_mix : bool
         Whether it changes when classes become more or less frequent while every class is predicted
         as well as before.
+    headline : bool
+        Whether the text of evaluations, comparisons and reports shows it; JSON holds all metrics.
     """
 
     title: str
     of: Callable[[Any], float]
     interval: Callable[[Counts, float], list[float]] | None = None
     depends_on_mix: bool = False
+    headline: bool = False
 
     @property
     def name(self) -> str:
@@ -65,19 +68,19 @@ class Metric:
 
 
 _METRICS = (
-    Metric("accuracy", accuracy, accuracy_interval, depends_on_mix=True),
-    Metric("COBias", cobias, cobias_interval),
+    Metric("accuracy", accuracy, accuracy_interval, depends_on_mix=True, headline=True),
+    Metric("COBias", cobias, cobias_interval, headline=True),
     Metric("COBias_single", cobias_single, cobias_single_interval),
     Metric("balanced accuracy", balanced_accuracy, balanced_accuracy_interval),
-    Metric("worst class", worst_class_accuracy, worst_class_interval),
+    Metric("worst class", worst_class_accuracy, worst_class_interval, headline=True),
     Metric("macro-F1", macro_f1, macro_f1_interval, depends_on_mix=True),
 )
 
 #: Every metric by its name.
 METRICS = {metric.name: metric for metric in _METRICS}
 
-#: The metrics that every report shows.
-HEADLINE = ("accuracy", "cobias", "worst_class_accuracy")
+#: Those that every report shows.
+HEADLINE = tuple(name for name, metric in METRICS.items() if metric.headline)
 
 
 def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
@@ -103,14 +106,14 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     (0.7, [1, 0])
     """
     counts = as_counts(confusion)
-    found: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
+    values: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
     for name, by_class in (
         ("class_accuracies", class_accuracies(counts)),
         ("prediction_ratios", prediction_ratios(counts)),
     ):
-        found[name] = [None if np.isnan(value) else value for value in by_class.tolist()]
-    found["odd_classes"] = [None if c < 0 else c for c in odd_classes(counts).tolist()]
-    return {**found, "confusion": confusion.tolist()} if with_counts else found
+        values[name] = [None if np.isnan(value) else value for value in by_class.tolist()]
+    values["odd_classes"] = [None if c < 0 else c for c in odd_classes(counts).tolist()]
+    return {**values, "confusion": confusion.tolist()} if with_counts else values
 
 
 def metric_intervals(

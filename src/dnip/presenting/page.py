@@ -16,7 +16,7 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.metrics import HEADLINE, METRICS, class_accuracies
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import wilson
 from dnip.presenting.formats import percent
@@ -61,16 +61,14 @@ def measure(
     confusion = count_pairs(labels, predicted, n_classes, n_classes)
     rates = class_accuracies(confusion)
     bounds = wilson(np.diag(confusion), confusion.sum(axis=1), level).round(4).tolist()
-    right, gap, worst = (f(confusion) for f in (accuracy, cobias, worst_class_accuracy))
+    values = {name: METRICS[name].of(confusion) for name in HEADLINE}
+    shown = {
+        METRICS[name].title: f"{value:.3f}" if name == "cobias" else percent(value)
+        for name, value in values.items()
+    }
     return {
-        "accuracy": right,
-        "cobias": gap,
-        "totals": {
-            "accuracy": percent(right),
-            "COBias": f"{gap:.3f}",
-            "worst class": percent(worst),
-            "classes never right": str((rates == 0).sum()),
-        },
+        **values,
+        "totals": {**shown, "classes never right": str((rates == 0).sum())},
         "rates": [
             None if np.isnan(rate) else [round(rate, 3), *ends]
             for rate, ends in zip(rates.tolist(), bounds, strict=True)

@@ -30,9 +30,9 @@ def compare(
     Fits every method on the same rows of TABLE, with the same seeds, and scores it on the test:
     the most probable class, batch and contextual calibration, vector and matrix scaling, DNIP with
     the published settings, and ours. Prints accuracy and COBias with intervals, and the worst
-    class. Writes these, macro-F1, differences from the most probable class, all runs and a picture
-    to a folder. A method whose library is
-    missing is left out, with the reason. Ctrl-C keeps the finished methods.
+    class. Writes all metrics, differences from the most probable class, all runs and a picture to a
+    folder. A method whose library is missing is left out, with the reason. Ctrl-C keeps the
+    finished methods.
 
     Parameters
     ----------
