@@ -18,7 +18,8 @@ from dnip.base.validation import check_integer, check_number
 from dnip.method.scales import Spacing
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
-from dnip.solvers.kernels.exact import BoxRows, DepthFirst
+from dnip.solvers.kernels.bounds import BoxRows
+from dnip.solvers.kernels.exact import DepthFirst
 from dnip.solvers.kernels.values import MISSED
 from dnip.solvers.landscape import Landscape, Proposal, n_cores
 
@@ -44,7 +45,7 @@ class Exact(Solver):
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
     It starts from what :class:`Coordinate` finds. A box of weight indices gets a lower bound from a
-    linear relaxation of the objective (see ``kernels/exact.pyx``). Then it is shaved
+    linear relaxation of the objective (see ``kernels/bounds.pyx``). Then it is shaved
     and halved. Small boxes are evaluated point by point, under the tie rule of the prediction.
     Whenever the search ends, it has the best point, a bound that no weight indices can beat, and
     the gap between the two. Beyond 100 classes it ends with what :class:`Coordinate` has found.
@@ -97,11 +98,11 @@ class Exact(Solver):
         with ThreadPoolExecutor(min(_SEARCHES, n_cores()), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
                 search = partial(searches.search, best.value, next(rounds) <= _ROUNDS_AT_ROOT)
-                for left, n_points, found in pool.map(search, range(_SEARCHES), queue.pop()):
+                for left, n_points, better in pool.map(search, range(_SEARCHES), queue.pop()):
                     queue.push(left)
                     landscape.evaluations += n_points
-                    if found is not None and found.value < best.value:
-                        best = found
+                    if better is not None and better.value < best.value:
+                        best = better
                 bound = min(queue.bound, best.value)
                 statistics = {}
                 if bound < MISSED and best.value - bound < _WORTH_REPORTING * reported_gap:
@@ -225,22 +226,22 @@ class _Searches:
         self._n_boxes = max(min(_MOST_ROWS // max(rows.n_rows, 1), _MOST_BOXES), 1)
 
     def search(
-        self, best_value: float, at_root: bool, place: int, node: _Node
+        self, best_value: float, at_root: bool, thread: int, node: _Node
     ) -> tuple[list[_Node], int, Proposal | None]:
         """Return what is left of a box, how many points were tried, and one below `best_value`.
 
         The box of all points is bounded with more care, and not halved. All searches begin with the
-        parts of rows that its bound gave to rivals.
+        shares of rows that its bound gave to rivals.
         """
-        search, n_boxes, n_steps = self._searches[place], self._n_boxes, _STEPS
+        search, n_boxes, n_steps = self._searches[thread], self._n_boxes, _STEPS
         if at_root:
             n_boxes, n_steps = 1, min(len(node.low) ** 2, _STEPS * n_boxes)
-        for room, given in zip(search.nodes, node, strict=True):
-            room[0] = given
+        for array, values in zip(search.nodes, node, strict=True):
+            array[0] = values
         n_left = search.search(best_value, n_boxes=n_boxes, n_steps=n_steps)
         if at_root:
             for other in self._searches:
-                other.part[:] = search.part
+                other.shares[:] = search.shares
         left = [_Node(*(array[i].copy() for array in search.nodes)) for i in range(n_left)]
         best = None
         if search.improved:

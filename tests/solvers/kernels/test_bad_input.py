@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from dnip.solvers.kernels.annealing import Chain
+from dnip.solvers.kernels.bounds import BoxRows
 from dnip.solvers.kernels.coordinate import Descent
-from dnip.solvers.kernels.exact import BoxRows, DepthFirst
+from dnip.solvers.kernels.exact import DepthFirst
 from dnip.solvers.kernels.rows import Flips, Levels, Rows
 from dnip.solvers.kernels.values import Values
 

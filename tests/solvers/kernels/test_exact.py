@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from dnip.solvers.kernels.exact import BoxRows, DepthFirst
+from dnip.solvers.kernels.bounds import BoxRows
+from dnip.solvers.kernels.exact import DepthFirst
 from hypothesis import given, strategies as st
 
 import oracles
@@ -67,7 +68,7 @@ def test_every_better_point_is_found_or_left_in_a_box_with_a_bound(
         least_top=0,
         margin=MARGIN,
     )
-    search.part[:] = rng.uniform(size=len(search.part)) ** 8 + 1e-6
+    search.shares[:] = rng.uniform(size=len(search.shares)) ** 8 + 1e-6
     drawn = rng.uniform(0, int(mass.sum()), (2, n_classes))
     node = low, high, -np.inf, [np.zeros(n_classes), *drawn], np.zeros(n_classes + 1)
     for room, given_ in zip(search.nodes, node, strict=True):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 try:
-    from dnip.solvers.kernels import annealing, coordinate, exact, rows, values
+    from dnip.solvers.kernels import annealing, bounds, coordinate, exact, rows, values
 except ImportError as error:
     raise ImportError(
         f"the compiled kernels do not load ({error}); install dnip again, with: pip install "
@@ -11,7 +11,7 @@ except ImportError as error:
     ) from error
 
 _folder = Path(__file__).parent
-for _module in (annealing, coordinate, exact, rows, values):
+for _module in (annealing, bounds, coordinate, exact, rows, values):
     _source = _folder / f"{_module.__name__.rpartition('.')[2]}.pyx"  # in an editable install
     if _source.exists() and _source.stat().st_mtime > Path(_module.__file__).stat().st_mtime:
         raise ImportError(
