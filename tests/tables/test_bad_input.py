@@ -31,7 +31,7 @@ REFUSED = {
         ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
         ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
         (b"id,p0,p1\na,0,1\n\xe9,0,1\n", ["line 3 is not UTF-8 text (byte 0xe9)"]),
-        ("p0,p1\n0,1\n".encode("utf-16"), ["line 1 is not UTF-8", "Save the file as UTF-8"]),
+        ("p0,p1\n0,1\n".encode("utf-16"), ["this is UTF-16 text", "Save the file as UTF-8"]),
         ("p0,p1\n0,1\n".encode("utf-16-le"), ["this is UTF-16 text", "Save the file as UTF-8"]),
         (GZIPPED, ["line 1 is not UTF-8", "end its name in .gz"]),
     ],
@@ -127,7 +127,14 @@ def test_paths(tmp_path):
     xlsx = tmp_path / "t.xlsx"
     xlsx.touch()
     assert_refused(xlsx, ["'.xlsx'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .parquet"])
-    for suffix, remedy in {"npz": "dnip.fit(", "TSV": "commas", "arrow": ".parquet"}.items():
+    for suffix, remedy in {
+        "npz": "dnip.fit(",
+        "npy": "dnip.fit(",
+        "TSV": "dnip import",
+        "xls": "CSV UTF-8",
+        "pkl": "read_pickle",
+        "arrow": ".parquet",
+    }.items():
         (tmp_path / f"t.{suffix}").touch()
         assert_refused(tmp_path / f"t.{suffix}", [f"'.{suffix}'", remedy])
     assert_refused(xlsx / "t.csv", ["cannot be read"])

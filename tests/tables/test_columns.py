@@ -82,7 +82,7 @@ def test_a_cell_is_read_by_itself(classes, cells):
     (("0", "1", "2"), "one", ["'one' is neither", "0, 1, 2", "--classes"]),
     (("0", "1", "2"), math.inf, ["'inf' is neither"]),
     (("0", "1", "2"), True, ["'True' is neither"]),
-    (("a", "b", "c"), "B", ["'B' is neither a class name", "a, b, c"]),
+    (("a", "b", "c"), "B!", ["'B!' is neither a class name", "a, b, c"]),
     (("1", "2", "3"), "0", ["ambiguous", "class names: 1, 2, 3"]),
     (("a", "0", "c"), "1", ["ambiguous: the class name '0' is a number"]),
 )

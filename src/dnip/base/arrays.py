@@ -20,9 +20,19 @@ ROW_SUM_TOLERANCE = 1e-3
 _CELLS = 1 << 17
 
 _ONE = "Give one value per row"
+_SOFTMAX = (
+    "Probabilities are finite numbers of 0 or more that share a whole; convert logits with a "
+    "softmax first: p = exp(x) / sum(exp(x))"
+)
+# How many times another the sum of a row may be where the numbers share something.
+_ALIKE = 1.1
 
 # Entries whose running sums are held at once.
 _MAX_ENTRIES = 1 << 18
+
+
+class EmptyRowError(InvalidInputError):
+    """One row says nothing: a number is missing, or all are 0."""
 
 
 class Location(Protocol):
@@ -151,16 +161,34 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
             off.append(rows + first)
             off_sums.append(sums[rows])
     if empty is not None:
-        raise InvalidInputError(
+        raise EmptyRowError(
             f"{location.cell(empty)}: all class probabilities are 0",
             hint="Drop the row, or give the probabilities of a model that ranks the classes",
         )
     if not off:
         return p, np.empty(0, np.int64), np.empty(0)
     rows, sums = np.concatenate(off), np.concatenate(off_sums)
+    _check_share(p, rows, sums, location)
     p = p.astype(np.float64)
     p[rows] /= sums[:, None]
     return p, rows, sums
+
+
+def _check_share(p: Probabilities, rows: Integers, sums: Floats, location: Location) -> None:
+    """Refuse numbers that share nothing: most rows have some above 1, and their sums differ.
+
+    Per cent and bytes have sums that are alike, and counts are whole.
+    """
+    most = p[rows].max(axis=1)
+    above = 2 * np.count_nonzero(most > 1) > len(p)
+    low, high = int(sums.argmin()), int(sums.argmax())
+    if above and sums[high] > _ALIKE * sums[low] and (most != np.floor(most)).any():
+        first, second = sorted((low, high), key=lambda row: int(rows[row]))
+        raise InvalidInputError(
+            f"{location.cell(int(rows[first]))}: the numbers of the classes sum to "
+            f"{sums[first]:.6g}, and elsewhere to {sums[second]:.6g}: they are not probabilities",
+            hint=_SOFTMAX,
+        )
 
 
 class SumsSeen:
@@ -199,9 +227,12 @@ def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:
     row, column = (int(i) for i in np.argwhere(bad)[0])
     value = p[row, column]
     kind = "not a number" if math.isnan(value) else "infinite" if math.isinf(value) else "negative"
-    raise InvalidInputError(
+    error = InvalidInputError if value < 0 else EmptyRowError
+    raise error(
         f"{location.cell(row, column)}: the probability is {kind} ({value})",
-        hint="Probabilities are finite numbers of 0 or more; convert logits with a softmax first",
+        hint=_SOFTMAX
+        if value < 0
+        else "Drop the row, or give the finite numbers that the model had there",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -80,11 +81,15 @@ def as_text(file: IO[bytes], source: str) -> IO[str]:
     Raises
     ------
     InvalidInputError
-        For text that begins as UTF-16 or UTF-32 does: with a character and a zero byte.
+        For text that begins as UTF-16 or UTF-32 does.
     """
     peek = getattr(file, "peek", None)
-    if peek is not None and b"\0" in peek(2)[:2]:
-        raise InvalidInputError(f"{source}: this is UTF-16 text", hint="Save the file as UTF-8")
+    start = b"" if peek is None else peek(2)[:2]
+    if b"\0" in start or start in (BOM_UTF16_LE, BOM_UTF16_BE):
+        raise InvalidInputError(
+            f"{source}: this is UTF-16 text",
+            hint="Save the file as UTF-8; `dnip import` also reads UTF-16",
+        )
     return TextIOWrapper(file, encoding="utf-8-sig", newline="")
 
 

@@ -1,22 +1,38 @@
-"""Values in files: JSON, JSON lines, CSV and Parquet, each with where it lies."""
+"""Values in files: JSON, CSV of any dialect and Parquet, each with where it lies."""
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from dnip.base.errors import InvalidInputError, first_line
+from dnip.base.errors import InvalidInputError, first_line, warn
 from dnip.base.files import open_input
 from dnip.base.optional import load_optional
 from dnip.tables.columns import CellLocation, check_names
-from dnip.tables.formats.text import check_widths, csv_rows, open_text
+from dnip.tables.formats import REMEDIES
+from dnip.tables.formats.text import check_widths, csv_rows, not_utf8, open_bytes
 
 # Where a JSON value begins, and what reads it.
 _BEGIN, _DECODER = re.compile(r"\S"), json.JSONDecoder()
+# A first line that tells Excel how columns are separated.
+_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
+# How files of other programs begin, and their suffix.
+_SIGNATURES = {
+    b"PK\3\4": ".xlsx",
+    b"\xd0\xcf\x11\xe0": ".xls",
+    b"\x93NUMPY": ".npy",
+    b"\x80\4": ".pkl",
+    b"\x80\5": ".pkl",
+}
 
 
 class Found(NamedTuple):
@@ -57,7 +73,9 @@ def read_values(
     r"""Yield the values of a file, one after the other.
 
     Rows of CSV and Parquet are dictionaries. Every other file is JSON: one value after the other,
-    each on a line or on several. Files that end in .gz are decompressed.
+    each on a line or on several. Files that end in .gz are decompressed. Columns of CSV may be
+    separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 or, with a warning,
+    Windows-1252.
 
     Parameters
     ----------
@@ -81,38 +99,105 @@ def read_values(
     ...     [(found.where[-6:], found.content) for found in read_values(path)]
     [('line 1', {'a': 1}), ('line 3', [2, 3])]
     """
-    source, name = str(path), str(path).lower()
+    source, name = str(path), str(path).lower().removesuffix(".gz")
     if name.endswith(".parquet"):
         yield from _parquet(open_file or (lambda: open_input(path)), source)
         return
-    with open_text(Path(path), open_file) as file:
-        is_csv = name.removesuffix(".gz").endswith(".csv")
-        yield from (_csv if is_csv else _json)(file, source)
+    _check_kind(Path(name).suffix, source)
+    is_csv = name.endswith((".csv", ".tsv", ".tab", ".txt"))
+    with open_bytes(Path(path), open_file) as file:
+        text = _decoded(file.read(), source, by_excel=is_csv)
+    if name.endswith(".txt"):
+        is_csv = text.lstrip()[:1] not in ("", "{", "[")
+    yield from (_csv if is_csv else _json)(text, source)
 
 
-def _json(file: IO[str], source: str) -> Iterator[Found]:
-    text, position, line = file.read(), 0, 1
+def _check_kind(suffix: str, source: str) -> None:
+    """Refuse a file of another program, by its suffix; say how its rows get in."""
+    if suffix in REMEDIES:
+        raise InvalidInputError(
+            f"{source}: files of the kind {suffix} are not read here",
+            hint=REMEDIES[suffix].format(source),
+        )
+
+
+def _decoded(data: bytes, source: str, *, by_excel: bool) -> str:
+    """Return the text of a file: UTF-8, UTF-16 or, where it may be of Excel, Windows-1252."""
+    for start, suffix in _SIGNATURES.items():
+        if data.startswith(start):
+            _check_kind(suffix, source)
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\0" in data[:2]:
+        encoding = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
+    else:
+        encoding = "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding != "utf-8-sig":
+            raise InvalidInputError(
+                f"{source}: this is damaged UTF-16 text (byte {error.start + 1:,})",
+                hint="Save the file as UTF-8",
+            ) from error
+        damaged = not_utf8(Path(source), data.splitlines(keepends=True))
+        # Control characters are not of a text, and other letters were UTF-8 up to there.
+        if not by_excel or not data[: error.start].isascii() or _CONTROL.search(data):
+            raise damaged from error
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError as error:
+        raise damaged from error
+    warn(
+        f"{source}: this is not UTF-8, and read as Windows-1252, as Excel writes CSV; save it as "
+        "CSV UTF-8 if names look wrong"
+    )
+    return text
+
+
+def _json(text: str, source: str) -> Iterator[Found]:
+    position, line = 0, 1
     while found := _BEGIN.search(text, position):
         start = found.start()
         line += text.count("\n", position, start)
         try:
             value, position = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            where, reason = getattr(error, "lineno", line), getattr(error, "msg", error)
+            where, reason = getattr(error, "lineno", line), getattr(error, "msg", "nested too deep")
+            begins = "" if where == line else f" (of the value that begins in line {line})"
             raise InvalidInputError(
-                f"{source}: line {where} is not valid JSON: {reason}",
-                hint="The file may be cut off there: write it again, or remove the line",
+                f"{source}: line {where}{begins} is not valid JSON: {reason}",
+                hint=f"Line {line} may be cut off: write the file again, or remove that line",
             ) from error
         yield Found(f"{source}: line {line}", value)
         line += text.count("\n", start, position)
 
 
-def _csv(file: IO[str], source: str) -> Iterator[Found]:
-    header, rows = csv_rows(file, source)
+def _csv(text: str, source: str) -> Iterator[Found]:
+    named = _SEPARATOR.match(text)
+    file = StringIO(text[named.end() :] if named else text, newline="")
+    header, rows = csv_rows(file, source, named[1] if named else _delimiter(file))
     for number, cells in enumerate(rows):
         location = CellLocation(source, (), number)
         check_widths([cells], header, location)
         yield Found(location.cell(0), dict(zip(header, cells, strict=True)))
+
+
+def _delimiter(file: IO[str]) -> str:
+    """Return the mark that gives the first rows equally many cells, and most of them."""
+
+    def fit(mark: str) -> tuple[int, int]:
+        file.seek(0)
+        try:
+            widths = [len(row) for row in islice(csv.reader(file, delimiter=mark), 20) if row]
+        except csv.Error:
+            widths = []
+        most = max(widths, default=0)
+        return most if len({*widths}) == 1 else 1, widths[0] if widths else 0
+
+    best = max(",;\t|", key=fit)
+    file.seek(0)
+    return best
 
 
 def _parquet(open_file: Callable[[], IO[bytes]], source: str) -> Iterator[Found]:

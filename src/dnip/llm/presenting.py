@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from dnip.llm.prompting.run import RunSummary
     from dnip.llm.sources import ImportSummary
 
+# From how many labelled rows on, and in which share of them, labels look like the model's answers.
+_ENOUGH, _ALIKE = 30, 0.97
+
 
 def describe_run(summary: RunSummary, out: Path) -> str:
     """Return the number of rows and the captured mass."""
@@ -90,6 +93,18 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
             f"to 1/{{most}}; rows with ties for the best class: {summary.n_tied:,}; no votes, of "
             "{answers:,} answers: {refused:,} refusals and {unmatched:,} without a class"
         ).format(**summary.votes)
+    if summary.class_columns:
+        yield f"the classes were read from the columns {listed(summary.class_columns)}"
+    if summary.naming:
+        yield (
+            f"no row has a label, but {listed(summary.naming)} names a class in every row: if "
+            f"these are the gold labels, not answers of the model, give --label {summary.naming[0]}"
+        )
+    if summary.n_labelled >= _ENOUGH and summary.n_as_labelled > _ALIKE * summary.n_labelled:
+        yield (
+            f"the label is the most probable class in {summary.n_as_labelled:,} of "
+            f"{summary.n_labelled:,} rows: are the labels the model's own answers?"
+        )
     refusals = "rows without a vote" if summary.votes else "refusals"
     if len(summary.columns) > 1:
         others = [name for name in summary.columns if name != summary.question]

@@ -233,7 +233,8 @@ _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 class LabelRule:
     """The rule that reads one label cell. Cells are read one by one, so tables can stream.
 
-    An empty cell is an unlabelled row. A cell that equals a class name exactly is that class.
+    An empty cell is an unlabelled row. A cell that equals a class name is that class; so is one in
+    other letter case, where no two class names differ in case only.
     Otherwise a whole number ("2", or "2.0" as pandas writes it) is a class index, counted from 0.
     Where a class name is itself a whole number other than its index, numbers are refused: they
     could mean either.
@@ -259,6 +260,10 @@ class LabelRule:
         self._from_header = from_header
         self._index_of = {name: index for index, name in enumerate(classes)}
         self._index_of[""] = UNLABELLED
+        folded = [name.casefold() for name in classes]
+        self._folded = dict(zip(folded, range(len(classes)), strict=True))
+        if len(self._folded) < len(classes):
+            self._folded = {}
         numbers = {name: _whole_number(name) for name in classes}
         others = (name for i, name in enumerate(classes) if numbers[name] not in (None, i))
         self._ambiguous = next(others, None)
@@ -289,6 +294,8 @@ class LabelRule:
         for name in (text, text.strip()):
             if name in self._index_of:
                 return self._index_of[name]
+        if (clear := self._folded.get(text.strip().casefold())) is not None:
+            return clear
         index = _whole_number(text.strip())
         where = location.named(row, LABEL)
         if self._from_header:

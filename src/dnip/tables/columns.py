@@ -17,6 +17,8 @@ ID = "id"
 PREDICTION = "prediction"
 DEFERRED = "deferred"
 MASS = "mass"
+#: Which row of its source a row is, counted from 1, where it has no id.
+ROW = "row"
 #: How many answers vote shares are of, and 1 where a model's answer holds no label, else 0.
 SAMPLES = "samples"
 FALLBACK = "fallback"
@@ -32,7 +34,9 @@ CLASSES = "dnip.classes"
 CLASSES_METADATA = CLASSES.encode()
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES})
+RESERVED = frozenset(
+    {LABEL, ID, ROW, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES}
+)
 
 #: What a sidecar records beside the id and the probabilities.
 TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
@@ -111,7 +115,7 @@ class Layout:
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that mean nothing here."""
-        known = {*RESERVED, *self.probabilities}
+        known = {*RESERVED - {ROW}, *self.probabilities}
         return tuple(name for name in self.names if name not in known)
 
     @property
@@ -255,7 +259,7 @@ def resolve_columns(
             elif from_header:
                 hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
-                f"{source}: column {name} is not known; the known columns are label, id, "
+                f"{source}: column {name} is not known; the known columns are label, id, row, "
                 "prediction, deferred, mass, samples, fallback and the class columns "
                 f"{_listed([column for column in columns if column != name])}",
                 hint=hint,

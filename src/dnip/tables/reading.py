@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.arrays import SumsSeen, check_mass, normalise_rows
+from dnip.base.arrays import EmptyRowError, SumsSeen, check_mass, normalise_rows
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.files import open_input
 from dnip.base.typing import Floats, Integers
@@ -33,6 +33,7 @@ from dnip.tables.columns import (
     LABEL,
     MASS,
     RECORDED,
+    ROW,
     CellLocation,
     Layout,
     name_classes,
@@ -290,17 +291,20 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
     layout, columns, location = block.layout, block.columns, block.location
     n_classes = len(layout.classes)
+    labelled, numbers = as_list(columns.get(LABEL, ())), None
     try:
         numbers = numbers_of(block)
         p, off, sums = normalise_rows(numbers[:, :n_classes], location)
-        if layout.from_header and 2 * len(off) >= len(p):
+        doubt = layout.from_header and not {*layout.classes} <= {str(cell) for cell in labelled}
+        if doubt and 2 * len(off) >= len(p):
             raise InvalidInputError(
                 f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were "
                 f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
             )
     except InvalidInputError as error:
-        if layout.from_header and not isinstance(error, EmptyCellError):
-            error.hint = _not_all_classes(layout, as_list(columns.get(LABEL, ())))
+        if layout.from_header and not isinstance(error, EmptyCellError | EmptyRowError):
+            read = "" if numbers is None or error.hint is None else f"{error.hint}. "
+            error.hint = f"{read}{_not_all_classes(layout, labelled)}".removesuffix(". ")
         raise
     labels = ids = mass = None
     if LABEL in columns:
@@ -318,7 +322,7 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     rows = Rows(
         p, labels, ids, layout.classes, source, mass, others or None, layout.probabilities, mark
     )
-    unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED})
+    unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED, ROW})
     return rows, Seen(layout, location, len(p), off, sums, ids, mass, unused)
 
 
@@ -372,6 +376,8 @@ def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
         return hint
     found = [name for name in layout.probabilities if name in told]
     others = [name for name in layout.probabilities if name not in told]
-    if len(found) < 2 or not others:
+    if not others:
+        return ""
+    if len(found) < 2:
         return "If a column is no class, name the others with --classes (in Python: classes=[...])"
     return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"

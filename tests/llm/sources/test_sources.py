@@ -175,13 +175,13 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")] * 60, "120 scores"),
         ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")], "sum to 1.8"),
         ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.003, 0.002]}, "sum to 0.005"),
-        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "not understood"),
+        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "answer 1: the answer is not whole"),
         ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
         ("hugging-face", [{"label": c, "score": 0.25} for c in ("ham", "spam", "egg")],
          "the options are ham, spam, egg, but the classes are ham, spam"),
         ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam"),
         ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
-        ("columns", {"ham": 0.5, "spam": -0.5}, "negative"),
+        ("columns", {"ham": 0.5, "spam": -0.5}, "Take a softmax of logits"),
         ("columns", {"ham": 0.5, "spam": 0.5, "mass": 2}, "answer 1, mass"),
         ("columns", {"ham": 0.0, "spam": 0.0}, "all class probabilities are 0"),
         ("decisions", choice({"type": "box", "box": {}}), "type 'box'"),
@@ -334,7 +334,7 @@ def test_a_column_of_log_probabilities_for_each_class_is_read(pattern):
     assert (summary.source, summary.n_normalised, table.mass.tolist()) == ("columns", 0, [0.8])
     rows = [row, {**row, pattern.format("ham"): ""}]  # not reported: at most .4, of which half
     np.testing.assert_allclose(read_answers(rows, CLASSES).table.probabilities[1], [0.25, 0.75])
-    with pytest.raises(InvalidInputError, match=r"exponentials sum to more than 1.*softmax"):
+    with pytest.raises(InvalidInputError, match=r"exponentials sum to 1 at most.*softmax"):
         read_answers([{pattern.format("ham"): -0.1, pattern.format("spam"): -0.1}], CLASSES)
 
 

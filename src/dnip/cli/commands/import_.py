@@ -23,6 +23,7 @@ def import_(
     gold: Path | None = None,
     on: str | None = None,
     label: str | None = None,
+    keep: list[str] | None = None,
     fill: Fill = Fill.HALF,
     votes: bool = False,
     json: bool = False,
@@ -51,14 +52,17 @@ def import_(
         Read the answers of this model only; or to the question with this fingerprint, of which the
         first letters do.
     map_ : CLASS=NAME
-        What the answers call a class: an option, a label word or a column. May be given several
-        times.
+        What the answers or the labels call a class: an option, a label word or a column. May be
+        given several times.
     gold, labels : FILE
         File with labels: .csv, .jsonl, .parquet.
     on : ID
         Name of the ids, in the answers and in the gold file; row joins by order. [default: id]
     label : LABEL
         Name of the labels, in the gold file or beside the answers. [default: label]
+    keep : COLUMN
+        Carry a column into the table, such as the texts; `dnip apply` carries it on. May be given
+        several times.
     fill
         The probability to take for a label that is not among the reported tokens: zero, ceiling
         (the most it can be) or half of that.
@@ -88,6 +92,7 @@ def import_(
             gold=gold,
             on=on,
             label=label,
+            keep=tuple(keep or ()),
             fill=fill,
             votes=votes,
             only=only,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,6 +42,8 @@ class Collector:
         Whether the texts of answers are kept, all those to one row together.
     on, label : str or None
         The names under which answers hold their ids and labels, where they are given.
+    keep : sequence of str
+        The names of what is carried into the table.
     only : str or None
         A model, or the first letters of a fingerprint: other answers are left out.
     model, question : str or None
@@ -59,6 +61,8 @@ class Collector:
         The names of all questions so far, as keys.
     asked : dict of Question to int
         How many answers there are to each question, of each model.
+    naming : dict or None
+        Columns that hold the names of classes and nothing else, as keys; None before the first row.
     """
 
     wanted: Wanted
@@ -66,6 +70,7 @@ class Collector:
     voting: bool = False
     on: str | None = None
     label: str | None = None
+    keep: Sequence[str] = ()
     only: str | None = None
     model: str | None = None
     question: str | None = None
@@ -77,6 +82,7 @@ class Collector:
     n_other: int = 0
     questions: dict[str, None] = field(default_factory=dict)
     asked: dict[Question, int] = field(default_factory=dict)
+    naming: dict[str, None] | None = None
 
     def add_all(self, found: Iterable[Found]) -> None:
         """Add values of files: answers, or lists of answers.
@@ -92,11 +98,18 @@ class Collector:
             except (InvalidInputError, BackendError) as error:
                 raise InvalidInputError(f"{where}: {error.message}", hint=error.hint) from error
             except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+                kind = "" if self.source is None else f" of the source {self.source.name}"
                 raise InvalidInputError(
-                    f"{where}: the answer is not understood: {type(error).__name__}: {error}",
-                    hint="Import answers as their service wrote them",
+                    f"{where}: the answer is not whole, or not in a shape{kind} that is known",
+                    hint="Import answers as their service wrote them, or leave this one out",
                 ) from error
         self._check_asked()
+        if self.n_other == self.n_answers > 0 and not any(self.questions):
+            raise InvalidInputError(
+                f"these are rows without questions, of which --question {self.question} could "
+                "choose one",
+                hint="Leave --question out; columns of classes are named with --map CLASS=COLUMN",
+            )
         if self.n_other == self.n_answers > 0:
             raise InvalidInputError(
                 f"no answer has the question {(self.question or '')!r}; the questions are "
@@ -142,10 +155,33 @@ class Collector:
             lost.append(where if row_id is None else str(row_id))
             return
         label = self._label_of(holders, row)
-        row = replace(row, row_id=row_id, label=label, where=where, number=number)
+        kept = {name: _held(holders, name, "--keep") for name in self.keep}
+        row = replace(row, row_id=row_id, label=label, where=where, number=number, kept=kept)
+        self._check_numbers(row)
+        self._look_for_names(saved)
         # Other labels stay apart: then the id is there twice.
         key = (str(row_id), str(label)) if self.voting and row_id is not None else number
         self.kept.setdefault(key, row).texts.extend(texts.get(question, ()))
+
+    def _check_numbers(self, row: Row) -> None:
+        """Refuse a table in which some rows hold log-probabilities, and others do not."""
+        first = next(iter(self.kept.values()), row)
+        if row.columns and row.logarithms != first.logarithms:
+            logarithms, others = (row, first) if row.logarithms else (first, row)
+            raise InvalidInputError(
+                f"the numbers of row {logarithms.number + 1} are all below 0, as log-probabilities "
+                f"are, but those of row {others.number + 1} are not",
+                hint="Take a softmax of logits first: p = exp(x) / sum(exp(x))",
+            )
+
+    def _look_for_names(self, saved: Answer) -> None:
+        """Note which columns of a row hold the name of a class, as those of all rows before."""
+        known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
+        cells = saved if isinstance(saved, dict) else {}
+        naming = cells if self.naming is None else self.naming
+        self.naming = {
+            name: None for name in naming if str(cells.get(name)).strip().casefold() in known
+        }
 
     def _check_source(self, content: Answer) -> Source:
         self.source = self.source or recognise(content)

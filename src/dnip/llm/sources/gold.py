@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars
+from dnip.llm.sources.source import Wanted, as_map
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars, is_missing
 from dnip.tables.columns import ID, LABEL
 
 #: What to join by instead of an id, to join rows in their order.
 BY_ROW = "row"
+# Labels of unknown spelling that a hint maps, at most.
+_MOST_MAPS = 8
 #: What stands under a name that is not there.
 MISSING = object()
 
@@ -35,16 +40,90 @@ def nested(held: dict[str, Any], name: str) -> object:
     return nested(inner, rest) if isinstance(inner, dict) else MISSING
 
 
-def read_gold(
-    path: Path, classes: tuple[str, ...], on: str | None, label: str | None
-) -> dict[str, int]:
+def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> Labels:
+    """Return the class index of each gold label, -1 where there is none.
+
+    A label is a class name, what ``--map`` calls the class, or a class index.
+
+    Raises
+    ------
+    InvalidInputError
+        For a label that is not a class, and one that could be two.
+
+    Examples
+    --------
+    >>> wanted = Wanted(("Business", "Sport"), ("biz", "Sport"))
+    >>> class_indices(["biz", "sport", 0, ""], wanted, Places("gold.csv", (), places="abcd"))
+    array([ 0,  1,  0, -1])
+    """
+    classes, rule = wanted.classes, LabelRule(wanted.classes)
+    called = {name: n for n, name in enumerate(wanted.names) if name not in classes}
+    texts = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
+    for name, n in called.items():
+        if name.isdecimal() and int(name) != n and name in texts:
+            raise InvalidInputError(
+                f"{location.cell(texts.index(name))}: the label {name} may be the class "
+                f"{classes[n]}, as --map says, or the index of another",
+                hint="Write class names as labels",
+            )
+    several = [row for row, cell in enumerate(cells) if _names_several(cell, {*classes, *called})]
+    if several:
+        raise InvalidInputError(
+            f"{location.named(several[0], LABEL)}: {shown(str(cells[several[0]]))} names several "
+            "classes",
+            hint="Give one label per row; tasks of several labels in a row (multi-label) are not "
+            "what DNIP is for",
+        )
+    plain = [
+        classes[called[text]] if text in called else cell
+        for text, cell in zip(texts, cells, strict=True)
+    ]
+    try:
+        return rule.read(plain, location)
+    except InvalidInputError as error:
+        known = {name.casefold() for name in (*classes, *called, "")}
+        others = [text for text in dict.fromkeys(texts) if text.casefold() not in known]
+        if others and not any(text.isdecimal() for text in others):
+            error.hint = (
+                f"The classes are {listed(classes, most=10)}; say which class a label means: "
+            )
+            error.hint += _maps(
+                others,
+                [
+                    name
+                    for name in classes
+                    if name.casefold() not in {text.casefold() for text in texts}
+                ],
+            )
+        raise
+
+
+def _names_several(cell: object, names: set[str]) -> bool:
+    """Say whether a label is a list, or a text that lists several classes."""
+    if isinstance(cell, str) and cell.strip() not in names:
+        cell = [text.strip(" []'\"") for text in re.split(r"[,;|]", cell)]
+    return isinstance(cell, list) and len(names.intersection(map(str, cell))) > 1
+
+
+def _maps(labels: Sequence[str], classes: Sequence[str]) -> str:
+    """Return the options that map labels to classes that look alike, to be typed."""
+    pairs = []
+    for label in labels[:_MOST_MAPS]:
+        folded = {name.casefold(): name for name in classes}
+        close = get_close_matches(label.casefold(), folded, n=1, cutoff=0.5)
+        pairs.append((folded[close[0]] if close else "CLASS", label))
+    return as_map(*zip(*pairs, strict=True))
+
+
+def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> dict[str, int]:
     """Read gold labels.
 
     Parameters
     ----------
     path : Path
         CSV, Parquet or JSON lines.
-    classes : tuple of str
+    wanted : Wanted
+        The classes, and what else the labels may call them.
     on : str or None
         The column of the ids, or ``"row"``; None for ``"id"``.
     label : str or None
@@ -81,7 +160,7 @@ def read_gold(
         places.append(where)
     location = Places(str(path), (), places=places)
     check_scalars(ids, on, location)
-    indices = LabelRule(classes).read(cells, location).tolist()
+    indices = class_indices(cells, wanted, location).tolist()
     first: dict[tuple[object, int], str] = {}  # the same label may be told twice
     for pair, place in zip(zip(ids, indices, strict=True), places, strict=True):
         first.setdefault(pair, place)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,12 +23,12 @@ from dnip.base.validation import check_choice, check_classes
 from dnip.llm.answers.label_matching import TextMatcher
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import Collector
-from dnip.llm.sources.gold import BY_ROW, join_by_id, join_by_row, read_gold
+from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
-from dnip.tables import ProbabilityTable
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
-from dnip.tables.columns import CLASSES, MASS, QUESTION
+from dnip.tables import ProbabilityTable, Rows, open_writer
+from dnip.tables.cells import UNLABELLED, check_ids
+from dnip.tables.columns import CLASSES, MASS, QUESTION, RESERVED, ROW
 from dnip.tables.fill import Fill, fill_rows
 from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
@@ -65,6 +65,8 @@ class ImportSummary:
         Rows whose decision depends on what stands for labels that were not reported.
     n_nameless : int
         Rows whose answer names no class, so that its first token is read.
+    left_out : tuple of int
+        The numbers of all answers that are not in the table, counted from 1.
     refused, failed, several : tuple of str
         Ids (or places) of answers that are refusals, of requests that failed, and of answers that
         name several classes. They are not in the table: a row of it says something of every class.
@@ -80,11 +82,20 @@ class ImportSummary:
         Rows whose most probable classes are equally probable, so that the lowest is decided for.
     n_one_class : int
         Rows that give everything to one class: no weights could change the decision.
+    class_columns : tuple of str
+        The columns of a table that were read, where they are not called like the classes.
+    naming : tuple of str
+        Columns that hold the names of classes and nothing else, where no row has a label.
+    n_as_labelled : int
+        Rows whose most probable class is their label.
     votes : dict or None
         Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
         and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
     asked : dict or None
         What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
+    others : dict
+        Columns that are written beside those of the table: what is kept, and the numbers of rows
+        that have no id. `to_dict` leaves them out.
     """
 
     files: tuple[str, ...]
@@ -97,6 +108,7 @@ class ImportSummary:
     mean_mass: float | None
     n_open: int
     n_nameless: int
+    left_out: tuple[int, ...]
     refused: tuple[str, ...]
     failed: tuple[str, ...]
     several: tuple[str, ...]
@@ -106,12 +118,20 @@ class ImportSummary:
     n_normalised: int
     n_tied: int
     n_one_class: int
+    class_columns: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
+    n_as_labelled: int = 0
     votes: dict[str, int] | None = None
     asked: dict[str, Any] | None = None
+    others: dict[str, list[object]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return asdict(self)
+        return {
+            name: value
+            for name, value in asdict(replace(self, others={})).items()
+            if name != "others"
+        }
 
 
 class Import(NamedTuple):
@@ -131,6 +151,7 @@ def read_answers(
     gold: str | os.PathLike[str] | None = None,
     on: str | None = None,
     label: str | None = None,
+    keep: Sequence[str] = (),
     fill: Fill | str = Fill.HALF,
     votes: bool = False,
     only: str | None = None,
@@ -149,7 +170,7 @@ def read_answers(
     question : str, optional
         Which question of an answer to read; needed where there are several.
     names : mapping of str to str, optional
-        What the answers call a class, where that is not its own name.
+        What the answers or the gold labels call a class, where that is not its own name.
     gold : path-like, optional
         A file with gold labels; without it, labels in the answers are read.
     on : str, optional
@@ -157,6 +178,8 @@ def read_answers(
         answers whatever their source calls it. ``"row"`` joins the gold file by order.
     label : str, optional
         The name of the labels in the gold file, or in the answers where there is none.
+    keep : sequence of str
+        The names of what is carried into the table, such as the text of a row.
     fill : Fill or str
         The probability to take for a label that was not reported.
     votes : bool, default=False
@@ -187,15 +210,16 @@ def read_answers(
     classes, columns = _columns(answers, classes)
     if on == BY_ROW and gold is None:
         raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
+    _check_keep(keep, classes)
     wanted = Wanted(
         classes,
         _names(classes, {**columns, **(names or {})}),
         question or "",
         own_labels=gold is None,
     )
-    truth = None if gold is None else read_gold(Path(gold), classes, on, label)
+    truth = None if gold is None else read_gold(Path(gold), wanted, on, label)
     given = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    collector = Collector(wanted, given, votes, on, label if gold is None else None, only)
+    collector = Collector(wanted, given, votes, on, label if gold is None else None, keep, only)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
@@ -210,13 +234,14 @@ def read_answers(
             hint="Give a file that holds answers, and say with --map how they name the classes",
         )
     rows = [*collector.kept.values()]
+    present = {row.number for row in rows}
     location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
     p, counts = fill_rows(*_scores(rows, location), location, fill)
     ids, n_unknown = _ids(rows, location), 0
     if truth is None:
         cells = [row.label for row in rows]
         known = any(cell is not None for cell in cells)
-        labels = LabelRule(classes).read(cells, location) if known else None
+        labels = class_indices(cells, wanted, location) if known else None
     elif on == BY_ROW:
         labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
     else:
@@ -226,25 +251,35 @@ def read_answers(
         seen = [*lost_ids, *([] if ids is None else ids)]
         n_unknown = len(labelled.difference(seen))
     table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
+    labels = np.full(len(rows), UNLABELLED) if table.labels is None else table.labels
+    scored = labels != UNLABELLED
+    read_from = next((row.columns for row in rows if row.columns not in ((), classes)), ())
     assert collector.source is not None  # it has read rows
     summary = ImportSummary(
         files=tuple(files),
         n=len(table),
-        n_labelled=0 if table.labels is None else int((table.labels != UNLABELLED).sum()),
+        n_labelled=int(scored.sum()),
         source="votes" if votes else collector.source.name,
         model=collector.model,
         question=collector.question or None,
         columns=tuple(collector.questions) if collector.source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
         n_nameless=sum(row.names_none for row in rows),
+        left_out=tuple(
+            number + 1 for number in range(collector.n_answers) if number not in present
+        ),
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
         several=tuple(collector.several),
         n_other=collector.n_other,
         n_unknown=n_unknown,
         **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
+        class_columns=read_from if read_from != wanted.names else (),
+        naming=() if scored.any() else tuple(collector.naming or ()),
+        n_as_labelled=int((scored & (labels == p.argmax(axis=1))).sum()),
         votes=polled,
         asked=collector.asked_for,
+        others=_others(rows, keep, numbered=ids is None and not votes),
     )
     return Import(table, summary)
 
@@ -259,10 +294,32 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     OutputError
         If a file cannot be written.
     """
-    imported.table.write(out)
+    with open_writer(out, imported.table.classes) as writer:
+        writer.write(Rows(**{**vars(imported.table), "others": imported.summary.others}))
     settings, summary = {"package_version": __version__}, imported.summary
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
     write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
+
+
+def _others(rows: Sequence[Row], keep: Sequence[str], *, numbered: bool) -> dict[str, list[object]]:
+    """Return what is carried along: the numbers of rows without an id, and what is kept."""
+    numbers: dict[str, list[object]] = {ROW: [row.number + 1 for row in rows]} if numbered else {}
+    return numbers | {name: [_scalar(row.kept[name]) for row in rows] for name in keep}
+
+
+def _scalar(value: object) -> object:
+    """Return a value that a cell can hold: lists and objects as JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _check_keep(keep: Sequence[str], classes: Sequence[str]) -> None:
+    """Refuse what cannot be carried: columns that mean something else in a table."""
+    for name in keep:
+        if name in {*RESERVED, *classes} - {ROW} or keep.count(name) > 1:
+            raise InvalidInputError(
+                f"--keep {name}: a table has a column of this name already",
+                hint="Keep columns of other names, each once",
+            )
 
 
 def _values(answers: Sequence[Answers]) -> Iterator[Found]:

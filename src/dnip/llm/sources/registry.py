@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, counted, listed
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, counted
 from dnip.base.typing import Floats
 from dnip.llm.decisions import read_decisions
 from dnip.llm.decisions.answers import answers_of
-from dnip.llm.sources.rows import ANSWERS, ROWS, by_class
+from dnip.llm.sources.columns import COLUMNS, is_flat
+from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number, other_options
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS
-from dnip.tables.columns import ID, MASS
 
 
 def _is_decision(content: Answer) -> bool:
     answers = content.get("answers") if isinstance(content, dict) else None
-    return isinstance(answers, dict | list) and not _is_flat({"": answers or {}})
+    return isinstance(answers, dict | list) and not is_flat({"": answers or {}})
 
 
 def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
@@ -28,7 +28,7 @@ def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
     if decision.refused:
         return None
     try:
-        order = decision.ordered(wanted.names)
+        order = decision.ordered(wanted.called(decision.options))
     except CoefficientsFormatError as error:
         raise other_options(decision.options, wanted) from error
     # As the server gave them: whether it rounded is lost when they are normalised.
@@ -57,9 +57,10 @@ def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:
     >>> in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
     array([0.25, 0.75])
     """
-    if set(options) != set(wanted.names):
+    names = wanted.called(options)
+    if set(options) != set(names):
         raise other_options(tuple(options), wanted)
-    return np.array([as_number(options[name], name) for name in wanted.names])
+    return np.array([as_number(options[name], name) for name in names])
 
 
 def _is_harness(content: Answer) -> bool:
@@ -184,44 +185,6 @@ def _read_classification(content: Answer, wanted: Wanted) -> Row:
     return Row(scores)
 
 
-def _is_flat(content: Answer) -> bool:
-    cells = content.values() if isinstance(content, dict) else [{}]
-    return all(
-        _are_texts(one) if isinstance(one, list) else not isinstance(one, dict) for one in cells
-    )
-
-
-def _are_texts(cells: list[object]) -> bool:
-    return all(isinstance(one, str | None) for one in cells)
-
-
-def _texts(content: Answer) -> dict[str, list[str | None]]:
-    """Return the columns of texts, of one in each row or of several."""
-    columns = {name: cell if isinstance(cell, list) else [cell] for name, cell in content.items()}
-    return {name: cells for name, cells in columns.items() if name != ID and _are_texts(cells)}
-
-
-def _read_columns(content: Answer, wanted: Wanted) -> Row:
-    if (row := by_class(content, wanted)) is not None:
-        return row
-    missing = [name for name in wanted.names if name not in content]
-    told = [name for name in ANSWERS if isinstance(content.get(name), str)]
-    if told and len(missing) == len(wanted.names):
-        raise InvalidInputError(
-            f"column {told[0]} holds answers, but no column holds probabilities",
-            hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
-            "them beside each answer; or ask several times for each row, and give --votes",
-        )
-    if missing:
-        raise InvalidInputError(
-            f"there is no column {missing[0]}; the columns are {listed(tuple(content))}",
-            hint="Name the column of a class with --map CLASS=COLUMN; count texts with --votes",
-        )
-    scores = in_class_order({name: content[name] for name in wanted.names}, wanted)
-    mass = content.get(MASS)
-    return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS))
-
-
 # How far the sum of scores may be from 1: by so much in all, and by rounding for each class.
 _MISSED, _ROUNDED = 0.01, 0.005
 
@@ -234,7 +197,7 @@ _IN_ORDER = (
     Source("hugging-face", _PIPELINES, _is_classification, _read_classification),
     TOKEN_LOGPROBS,
     ROWS,
-    Source("columns", "a column for each class", _is_flat, _read_columns, texts=_texts),
+    COLUMNS,
 )
 #: By name, in the order in which they are tried on an answer.
 SOURCES = {one.name: one for one in _IN_ORDER}

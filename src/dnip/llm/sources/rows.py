@@ -1,4 +1,4 @@
-"""Answers in rows of a table: log-probabilities in a cell, in pairs of columns, or by class."""
+"""Answers in rows of a table: log-probabilities in a cell, or in pairs of columns."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.tokens import Reported, Token
+from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
 from dnip.tables.columns import ID, LABEL
 
-#: What a column of texts is called that holds the answers.
-ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"
 # What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
@@ -196,43 +191,6 @@ def _read(row: Answer, wanted: Wanted) -> Row | None:
         return TOKEN_LOGPROBS.read(value, wanted)
     answer = {"message": {"content": text}, "logprobs": {"content": found}, "finish_reason": None}
     return read_choices("the row", [answer], wanted)
-
-
-def by_class(row: Mapping[str, object], wanted: Wanted) -> Row | None:
-    """Read a column of log-probabilities for each class; None where there are none.
-
-    The columns are called ``logprob_CLASS`` or ``CLASS_logprob``; or like the classes, if no value
-    is above 0. An empty cell is a class that was not reported.
-
-    Examples
-    --------
-    >>> by_class({"logprob_a": "-0.5", "logprob_b": ""}, Wanted(("a", "b"), ("a", "b"))).scores
-    array([0.60653066, 0.        ])
-    """
-    for pattern in ("logprob_{}", "{}_logprob", "{}"):
-        columns = [pattern.format(name) for name in wanted.names]
-        if not set(columns) <= row.keys():
-            continue
-        cells = {name: row[name] for name in columns if row[name] not in (None, "")}
-        values = {name: as_number(cell, name) for name, cell in cells.items()}
-        if not values or (
-            pattern == "{}" and not (min(values.values()) < 0 >= max(values.values()))
-        ):
-            continue
-        total = math.fsum(map(math.exp, values.values())) if max(values.values()) < 1 else math.inf
-        if not total <= 1 + len(values) * _ROUNDING:  # logits, say
-            name, value = max(values.items(), key=lambda one: one[1])
-            raise InvalidInputError(
-                f"the columns {', '.join(columns)} hold numbers below 0, but no log-probabilities: "
-                f"their exponentials sum to more than 1 ({name}: {value:g})",
-                hint="Take a softmax of logits first: p = exp(x) / sum(exp(x))",
-            )
-        tokens = tuple(Token(name, min(value, 0.0)) for name, value in values.items())
-        scores = np.array([math.exp(min(values.get(name, -math.inf), 0.0)) for name in columns])
-        missing = np.array([name not in values for name in columns])
-        ceiling = np.where(missing, Reported(tokens).bound, scores) if missing.any() else None
-        return Row(scores, ceiling, mass=min(float(scores.sum()), 1.0))
-    return None
 
 
 ROWS = Source(

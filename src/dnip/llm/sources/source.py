@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from shlex import join
 from typing import Any, TypeAlias
 
 from dnip.base.errors import InvalidInputError, listed
@@ -35,6 +37,18 @@ class Wanted:
     question: str = ""
     own_labels: bool = True
 
+    def called(self, options: Iterable[str]) -> tuple[str, ...]:
+        """Return what the classes are called among options: `names`, unless these are labels' only.
+
+        Examples
+        --------
+        >>> wanted = Wanted(("ham", "spam"), ("h", "s"))
+        >>> wanted.called(["s", "h"]), wanted.called(["spam", "ham"])
+        (('h', 's'), ('ham', 'spam'))
+        """
+        known = set(options)
+        return self.classes if set(self.classes) == known != set(self.names) else self.names
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -59,6 +73,12 @@ class Row:
         Which of all answers it is, from 0.
     texts : list
         The answers to the row, where their votes are counted; None for a refusal.
+    columns : tuple of str
+        The columns of a table that the scores were read from.
+    logarithms : bool
+        Whether these hold log-probabilities.
+    kept : dict
+        Cells that are carried into the table, by their names.
     """
 
     scores: Floats
@@ -71,6 +91,9 @@ class Row:
     where: str = ""
     number: int = 0
     texts: list[str | None] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
+    logarithms: bool = False
+    kept: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -107,23 +130,58 @@ class Source:
 
 def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:
     """Return the error for options that are not the classes."""
+    hint = "Name every option with --classes, or give its class another name with --map"
+    if len(options) == len(wanted.classes):
+        hint += f": if that is their order, {as_map(wanted.classes, options)}"
     return InvalidInputError(
         f"the options are {listed(options) or 'none'}, but the classes are {listed(wanted.names)}",
-        hint="Name every option with --classes, or give its class another name with --map",
+        hint=hint,
     )
 
 
+def as_map(classes: Sequence[str], names: Sequence[str]) -> str:
+    """Return the options that give each class the name of a column or an option, to be typed.
+
+    Examples
+    --------
+    >>> as_map(["ham", "a b"], ["p_ham", "p_b"])
+    "--map ham=p_ham --map 'a b=p_b'"
+    """
+    pairs = [f"{name}={other}" for name, other in zip(classes, names, strict=True)]
+    return join([word for pair in pairs for word in ("--map", pair)])
+
+
 def as_number(value: object, name: str) -> float:
-    """Return a number, which may be written as a text.
+    """Return a number, which may be written as a text: with a decimal comma, or in per cent.
 
     Raises
     ------
     InvalidInputError
         For anything else; whether it is finite is checked later.
+
+    Examples
+    --------
+    >>> as_number("-812,3", "ham"), as_number("12.5 %", "ham")
+    (-812.3, 0.125)
     """
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             raise TypeError
-        return float(value)
+        return float(value) if not isinstance(value, str) else _from_text(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{name}: {value!r:.60} is not a number") from None
+        what = "is not a number"
+        if isinstance(value, str) and _THOUSANDS.fullmatch(value.strip()):
+            what = "may be a thousand or a fraction: write it without a comma, or with a point"
+        raise InvalidInputError(f"{name}: {value!r:.60} {what}") from None
+
+
+_THOUSANDS = re.compile(r"\+?[1-9]\d{0,2},\d{3}")
+_DECIMAL_COMMA = re.compile(r"([+-]?\d*),(\d+(?:e[+-]?\d+)?)", re.IGNORECASE)
+
+
+def _from_text(text: str) -> float:
+    number = text.strip().replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", "")
+    if "_" in number or _THOUSANDS.fullmatch(number):
+        raise ValueError
+    whole = number.removesuffix("%").rstrip()
+    return float(_DECIMAL_COMMA.sub(r"\1.\2", whole)) / (1 if whole == number else 100)

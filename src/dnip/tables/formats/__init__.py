@@ -45,13 +45,22 @@ FORMATS = {
     ".parquet": Format(parquet.read_parquet, parquet.ParquetWriter, parquet.count_groups),
 }
 
-# What to do with files that are no tables here, by suffix.
-_REMEDIES = {
-    ".npz": "In Python: arrays = numpy.load(FILE), then dnip.fit(arrays[...], arrays[...])",
-    ".tsv": "Write it with commas, as .csv",
+_EXCEL = (
+    "Save the sheet as CSV UTF-8; in Python: "
+    "pandas.read_excel({0!r}).to_csv('opt.csv', index=False)"
+)
+_IMPORT = "Type: dnip import {0} --classes A,B,C --out opt.csv"
+#: What to do with files that are not tables here, by suffix.
+REMEDIES = {
+    ".npy": "In Python: dnip.fit(numpy.load({0!r}), labels)",
+    ".npz": "In Python: arrays = numpy.load({0!r}), then dnip.fit(arrays[...], arrays[...])",
+    ".pkl": "In Python, a data frame: pandas.read_pickle({0!r}).to_csv('opt.csv', index=False)",
     ".arrow": "Write it as .parquet, or read it in Python and give the data frame to dnip.fit",
+    ".xlsx": _EXCEL,
 }
-_REMEDIES[".feather"] = _REMEDIES[".arrow"]
+REMEDIES |= dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), _EXCEL)
+REMEDIES |= {".pickle": REMEDIES[".pkl"], ".feather": REMEDIES[".arrow"]}
+_READ_BY_IMPORT = dict.fromkeys((".tsv", ".tab", ".txt", ".json", ".ndjson"), _IMPORT)
 
 
 def format_of(path: Path) -> Format:
@@ -74,7 +83,9 @@ def format_of(path: Path) -> Format:
     for suffix, found in FORMATS.items():
         if path.name.lower().endswith(suffix):
             return found
+    known = f"The known suffixes are {', '.join(FORMATS)}"
+    remedy = (REMEDIES | _READ_BY_IMPORT).get(path.suffix.lower(), "").format(str(path))
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} stands for no known table format",
-        hint=_REMEDIES.get(path.suffix.lower(), f"The known suffixes are {', '.join(FORMATS)}"),
+        hint=f"{remedy}. {known}" if remedy else known,
     )

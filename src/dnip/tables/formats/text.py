@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -49,9 +49,11 @@ def read_csv(
             first_row += len(run)
 
 
-def csv_rows(file: IO[str], source: str) -> tuple[list[str], Iterator[list[str]]]:
+def csv_rows(
+    file: IO[str], source: str, delimiter: str = ","
+) -> tuple[list[str], Iterator[list[str]]]:
     """Return the header of a CSV file, and its other rows; blank lines are skipped."""
-    rows = _csv_rows(file, source)
+    rows = _csv_rows(file, source, delimiter)
     header = [name.strip() for name in next(rows, [])]
     if not header:
         raise empty_file(source)
@@ -59,8 +61,8 @@ def csv_rows(file: IO[str], source: str) -> tuple[list[str], Iterator[list[str]]
     return header, rows
 
 
-def _csv_rows(file: IO[str], source: str) -> Iterator[list[str]]:
-    reader = csv.reader(file, strict=True)
+def _csv_rows(file: IO[str], source: str, delimiter: str) -> Iterator[list[str]]:
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
     try:
         yield from filter(None, reader)
     except csv.Error as error:
@@ -174,22 +176,33 @@ def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
 def open_text(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Iterator[IO[str]]:
     """Open a UTF-8 text file, plain or .gz, with or without a byte order mark; line ends stay.
 
-    `opener` opens a file that is not on this machine.
+    Raises
+    ------
+    InvalidInputError
+        As `open_bytes`; while reading inside the block, for a file that is not UTF-8.
+    """
+    with open_bytes(path, opener) as file:
+        try:
+            yield as_text(file, str(path))
+        except UnicodeDecodeError as error:
+            with open_bytes(path, opener) as again:
+                raise not_utf8(path, again) from error
+
+
+@contextmanager
+def open_bytes(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file, plain or .gz; `opener` opens one that is not on this machine.
 
     Raises
     ------
     InvalidInputError
-        On opening or while reading inside the block: for a file that cannot be read, is not
-        UTF-8, or is no sound gzip file.
+        On opening or while reading inside the block: for a file that cannot be read, or is no
+        sound gzip file.
     """
     compressed = path.name.lower().endswith(".gz")
     try:
         with opener() if opener else open_input(path) as file:
-            try:
-                yield as_text(_plain(file, compressed=compressed), str(path))
-            except UnicodeDecodeError as error:
-                with opener() if opener else open_input(path) as again:
-                    raise _not_utf8(path, _plain(again, compressed=compressed)) from error
+            yield _plain(file, compressed=compressed)
     except gzip.BadGzipFile as error:
         raise InvalidInputError(
             f"{path}: this is not a sound gzip file ({error})",
@@ -223,14 +236,16 @@ def empty_file(source: str) -> InvalidInputError:
     )
 
 
-def _not_utf8(path: Path, file: IO[bytes]) -> InvalidInputError:
+def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
     bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
     number, line, byte = next(found for found in bad_bytes if found[2])
     gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
-        hint="It is a gzip file: end its name in .gz" if gzipped else "Save the file as UTF-8",
+        hint="It is a gzip file: end its name in .gz"
+        if gzipped
+        else "Save the file as UTF-8 (in Excel: CSV UTF-8)",
     )
 
 
