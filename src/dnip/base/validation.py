@@ -21,9 +21,9 @@ _MOST_CLASSES = 4_000
 # The largest number that a setting may be.
 _LARGEST = 1e12
 
-# Far below 1 / MAX_SCALE, the least ratio of two fitted weights: weights that are moved to another
-# class mix may be farther apart.
-_LEAST_WEIGHT = 1e-12
+#: Far below the least weight of a scale: weights that are moved to another class mix may be farther
+#: apart.
+LEAST_WEIGHT = 1e-300
 
 
 def check_number(
@@ -294,7 +294,7 @@ def check_weight_indices(indices: ArrayLike, *, n_classes: int, scale: int) -> I
 
 
 def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
-    """Return class weights as float64: one per class, each from 10⁻¹² to 1.
+    """Return class weights as float64: one per class, each from 10⁻³⁰⁰ to 1.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
     array([1.  , 0.25])
     """
     hint = "Only ratios count: divide by the largest; no class can be switched off"
-    ends = (_LEAST_WEIGHT, 1)
+    ends = (LEAST_WEIGHT, 1)
     return _one_each("weights", weights, n_classes, "iuf", ends, hint).astype(np.float64)
 
 
