@@ -111,13 +111,13 @@ def message(answer):
 
 
 @contextmanager
-def serving(upstream, coefficients, *, grace=60, timeout=60, **settings):
+def serving(upstream, coefficients, *, grace=60, timeout=60, most=None, **settings):
     """Serve from a thread of this process; yields the server, and its port."""
     from dnip.llm.serving.sidecar.application import make_app
     from dnip.llm.serving.sidecar.server import listen, make_server
 
     app = make_app(upstream, {"topic": coefficients}, timeout=timeout, **settings)
-    server = make_server(app, grace=grace)
+    server = make_server(app, grace=grace, timeout=timeout, most=most)
     with listen("127.0.0.1", 0, timeout=timeout) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -31,13 +31,13 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
     ("--coefficients topic=half.json", ["half.json", "not valid JSON"]),
     ("--upstream h --coefficients q=c.json", ["upstream must begin with"]),
     ("--upstream http://a..b --coefficients q=c.json", ["name a host"]),
-    ("--coefficients \udcff=c.json", ["'\\udcff' is no valid Unicode"]),
+    ("--coefficients \udcff=c.json", ["'\\udcff' is not valid Unicode"]),
     ("--coefficients q=c.json --timeout 0", ["timeout must be"]),
     ("--coefficients q=c.json --max-body 0", ["max_body must be"]),
     ("--coefficients q=c.json --grace -1", ["grace must be"]),
     ("--coefficients q=c.json --port 70000", ["cannot listen", "--port"]),
     ("--coefficients q=c.json --host no.such.host.invalid", ["cannot listen"]),
-    ("--coefficients q=c.json --record c.json", ["c.json/q", "cannot make the folder"]),
+    ("--coefficients q=c.json --record c.json", ["c.json: cannot make the folder"]),
     ("--coefficients ../q=c.json --record r", ["'../q'", "name of a folder"]),
     ("--coefficients q=c.json --record r --record-size 9MB", ["10000000"]),
 )
@@ -114,6 +114,37 @@ def assert_raw(table, numbers):
     assert table.ids.tolist() == [f"r{number}" for number in numbers]
     a = (np.array(numbers) * 37 % 101 + 1) / 103
     np.testing.assert_allclose(table.probabilities, np.c_[a, 1 - a], rtol=1e-12)
+
+
+def test_the_first_lines_say_which_file_corrects_what(folder):
+    FITTED.save("c.json")
+    with sidecar("http://127.0.0.1:9", 0, "--chat", "tone=c.json") as process:
+        lines = [process.stdout.readline() for _ in range(2)]
+    assert lines == [
+        "topic: c.json corrects /v1/systemone and /v1/decisions\n",
+        "tone: c.json corrects /v1/chat/completions\n",
+    ]
+
+
+@cases(
+    (["--chat", "x.json"], "x.json: cannot be read"),
+    (["--chat", "topic=c.json"], "'topic' is given twice"),
+    (["--chat", "a=c.json", "--chat", "a=c.json"], "--chat gives the name 'a' twice"),
+)
+def test_chats_that_cannot_be_corrected_are_refused(dnip, folder, options, told):
+    FITTED.save("c.json")
+    run = dnip(*UP, "--coefficients", "topic=c.json", *options)
+    assert (run.status in (1, 2), told in run.err) == (True, True)
+
+
+def test_records_are_for_their_owner_alone(folder, upstream):
+    with sidecar(upstream, 0, *RECORD) as process:
+        ask_for(process.port, range(3))
+    modes = {str(path): path.stat().st_mode & 0o777 for path in Path("recorded").rglob("*")}
+    [file] = set(modes) - {"recorded/topic"}
+    assert (Path("recorded").stat().st_mode & 0o777, modes) == (
+        0o700, {"recorded/topic": 0o700, file: 0o600},
+    )  # fmt: skip
 
 
 def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstream):

@@ -101,7 +101,9 @@ def test_text_goes_to_standard_output_or_to_a_file(dnip, topics, form):
 
 def test_a_binary_format_needs_a_file(dnip, topics):
     pytest.importorskip("onnx", reason="onnx is not installed")
-    dnip("export", "c.json", "--to", "onnx").assert_refused("onnx is no text to print", "--out")
+    dnip("export", "c.json", "--to", "onnx").assert_refused(
+        "onnx is not a text that can be printed", "--out"
+    )
     assert dnip("export", "c.json", "--to", "onnx", "--out", "m.onnx").status == 0
     assert Path("m.onnx").stat().st_size > 100
 

@@ -36,7 +36,7 @@ def run_onnx(coefficients, p):
     pytest.importorskip("onnx", reason="onnx is not installed")
     session = runtime.InferenceSession(Onnx().render(coefficients))
     classes = json.loads(session.get_modelmeta().custom_metadata_map["classes"])
-    [indices] = session.run(None, {"probabilities": p})
+    [indices] = session.run(None, {"probabilities": p.astype(np.float64)})
     return [classes[n] for n in indices]
 
 
@@ -73,7 +73,7 @@ def drawn(n_classes, scale, seed=0, classes=None):
     rng = np.random.default_rng(seed)
     names = classes or [f"class {n}" for n in range(n_classes)]
     if scale == "continuous":
-        return Coefficients(names, [], scale, weights=10.0 ** rng.uniform(-12, 0, n_classes))
+        return Coefficients(names, [], scale, weights=10.0 ** rng.uniform(-300, 0, n_classes))
     size = int(scale.removeprefix("log:"))
     return Coefficients(names, rng.integers(1, size + 1, n_classes), scale)
 
@@ -129,6 +129,42 @@ def test_what_cannot_hold_thresholds_refuses_them(form):
         form.render(coefficients)
 
 
+def in_logarithms(coefficients, p):
+    """The decisions without a product, so that none can vanish."""
+    with np.errstate(divide="ignore"):
+        scores = np.log(p.astype(np.longdouble)) + np.log(coefficients.weights)
+    return [coefficients.classes[n] for n in scores.argmax(axis=1)]
+
+
+def run_bias(coefficients, p):
+    """Add the bias of every class in single precision, as servers do."""
+    bias = json.loads(JsonBias().render(coefficients))["bias"]
+    with np.errstate(divide="ignore"):
+        scores = np.log(p.astype(np.float32)) + np.float32([*bias.values()])
+    return [coefficients.classes[n] for n in scores.argmax(axis=1)]
+
+
+def run_predict(coefficients, p):
+    applied = np.array(coefficients.classes)[coefficients.apply(p).argmax(axis=1)]
+    assert applied.tolist() == expected(coefficients, p)
+    return applied.tolist()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("run", [run_predict, run_bias, *RUNNERS])
+def test_no_weight_and_no_probability_is_too_small(run, kind):
+    rng = np.random.default_rng(5)
+    weights = np.exp([0.0, -60.0, -60.0, -140.0, -200.0, -200.0])
+    coefficients = Coefficients([*"abcdef"], [], "continuous", weights=weights)
+    p = np.exp(rng.choice([-80.0, -20.0, 0.0], (300, 6)) + rng.uniform(0, 1, (300, 6)))
+    p *= rng.random((300, 6)) < 0.5
+    p = p[p.max(axis=1) > 0.5]
+    p = (p / p.sum(axis=1, keepdims=True)).astype(kind)
+    decisions = in_logarithms(coefficients, p)
+    assert {*decisions} == {*"abcdef"}
+    assert run(coefficients, p) == decisions
+
+
 @pytest.mark.parametrize("run", RUNNERS)
 def test_many_classes(run):
     coefficients = drawn(301, "log:1000")
@@ -169,14 +205,37 @@ def test_a_table_has_the_name_that_is_given():
         assert [row[-1] for row in database.execute(query).fetchall()] == ["yes", "no"]
 
 
+@pytest.mark.parametrize("dialect", SQL)
+def test_a_column_that_is_missing_is_an_error(dialect):
+    query = Sql(dialect, columns="cat,dgo").render(Coefficients(["cat", "dog"], [15, 30], 30))
+    with pytest.raises(Exception, match="dgo"):
+        ENGINES[dialect](["cat", "dog"], [[0.5, 0.5]], query)
+
+
 @cases(
-    ({"table_name": ""}, "'' is no name for a table"),
-    ({"table_name": "a\nb"}, "is no name for a table"),
+    (["cat", "dog"], ["cat", "dog"]),
+    (['it\'s "`1`"', "a.b; --"], ['it\'s "`1`"', "a.b; --"]),
+    (["1", "2"], ["p0", "p1"]),
+    (["label", "other"], ["p0", "p1"]),
+)
+@pytest.mark.parametrize("dialect", SQL)
+def test_columns_are_those_of_the_table_of_the_fit(dialect, classes, columns):
+    rows = [[0.4, 0.6], [0.8, 0.2]]
+    coefficients = Coefficients(classes, [15, 30], 30, fit={"data": {"source": "opt.csv"}})
+    query = Sql(dialect).render(coefficients)
+    assert ENGINES[dialect](columns, rows, query) == [classes[1], classes[0]]
+
+
+@cases(
+    ({"table_name": ""}, "'' is not a name for a table"),
+    ({"table_name": "a\nb"}, "is not a name for a table"),
     ({"columns": "a"}, "--columns must be 2 different names; got 'a'"),
+    ({"columns": "a,oid", "dialect": "sqlite"}, "'oid' is not a name"),
+    ({"columns": "a,rowid"}, "'rowid' is not a name"),
     ({"columns": "a,a"}, "--columns must be 2 different names; got 'a,a'"),
-    ({"columns": "a,\u202eb"}, "is no name for a table or a column"),
-    ({"columns": "a,${b}", "dialect": "spark"}, "is no name for a table or a column"),
-    ({"columns": "a,`b", "dialect": "bigquery"}, "is no name for a table or a column"),
+    ({"columns": "a,\u202eb"}, "is not a name for a table or a column"),
+    ({"columns": "a,${b}", "dialect": "spark"}, "is not a name for a table or a column"),
+    ({"columns": "a,`b", "dialect": "bigquery"}, "is not a name for a table or a column"),
 )
 def test_names_that_cannot_be_written_are_refused(options, told):
     with pytest.raises(InvalidInputError, match=told):
@@ -205,6 +264,12 @@ def test_a_null_has_no_prediction_and_no_column_has_that_name(dialect):
 def test_a_script_refuses_what_are_no_probabilities(run, row):
     with pytest.raises(ValueError, match="probabilities"):
         run(Coefficients(["no", "yes"], [15, 30], 30), np.array([row]))
+
+
+def test_a_bias_that_servers_do_not_take_is_refused(monkeypatch):
+    monkeypatch.setattr(LogitBias, "token_bias", lambda *_: {5: 0.0, 7: -140.0})
+    with pytest.raises(InvalidInputError, match=r"a bias would be -140.*--only-labels"):
+        LogitBias().render(Coefficients(["a", "b"], [1, 1], 1))
 
 
 def test_a_bias_has_the_effect_of_the_weight():

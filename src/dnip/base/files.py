@@ -139,8 +139,14 @@ no/such/folder does not exist. Create it, or write elsewhere
     return target
 
 
-def make_folder(path: str | os.PathLike[str]) -> Path:
+def make_folder(path: str | os.PathLike[str], mode: int = 0o777) -> Path:
     """Make a folder for outputs and its parents, where they are missing, and return it.
+
+    Parameters
+    ----------
+    path : path-like
+    mode : int
+        Who may use the folder; 0o700 is the owner alone. Parents are made as the system makes them.
 
     Raises
     ------
@@ -156,7 +162,7 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     """
     folder = Path(path)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
             f"{folder}: cannot make the folder: {error.strerror}", hint="Give another folder"

@@ -181,7 +181,8 @@ class Coefficients:
     def apply(self, probabilities: ArrayLike) -> Probabilities:
         """Reweight class probabilities (equation 6): ω_n·p_mn, normalised to sum 1 per row.
 
-        The result ranks the classes as `predict` does; it is not calibrated.
+        The result is not calibrated. It ranks the classes as `predict` does, save where two
+        products differ by a rounding: quotients may be equal there, so decide by `predict`.
 
         Parameters
         ----------

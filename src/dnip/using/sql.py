@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import DEFERRED
+from dnip.tables.columns import DEFERRED, PREDICTION, class_columns, probability_columns
 from dnip.using.exports import Export, split_names
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
@@ -21,7 +21,7 @@ _MOST_ARGUMENTS = 100
 # Whole numbers up to here are exact in double precision.
 _EXACT = 1 << 53
 # Names that the query uses beside those of the table.
-_NAMES = DEFERRED, "prediction", "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
+_NAMES = DEFERRED, PREDICTION, "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
 # No share of a winner is as small; and a whole number over two powers of two holds what is larger.
 _LEAST = 2.0**-50
 
@@ -42,7 +42,7 @@ class Dialect(NamedTuple):
     quote : str
         The mark around identifiers.
     banned : str
-        What is no part of an identifier, as a regular expression.
+        What an identifier cannot be or hold, as a regular expression.
     passes : bool
         Whether `greatest` passes over NULL; a NULL must make the prediction NULL.
     but : str
@@ -91,7 +91,7 @@ class Dialect(NamedTuple):
         """
         if not name or not name.isprintable() or re.search(self.banned, name):
             raise InvalidInputError(
-                f"{name!r:.200} is no name for a table or a column",
+                f"{name!r:.200} is not a name for a table or a column",
                 hint="Give names of characters that can be seen, and that the database takes",
             )
         return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
@@ -99,19 +99,21 @@ class Dialect(NamedTuple):
     def number(self, value: float) -> str:
         """Return a weight as an expression whose value is that very double.
 
-        Databases differ in how they round 0.1; a whole number over powers of two is exact in all.
+        Databases differ in how they round 0.1, and few read a whole number of a hundred digits. A
+        small one times or over powers of two is exact in all.
 
         Examples
         --------
         >>> DIALECTS["duckdb"].number(30.0), DIALECTS["sqlite"].number(0.75)
         ('CAST(30 AS DOUBLE)', '(CAST(3 AS REAL) / 4)')
+        >>> DIALECTS["sqlite"].number(2.0**54)
+        '(CAST(9007199254740992 AS REAL) * 2)'
         """
         numerator, denominator = value.as_integer_ratio()
-        written = f"CAST({numerator} AS {self.double})"
-        if denominator == 1:
-            return written
-        steps = [min(denominator, _EXACT), denominator // _EXACT]
-        return f"({' / '.join([written, *(str(step) for step in steps if step > 1)])})"
+        doublings = max(0, numerator.bit_length() - _EXACT.bit_length())
+        written = f"CAST({numerator >> doublings} AS {self.double})"
+        written += _powers(" * ", doublings) + _powers(" / ", denominator.bit_length() - 1)
+        return f"({written})" if written.count(" ") > 2 else written
 
     def largest(self, products: Sequence[str]) -> str:
         """Return the largest of many products."""
@@ -131,9 +133,19 @@ class Dialect(NamedTuple):
         return terms[0]
 
 
+def _powers(operator: str, exponent: int) -> str:
+    """Return steps by powers of two, of which each is a whole number that is exact."""
+    most = _EXACT.bit_length() - 1
+    steps = [most] * (exponent // most) + [exponent % most]
+    return "".join(f"{operator}{1 << step}" for step in steps if step)
+
+
+# Columns that these databases have without being asked: a missing one would not be an error.
+_HIDDEN = r"(?i)\A(rowid|_rowid_|oid)\Z"
+
 DIALECTS: dict[DialectName, Dialect] = {
-    "duckdb": Dialect(passes=True, but="EXCLUDE"),
-    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({point})"),
+    "duckdb": Dialect(banned=_HIDDEN, passes=True, but="EXCLUDE"),
+    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({point})", banned=_HIDDEN),
     "postgresql": Dialect(double="DOUBLE PRECISION", passes=True),
     "spark": Dialect(
         character="CAST(X'{utf8}' AS STRING)",
@@ -170,7 +182,8 @@ class Sql(Export):
     table_name : NAME
         The table of probabilities; dots separate parts of its name.
     columns : A,B,C
-        Its probability columns, in the order of the classes. [default: p0,p1,…]
+        Its probability columns, in the order of the classes. [default: the names of the classes,
+        as `dnip` writes tables; p0,p1,… where they are numbers, or no fit is recorded]
 
     Examples
     --------
@@ -181,10 +194,10 @@ class Sql(Export):
     SELECT
       "dnip_table".*,
       CASE MAX(
-        CAST("p0" AS REAL) * CAST(30 AS REAL),
-        CAST("p1" AS REAL) * CAST(15 AS REAL))
-        WHEN CAST("p0" AS REAL) * CAST(30 AS REAL) THEN 'no'
-        WHEN CAST("p1" AS REAL) * CAST(15 AS REAL) THEN 'yes'
+        CAST("dnip_table"."p0" AS REAL) * CAST(30 AS REAL),
+        CAST("dnip_table"."p1" AS REAL) * CAST(15 AS REAL))
+        WHEN CAST("dnip_table"."p0" AS REAL) * CAST(30 AS REAL) THEN 'no'
+        WHEN CAST("dnip_table"."p1" AS REAL) * CAST(15 AS REAL) THEN 'yes'
       END AS "prediction"
     FROM "probabilities" AS "dnip_table"
       CROSS JOIN (SELECT 1 AS "prediction") AS "dnip_own"
@@ -206,18 +219,22 @@ class Sql(Export):
         """
         one = DIALECTS[self.dialect]
         classes = coefficients.classes
-        columns = [f"p{n}" for n in range(len(classes))]
+        deferred, prediction, best, total, source, own = map(one.identifier, _NAMES)
         if self.columns is not None:
-            columns = split_names(self.columns, classes, "--columns")
+            columns: Sequence[str] = split_names(self.columns, classes, "--columns")
+        elif "data" in coefficients.fit:
+            columns = class_columns(classes)
+        else:
+            columns = probability_columns(len(classes))
         # From 1 on, so that no product is too small: PostgreSQL takes that for an error.
         weights = coefficients.multipliers.tolist()
         doublings = max(0, 1 - math.frexp(min(weights))[1])
         products = [
-            f"CAST({one.identifier(column)} AS {one.double}) * "
+            # qualified: SQLite takes a missing column in quotes for a text
+            f"CAST({source}.{one.identifier(column)} AS {one.double}) * "
             f"{one.number(math.ldexp(weight, doublings))}"
             for column, weight in zip(columns, weights, strict=True)
         ]
-        deferred, prediction, best, total, given, own = map(one.identifier, _NAMES)
         values = {best: one.largest(products)}
         thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
         if thresholds is not None:
@@ -243,16 +260,16 @@ class Sql(Export):
         made = [f"{text} AS {name}" for name, text in values.items()]
         own_values = [f"1 AS {name}" for name in names] + made * one.lateral
         table = (
-            f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {given}\n"
+            f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {source}\n"
             f"  CROSS JOIN {'LATERAL ' * one.lateral}(SELECT {', '.join(own_values)}) AS {own}\n"
             f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
         )
         if one.but:
             query = (
                 f"SELECT\n  * {one.but} ({', '.join(values)}),\n  {chosen}\n"
-                f"FROM (\nSELECT {given}.*, {', '.join(made)}\n{table}\n)"
+                f"FROM (\nSELECT {source}.*, {', '.join(made)}\n{table}\n) AS {source}"
             )
         else:
-            query = f"SELECT\n  {given}.*,\n  {chosen}\n{table}"
+            query = f"SELECT\n  {source}.*,\n  {chosen}\n{table}"
         rule = f"-- No column of the table may be called {' or '.join(names)}."
         return f"-- {self.promise}.\n{rule}\n{query};\n"

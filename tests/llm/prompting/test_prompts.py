@@ -189,28 +189,69 @@ def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     ("{{ 10**10000000 }}", "a power is too large"),
     ("{{ 'a' * 1000000000 }}", "repeated too often"),
     ("{{ 1000000000 * choices }}", "repeated too often"),
-    ("{{ '%999999999d' % 1 }}", "no operator of texts"),
+    ("{{ '%999999999d' % 1 }}", "not an operator of texts"),
     ("{{ '%999999999d'|format(1) }}", "No filter named 'format'"),
     ("{{ '{:999999999}'.format(1) }}", "unsafe"),
     ("{{ text.center(10**9) }}", "a number is too large"),
     ("{{ text|indent(width=10**9) }}", "a number is too large"),
 )
 def test_nothing_huge_is_made(template, told):
+    assert_refused_with_little_memory(template, told)
+
+
+def assert_refused_with_little_memory(template, told):
     tracemalloc.start()
     with pytest.raises(InvalidInputError, match=told):
         fill(template)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 10**8
+    assert peak < 3 * 10**8
 
 
-def test_an_error_without_words_is_named(monkeypatch):
-    def fail(*_):
-        raise MemoryError
+DOUBLED = "{% set x = x ~ x %}"
+DEEP = "{% set x = [x, x] %}"
+LOOPS = "{% for a in range(99999) %}" * 4
+ENDS = "{% endfor %}" * 4
 
-    monkeypatch.setattr("dnip.llm.prompting.prompt.check_size", fail)
-    with pytest.raises(InvalidInputError, match="fails: MemoryError"):
-        fill("x")
+
+@cases(
+    "{% set x = 'abc' %}" + DOUBLED * 40,
+    "{% set x = 'abc' %}" + DOUBLED.replace("~", "+") * 40,
+    "{% set x = 'abc' %}" + "{% set x %}{{ x }}{{ x }}{% endset %}" * 40,
+    "{% set x = 'a' %}" + "{% set x = x.replace('a', 'aa') %}" * 30,
+    "{{ 'a'" + "|replace('a', 'aaaa')" * 30 + " }}",
+    "{% set x = 'a' * 10**6 %}{{ x.replace('a', x) }}",
+    "{% set x = 'a' * 10**6 %}{{ x.join([''] * 10**6) }}",
+    "{{ ['a' * 10**6] * 10**6 }}",
+    "{{ (['a' * 10**6] * 10**6)|join }}",
+    "{{ ('\t' * 10**6).expandtabs(10**6) }}",
+    "{% set x = ['a'] %}" + DEEP * 60 + "{{ x == x }}",
+    "{% set x = ['a'] %}" + DEEP.replace(",", " +").replace("[", "").replace("]", "") * 60,
+    LOOPS + "{{ a }}" + ENDS,
+    LOOPS + "some text" + ENDS,
+    "{% macro f(n) %}{{ f(n + 1) if n < 60 }}{{ f(n + 1) if n < 60 }}a{% endmacro %}{{ f(0) }}",
+)
+def test_a_template_has_a_budget_of_characters(monkeypatch, template):
+    monkeypatch.setattr("dnip.llm.prompting.sandbox._SECONDS", 1)  # many small steps take longer
+    told = r"makes more than 10,000,000 characters|takes more than 1 s"
+    assert_refused_with_little_memory(template, told)
+
+
+@cases(
+    LOOPS + ENDS,
+    "{% macro f(n) %}{% if n < 60 %}{{ f(n + 1) or f(n + 1) }}{% endif %}{% endmacro %}{{ f(0) }}",
+    "{% for x in [1] recursive %}{{ loop([1]) or loop([1]) if loop.depth < 60 }}{% endfor %}",
+)
+def test_a_template_has_a_deadline(monkeypatch, template):
+    monkeypatch.setattr("dnip.llm.prompting.sandbox._SECONDS", 0.2)
+    with pytest.raises(InvalidInputError, match=r"takes more than 0\.2 s"):
+        fill(template)
+
+
+def test_long_texts_are_no_trouble():
+    row = {**ROW, "text": "line\n" * 100_000}
+    task = replace(TASK, template="{{ (text|replace('\n', ' | '))[:9] }}", fields=tuple(ROW))
+    assert PromptBuilder(task).prompt(row).example == "line | li"
 
 
 # --- task files ---

@@ -16,7 +16,7 @@ from dnip.llm.sources import read_answers
 from dnip.tables.columns import QUESTION
 from dnip.tables.provenance import Question
 from processes import wait_for
-from sidecars import ask, completion, numbers, reply
+from sidecars import ask, completion, numbers, reply, serving
 
 CLASSES = ["World", "Sports", "Café"]
 FITTED = Coefficients(CLASSES, [1, 4, 2], 4)
@@ -174,7 +174,7 @@ def serve(start, upstream, tmp_path):
         paths = [tmp_path / f"chat{number}.json" for number in range(len(fits))]
         for one, path in zip(fits, paths, strict=True):
             one.save(path)
-        port = start(chats=paths, **settings)
+        port = start(chats={f"chat{n or ''}": path for n, path in enumerate(paths)}, **settings)
 
         def asked(answer=LABEL, path="/v1/chat/completions", **more):
             upstream.answer = answer if not isinstance(answer, dict) else reply(answer)
@@ -269,9 +269,9 @@ def test_another_question_is_refused_where_the_operator_says_so(serve, upstream)
     assert asked({**LABEL, "model": "m-2026"})[0] == 200
 
 
-def test_chats_are_recorded_by_fingerprint_and_new_files_are_taken(serve, tmp_path):
-    fitted = fitted_on()
-    name = Question.read(fitted.fit["data"]["origin"][QUESTION]).fingerprint
+def test_chats_are_recorded_by_name_and_new_files_are_taken(serve, tmp_path):
+    fitted, name = fitted_on(), "chat"
+    asked_at_fit = Question.read(fitted.fit["data"]["origin"][QUESTION])
     recorder = Recorder(tmp_path / "r", ["topic", name])
     port, asked = serve(fitted, recorder=recorder)
     headers = [asked()[2] for _ in range(3)]  # all with the same id of the upstream
@@ -281,6 +281,36 @@ def test_chats_are_recorded_by_fingerprint_and_new_files_are_taken(serve, tmp_pa
     same, _ = read_answers([LABEL], CLASSES)
     np.testing.assert_array_equal(table.probabilities, same.probabilities.repeat(3, 0))
     row = json.loads(next((tmp_path / "r" / name).iterdir()).read_text().splitlines()[0])
-    assert Question.read(json.loads(row[QUESTION])).fingerprint == name
+    assert Question.read(json.loads(row[QUESTION])) == asked_at_fit
     fitted_on(indices=[4, 1, 1]).save(tmp_path / "chat0.json")
     assert text_of(asked()[1]) == "World"
+
+
+def test_coefficients_that_were_fitted_on_chats_correct_chats_under_their_name(
+    upstream, tmp_path, caplog
+):
+    fitted_on().save(tmp_path / "topic.json")
+    upstream.answer = reply(LABEL)
+    with serving(upstream.url, tmp_path / "topic.json") as (_, port):
+        body = json.dumps({"model": "m", "messages": MESSAGES}).encode()
+        _, content, headers = ask(port, "/v1/chat/completions", body=body)
+        upstream.answer = reply({"answers": {}})
+        assert ask(port)[0] == 200
+        assert numbers(port)['dnip_changed_total{question="topic"}'] == 1
+    assert text_of(json.loads(content)) == "Sports"
+    assert headers["DNIP-Corrected-By"] == f"topic={fitted_on().digest}"
+    assert caplog.messages == ["a decision passed on as it is: all coefficients are for chats"]
+
+
+def test_coefficients_for_decisions_are_refused_for_chats(tmp_path):
+    pytest.importorskip("aiohttp")
+    from dnip.llm.serving.sidecar.application import make_app
+
+    question = Question.of("m", "decision", CLASSES)
+    fit = {"data": {"origin": {QUESTION: question.to_dict()}}}
+    Coefficients(CLASSES, [1, 1, 1], 1, fit=fit).save(tmp_path / "c.json")
+    with pytest.raises(InvalidInputError, match=r"was not fitted on chats, but on.*'decision'"):
+        make_app("http://h", {}, {"topic": tmp_path / "c.json"})
+    FITTED.save(tmp_path / "d.json")
+    with pytest.raises(InvalidInputError, match="'topic' is given twice"):
+        make_app("http://h", {"topic": tmp_path / "d.json"}, {"topic": tmp_path / "d.json"})

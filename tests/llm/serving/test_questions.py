@@ -126,7 +126,7 @@ def test_the_headers_of_an_upstream_are_its_own(start, upstream):
 
 
 def test_what_others_wrote_forges_no_line_and_moves_no_cursor(start, upstream, caplog):
-    from dnip.llm.serving.sidecar.server import _AsText
+    from dnip.llm.serving.sidecar.log import _AsText
 
     forged = "a\n2026 ERROR: forged\x1b]0;title\x07"
     port = start(on_mismatch="pass")

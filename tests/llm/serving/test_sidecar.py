@@ -30,7 +30,7 @@ from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, nu
     ("/v1/SystemOne", SYSTEM_ONE),
     ("/v1/system%6Fne", SYSTEM_ONE),
     ("/v1/%73ystemone%2F", SYSTEM_ONE),
-    ("/v1//systemone/./", SYSTEM_ONE),
+    ("/v1//systemone;x=1/", SYSTEM_ONE),
 )
 def test_decisions_are_corrected(start, upstream, path, body):
     upstream.answer = reply(body, "200 OK", "X-Request-Id: 7", "Content-Type: application/json")

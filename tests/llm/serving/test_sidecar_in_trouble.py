@@ -1,16 +1,16 @@
 """The sidecar among clients that are slow or leave, and before an upstream that fails."""
 
+import gzip
 import json
 import logging
 import socket
 import time
-from collections import Counter
 
 import pytest
 
 from cases import cases
 from processes import wait_for
-from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply
+from sidecars import OPENAI, SYSTEM_ONE, ask, message, numbers, reply, serving
 
 aiohttp = pytest.importorskip("aiohttp")
 
@@ -112,7 +112,9 @@ def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent
     assert ask(port)[0] == 200
     assert all(map(is_closed, clients))
     assert 0.3 < time.monotonic() - began < 5
-    assert ["took more than 0.5 s to send" in line for line in caplog.messages] == [True] * 20
+    [line] = caplog.messages
+    assert "took more than 0.5 s to send" in line
+    assert numbers(port)['dnip_failures_total{status="408"}'] == 20
     for client in clients:
         client.close()
 
@@ -129,17 +131,99 @@ def test_a_client_that_does_not_read_is_closed(start, upstream, path):
         assert is_closed(client)
 
 
-def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
+def test_failures_that_are_repeated_are_a_line_and_a_number(upstream, coefficients, caplog):
+    upstream.answer = reply(SYSTEM_ONE)
+    with serving(upstream.url, coefficients) as (_, port):
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(HEAD + b"{")
+        wait_for(lambda: numbers(port).get('dnip_failures_total{status="499"}') == 20)
+        ask(port, "/v1/..")
+    told = ["POST '/v1/systemone': the client left", "POST '/v1/..': the path of a request must"]
+    *lines, last = caplog.messages
+    assert [line.startswith(text) for line, text in zip(lines, told, strict=True)] == [True] * 2
+    assert last == "19 more within 60 s: the client left"
+    assert not any(record.exc_info for record in caplog.records)
+
+
+# --- half a header ---
+HALF = b"POST /v1/systemone HTTP/1.1\r\nHost:"
+
+
+@cases(b"", HALF, HEAD.replace(b"100", b"0") + HALF)
+def test_a_head_that_does_not_come_is_waited_for_so_long(start, upstream, caplog, sent):
+    upstream.answer = reply(SYSTEM_ONE)
+    with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
+        client.sendall(sent)
+        assert is_closed(client)
+    assert caplog.messages == ["a client took more than 0.5 s to send a request"]
+
+
+def test_clients_with_half_a_header_silence_nobody(start, upstream, caplog):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start(most=20)
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+    for client in clients:
+        client.sendall(HALF)
+    for _ in range(3):
+        assert ask(port, "/healthz", "GET", None)[0] == 200
+        assert ask(port)[0] == 200
+    assert all(map(is_closed, clients[:40]))
+    assert not is_closed(clients[-1], 0.1)
+    [line] = caplog.messages
+    assert line.startswith("20 connections are open, as many as there are sockets for")
+    for client in clients:
+        client.close()
+
+
+# --- paths ---
+@cases("/v1/../admin", "/v1/%2e%2E/admin", "/v1/./systemone", "/v1/..%5cadmin", "/v1/x%2F..")
+def test_paths_with_dots_are_refused(start, upstream, path):
+    status, told = message(ask(start(), path))
+    assert (status, told) == (400, "the path of a request must not hold . or ..")
+    assert not upstream.requests
+
+
+def test_the_first_answer_of_another_path_that_passes_is_told_and_all_are_counted(
+    start, upstream, caplog
+):
     upstream.answer = reply(SYSTEM_ONE)
     port = start()
-    for _ in range(20):
-        with socket.create_connection(("127.0.0.1", port)) as client:
-            client.sendall(HEAD + b"{")
-            time.sleep(0.01)
-    wait_for(lambda: len(caplog.messages) >= 20)
-    assert Counter(caplog.messages) == {"POST '/v1/systemone': the client left": 20}
-    assert not any(record.exc_info for record in caplog.records)
-    assert numbers(port)['dnip_failures_total{status="499"}'] == 20
+    for path in ("/v1/responses", "/v1/responses", "/v1/systemone2", "/v1/chat/completions"):
+        assert json.loads(ask(port, path)[1]) == SYSTEM_ONE
+    upstream.answer = reply(b"data: 1\n\n", "200 OK", "Content-Type: text/event-stream")
+    assert ask(port)[1] == b"data: 1\n\n"
+    upstream.answer = reply({"answers": {"tone": SYSTEM_ONE["answers"]["tone"]}})
+    assert ask(port)[0] == 200
+    ask(port, "/v1/models", "GET", None)
+    assert [line.partition(": ")[::2] for line in caplog.messages] == [
+        ("POST '/v1/responses' passed on as it is",
+         "only /systemone, /decisions, /chat/completions are corrected"),
+        ("a chat passed on as it is", "no coefficients are for chats. Give --chat NAME=FILE"),
+        ("an answer passed on as it is", "a stream of events is not corrected"),
+        ("an answer passed on as it is", "no coefficients are for tone"),
+    ]  # fmt: skip
+    assert numbers(port)["dnip_uncorrected_total"] == 6
+
+
+# --- answers that nobody asked to be packed ---
+PACKED = gzip.compress(json.dumps(SYSTEM_ONE).encode())
+
+
+@cases(
+    (PACKED[:-8], "gzip", "cut off"),
+    (PACKED[:-1], "gzip", "cut off"),
+    (PACKED[:50], "gzip", "cut off"),
+    (PACKED + b"x", "gzip", "cut off"),
+    (PACKED[:-8] + b"\0" * 8, "gzip", "damaged"),
+    (b"{}", "gzip", "damaged"),
+    (gzip.compress(b" " * 2_000_000), "gzip", "longer than 1,000,000"),
+    (b"{}", "br", "packed by 'br'"),
+)
+def test_a_packed_answer_that_is_not_whole_is_an_error(start, upstream, content, encoding, told):
+    upstream.answer = reply(content, "200 OK", f"Content-Encoding: {encoding}")
+    status, text = message(ask(start(max_body=1_000_000)))
+    assert (status, told in text) == (502, True)
 
 
 # --- the upstream ---

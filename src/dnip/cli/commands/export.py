@@ -57,14 +57,15 @@ def export(
 
     logit-bias: a bias on the label tokens, for requests to OpenAI, vLLM and llama.cpp.
     transformers: the same for generate. onnx: a model that multiplies and takes the largest.
-    sql: a query over a table of probabilities, also by its dialect: postgresql, spark and so on.
+    sql: a query over a table of probabilities; postgresql, sqlite, duckdb, spark, bigquery or
+    snowflake is sql in that dialect.
     json-bias: a temperature and a bias per class. python, javascript: a file without dependencies.
     Each says when its decisions equal those of dnip apply.
 
     Parameters
     ----------
-    to : logit-bias|transformers|json-bias|onnx|python|javascript|sql
-        The format.
+    to : logit-bias|transformers|json-bias|onnx|python|javascript|sql|postgresql|…
+        The format; sql also by the name of its dialect.
     out : FILE
         Where to write. [default: standard output]
 
@@ -88,7 +89,7 @@ def export(
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         finish(told, wrapped(f"written to {out}. {chosen.promise}."), json=json)
     elif isinstance(content, bytes):
-        raise InvalidInputError(f"{to} is no text to print", hint="Give --out")
+        raise InvalidInputError(f"{to} is not a text that can be printed", hint="Give --out")
     else:
         finish({**told, "content": content}, content.rstrip("\n"), json=json)
         if not json:

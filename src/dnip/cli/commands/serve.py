@@ -1,7 +1,8 @@
-"""``dnip serve``: a sidecar that corrects decisions on their way."""
+"""``dnip serve``: a sidecar that corrects answers on their way."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ _RECORD_SIZE: Any = "1GB"
 def serve(
     upstream: str,
     coefficients: list[str] = [],  # noqa: B006 - read only
-    chat: list[Path] = [],  # noqa: B006
+    chat: list[str] = [],  # noqa: B006
     host: str = "127.0.0.1",
     port: int = 8001,
     timeout: float = 60.0,
@@ -32,20 +33,23 @@ def serve(
 ) -> None:
     """Correct decisions and chat answers on their way.
 
-    Answers of /v1/systemone and /v1/decisions are corrected, and marked as such. With --chat, so is
-    /v1/chat/completions where the whole answer is a label, or JSON with one. Everything else passes
-    unchanged. Point your application to this address instead of the server's. Keys are
-    passed on and not kept. A file of coefficients may be replaced while the sidecar runs. /healthz
-    tells that it runs, /readyz whether the upstream does, /metrics what it has done.
+    It stands between your application and a server: point the application to its address instead of
+    the server's. It corrects answers of /v1/systemone, /v1/decisions and /v1/chat/completions, and
+    marks them as corrected. A file that was fitted on chats corrects chats, any other decisions;
+    the first lines say which corrects what. Everything else passes unchanged, and the log says so
+    once. Keys are passed on and not kept. A file of coefficients may be replaced while it runs.
+    /healthz tells that it runs, /readyz whether the server does, /metrics what it has done.
 
     Parameters
     ----------
     upstream : URL
-        The decision server's URL, such as http://127.0.0.1:8000.
+        The server's address, such as http://127.0.0.1:8000/v1; it may end before /v1.
     coefficients : QUESTION=FILE
-        The coefficients of a question: a file that `dnip fit` wrote. Repeat it for more.
-    chat : FILE
-        Coefficients of chat completions. Repeat it for other questions.
+        The coefficients of a question: a file that `dnip fit` wrote. Repeat it for more. Decisions
+        are known by the name of the question; for chats it is the name in records and /metrics.
+    chat : NAME=FILE
+        Coefficients that correct chats, also where the file does not say what it was fitted on.
+        Without a name they are called by the fingerprint of their question.
     host
         The address to listen at.
     port
@@ -72,7 +76,7 @@ def serve(
     Examples
     --------
     dnip serve --upstream URL --coefficients topic=topic.json --record recorded
-    dnip serve --upstream https://api.openai.com --chat topic.json
+    dnip serve --upstream https://api.openai.com --chat topic=topic.json
     """
     from ipaddress import ip_address
 
@@ -83,24 +87,26 @@ def serve(
         load_optional(library, purpose="serve", extra="serve")
     from dnip.base.errors import listed
     from dnip.llm.decisions.correction import load_coefficients
-    from dnip.llm.serving.chat import name_of
-    from dnip.llm.serving.sidecar.application import make_app
-    from dnip.llm.serving.sidecar.recording import LOG, Recorder
-    from dnip.llm.serving.sidecar.server import listen, log_to_standard_error, make_server
+    from dnip.llm.serving.sidecar.application import CHATS, DECISIONS, make_app
+    from dnip.llm.serving.sidecar.exchanges import by_api
+    from dnip.llm.serving.sidecar.log import LOG, log_to_standard_error
+    from dnip.llm.serving.sidecar.recording import Recorder
+    from dnip.llm.serving.sidecar.server import listen, make_server
     from dnip.tables.provenance import question_of
 
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = LOG.warning if log == "json" else None
-    files = _files(coefficients)
-    known = load_coefficients({**files, **{str(path): path for path in chat}})
-    names = [*files, *(name_of(known[str(path)]) for path in chat)]
-    recorder = Recorder(record, names, size=record_size, texts=record_texts) if record else None
-    if not (files or chat):
-        raise click.BadParameter("give --coefficients QUESTION=FILE, or --chat FILE")
+    if not (coefficients or chat):
+        raise click.BadParameter("give --coefficients QUESTION=FILE, or --chat NAME=FILE")
+    decisions, chats = by_api(
+        _files("--coefficients", map(_named, coefficients)), _files("--chat", map(_chat, chat))
+    )
+    files = {**decisions, **chats}
+    recorder = Recorder(record, files, size=record_size, texts=record_texts) if record else None
     app = make_app(
         upstream,
-        files,
-        chat,
+        decisions,
+        chats,
         max_body=max_body,
         timeout=timeout,
         on_mismatch=on_mismatch,
@@ -111,22 +117,42 @@ def serve(
         address, port = listening.getsockname()[:2]
         if not ip_address(address.partition("%")[0]).is_loopback:
             complain("warning", "everybody who reaches this address can use it; it asks for no key")
+        known = load_coefficients(files)
         if unknown := [name for name, one in known.items() if question_of(one.fit) is None]:
             told = f"no fingerprint of a question in the coefficients of {listed(unknown)}"
             complain("note", f"{told}: any question with their options is corrected")
         place = f"[{host}]" if ":" in host else host
         say(f"http://{place}:{port} passes requests on to {upstream}")
-        make_server(app, grace=seconds).run(sockets=[listening])
+        for paths, corrected in ((DECISIONS, decisions), (CHATS, chats)):
+            for name, path in corrected.items():
+                say(f"{name}: {path} corrects {' and '.join(f'/v1{end}' for end in paths)}")
+        make_server(app, grace=seconds, timeout=timeout).run(sockets=[listening])
 
 
-def _files(pairs: list[str]) -> dict[str, Path]:
-    """Return the paths by question."""
-    files = {}
-    for pair in pairs:
-        question, found, path = pair.partition("=")
-        if not (question and found and path):
-            raise click.BadParameter(f"--coefficients {pair!r} is not QUESTION=FILE")
-        if question in files:
-            raise click.BadParameter(f"--coefficients names the question {question!r} twice")
-        files[question] = Path(path)
+def _files(option: str, pairs: Iterable[tuple[str, Path]]) -> dict[str, Path]:
+    """Return the paths by name."""
+    files: dict[str, Path] = {}
+    for name, path in pairs:
+        if name in files:
+            raise click.BadParameter(f"{option} gives the name {name!r} twice")
+        files[name] = path
     return files
+
+
+def _named(pair: str) -> tuple[str, Path]:
+    """Return the name and the path of QUESTION=FILE."""
+    name, _, path = pair.partition("=")
+    if not (name and path):
+        raise click.BadParameter(f"--coefficients {pair!r} is not QUESTION=FILE")
+    return name, Path(path)
+
+
+def _chat(pair: str) -> tuple[str, Path]:
+    """Return the name and the path of NAME=FILE, or of FILE alone."""
+    from dnip.llm.serving.chat import name_of
+    from dnip.method.coefficients import Coefficients
+
+    name, _, path = pair.partition("=")
+    if name and path and not Path(pair).exists():
+        return name, Path(path)
+    return name_of(Coefficients.load(pair)), Path(pair)

@@ -16,6 +16,8 @@ from dnip.using.exports import Export, split_names
 
 # What a label follows, to see its tokens there.
 _BEFORE = "Answer:"
+# Servers take a bias of -100 to 100.
+_MOST_BIAS = 100
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,6 @@ class _LabelBias(Export):
     def token_bias(self, coefficients: Coefficients) -> dict[int, float]:
         """Return the bias by token id: ln ω, shifted so that the largest is 0, or 100.
 
-        Weights are at least 10⁻¹², so biases differ by less than 28; servers take -100 to 100.
-
         Raises
         ------
         InvalidInputError
@@ -84,7 +84,7 @@ class _LabelBias(Export):
                 hint="Give another --answer-prefix, such as a space",
             )
         bias = list(coefficients.logit_bias().values())
-        shift = 100 * self.only_labels - max(bias)
+        shift = _MOST_BIAS * self.only_labels - max(bias)
         return {token: value + shift for token, value in zip(found.first, bias, strict=True)}
 
 
@@ -93,8 +93,22 @@ class LogitBias(_LabelBias):
     """The field `logit_bias` of a request to OpenAI, vLLM or llama.cpp, as JSON."""
 
     def render(self, coefficients: Coefficients) -> str:
-        """Return the JSON text."""
-        return json.dumps({"logit_bias": self.token_bias(coefficients)}) + "\n"
+        """Return the JSON text.
+
+        Raises
+        ------
+        InvalidInputError
+            For a bias below -100, which servers do not take.
+        """
+        bias = self.token_bias(coefficients)
+        if min(bias.values()) < -_MOST_BIAS:
+            raise InvalidInputError(
+                f"a bias would be {min(bias.values()):.0f}, and servers take -100 to 100",
+                hint="Give --only-labels, which begins at 100"
+                if not self.only_labels
+                else "Correct the answers instead: dnip serve --chat",
+            )
+        return json.dumps({"logit_bias": bias}) + "\n"
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,94 @@
 """The environment of prompt templates, which others may have written.
 
-A template can read no file and run no code. What would make a huge number or text at one stroke is
-refused: `'x' * 10**9`, `10**10**7`, `text.center(10**9)`, `'%999999999d' % 1`.
+A template can read no file and run no code. It has some seconds, and a budget of characters for all
+that it makes: texts joined by `~` and `+`, results of filters and calls, what is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from time import monotonic
 from typing import Any
 
-from jinja2 import StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import StrictUndefined, Template, nodes, pass_context
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.runtime import Context, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-# Letters of a text, items of a list, bits of a number.
+# Characters and seconds of one rendering.
+_MOST_CHARACTERS, _SECONDS = 10_000_000, 5.0
+# Letters of a text, items of a list, bits of a number that one step makes of little.
 _MOST = 1_000_000
 # They take widths within texts.
 _WIDE = {"format", "format_map"}
+# They may write one of their arguments once for each character of another.
+_GROWING = {"replace", "join", "expandtabs", "translate", "indent", "wordwrap", "urlize", "xmlattr"}
+
+
+class _Budget:
+    """What one rendering may still use."""
+
+    def __init__(self) -> None:
+        self.characters, self._end = _MOST_CHARACTERS, monotonic() + _SECONDS
+
+    def use(self, characters: int) -> None:
+        """Count characters, and look at the clock."""
+        self.characters -= characters
+        if self.characters < 0:
+            raise ValueError(f"it makes more than {_MOST_CHARACTERS:,} characters")
+        if monotonic() > self._end:
+            raise ValueError(f"it takes more than {_SECONDS:g} s")
+
+    def size(self, values: Iterable[Any]) -> int:
+        """Return about how long values are as texts, or a number beyond what is left."""
+        size, waiting = 0, list(values)
+        while waiting and size <= self.characters:
+            value = waiting.pop()
+            size += len(value) if isinstance(value, str | bytes) else 1
+            if isinstance(value, dict):
+                waiting += value.keys()
+                waiting += value.values()
+            elif isinstance(value, list | tuple | set):
+                waiting += value
+        return size
+
+
+class _Template(Template):
+    """A template of which each rendering has a budget of its own."""
+
+    def render(self, *given: Any, **named: Any) -> str:  # noqa: ANN401
+        vars(self.environment)["budget"] = _Budget()
+        return super().render(*given, **named)
+
+
+class _Generator(CodeGenerator):
+    """Code that counts what `~` and lists make, and the rounds of loops."""
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
+        self.write("environment.joined(")
+        self.visit(nodes.Tuple(node.nodes, "load"), frame)
+        self.write(")")
+
+    def visit_List(self, node: nodes.List, frame: Frame) -> None:  # noqa: N802
+        self.write("environment.counted(")
+        super().visit_List(node, frame)
+        self.write(")")
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802
+        written = sum(len(text.data) for text in node.find_all(nodes.TemplateData))
+        turn = nodes.EnvironmentAttribute("turn")
+        count = nodes.Call(turn, [nodes.Const(1 + written)], [], None, None)
+        node.body.insert(0, nodes.ExprStmt(count))
+        super().visit_For(node, frame)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja2's sandbox without loader, whose operators and functions make nothing huge."""
+    """Jinja2's sandbox without loader, whose templates end soon and make nothing huge."""
 
-    intercepted_binops = frozenset({"*", "**", "%"})
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+    code_generator_class = _Generator
+    template_class = _Template
 
     def __init__(self) -> None:
         # Nothing is computed as a template is compiled: it would be before any of these checks.
@@ -31,27 +96,47 @@ class Sandbox(ImmutableSandboxedEnvironment):
             undefined=StrictUndefined,
             keep_trailing_newline=True,
             optimized=False,
-            finalize=pass_context(lambda _, value: value),
+            finalize=pass_context(lambda _, value: self.counted(value)),
         )
+        self.budget = _Budget()
+        self.globals.pop("lipsum")
         self.filters = {
-            name: _bounded(function) for name, function in self.filters.items() if name not in _WIDE
+            name: self._bounded(name, function)
+            for name, function in self.filters.items()
+            if name not in _WIDE
         }
+
+    def counted(self, value: Any) -> Any:  # noqa: ANN401
+        """Return a value whose characters are counted."""
+        self.budget.use(self.budget.size([value]))
+        return value
+
+    def joined(self, parts: tuple[Any, ...]) -> str:
+        """Join what stands beside `~`."""
+        self.budget.use(self.budget.size(parts))
+        return str_join(parts)
+
+    def turn(self, characters: int) -> None:
+        """Count a round of a loop, and the text that stands in it."""
+        self.budget.use(characters)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
         """Compute one of the operators that can make much of little."""
         if operator == "%" and isinstance(left, str):
-            raise ValueError("% is no operator of texts here")
+            raise ValueError("% is not an operator of texts here")
         if operator == "**" and isinstance(left, int) and left.bit_length() * abs(right) > _MOST:
             raise ValueError("a power is too large")
         for times, many in ((left, right), (right, left)):
             repeats = isinstance(times, int) and isinstance(many, str | bytes | list | tuple)
             if operator == "*" and repeats and len(many) * times > _MOST:
                 raise ValueError("a text or list is repeated too often")
-        return super().call_binop(context, operator, left, right)
+        return self.counted(super().call_binop(context, operator, left, right))
 
     def call(self, context: Context, function: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401
         """Call a function or method of a template."""
-        return _bounded(super().call)(context, function, *given, **named)
+        name, subject = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+        self._check(name, (subject, *given, *named.values()))
+        return self.counted(super().call(context, function, *given, **named))
 
     def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
         """Leave `format` to what follows, which refuses it."""
@@ -60,15 +145,22 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Say whether a template may use an attribute."""
         return attr not in _WIDE and super().is_safe_attribute(obj, attr, value)
 
+    def _bounded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a filter that makes nothing huge."""
 
-def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that refuses huge numbers, such as widths."""
+        @wraps(function)
+        def run(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+            self._check(name, (*given, *named.values()))
+            return self.counted(function(*given, **named))
 
-    @wraps(function)
-    def run(*given: Any, **named: Any) -> Any:  # noqa: ANN401
-        for value in (*given, *named.values()):
-            if isinstance(value, int) and abs(value) > _MOST:
-                raise ValueError("a number is too large")
-        return function(*given, **named)
+        return run
 
-    return run
+    def _check(self, name: str, given: tuple[Any, ...]) -> None:
+        """Refuse huge numbers, such as widths, and arguments that a function would multiply."""
+        numbers = [abs(value) for value in given if isinstance(value, int)]
+        if any(number > _MOST for number in numbers):
+            raise ValueError("a number is too large")
+        sizes = [self.budget.size([value]) for value in given]
+        *_, second, first = sorted([1, 1, *numbers, *sizes])
+        if max(first, first * second * (name in _GROWING)) > self.budget.characters:
+            raise ValueError(f"it makes more than {_MOST_CHARACTERS:,} characters")

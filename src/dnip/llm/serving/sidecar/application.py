@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import posixpath
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,13 +19,22 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_choice, check_integer, is_storable
 from dnip.llm.decisions.correction import header_of
 from dnip.llm.serving.chat import PassedError
-from dnip.llm.serving.sidecar.exchanges import Chats, Decisions, written
+from dnip.llm.serving.sidecar.exchanges import (
+    DECISION,
+    Asked,
+    Chats,
+    Decisions,
+    by_api,
+    passed,
+    written,
+)
+from dnip.llm.serving.sidecar.log import Repeats
 from dnip.llm.serving.sidecar.metrics import Metrics
-from dnip.llm.serving.sidecar.recording import ID_HEADER, LOG, Answered, Recorder
+from dnip.llm.serving.sidecar.recording import ID_HEADER, Answered, Recorder
 from dnip.llm.serving.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.tables.columns import CORRECTED
 
@@ -44,7 +52,7 @@ ON_MISMATCH = ("refuse", "pass")
 def make_app(
     upstream: str,
     coefficients: Mapping[str, str | os.PathLike[str]],
-    chats: Sequence[str | os.PathLike[str]] = (),
+    chats: Mapping[str, str | os.PathLike[str]] | None = None,
     *,
     max_body: int = 16_000_000,
     timeout: float = 60.0,
@@ -58,9 +66,9 @@ def make_app(
     upstream : str
         URL of the server behind it.
     coefficients : mapping
-        Paths of coefficients files, by question.
-    chats : sequence of path-like, optional
-        Paths of coefficients files for chat completions.
+        Paths of coefficients files, by question. Those that were fitted on chats correct chats.
+    chats : mapping, optional
+        Paths of more coefficients files for chat completions, by name.
     max_body : int, default=16_000_000
         Bytes of a request, and of an answer that is corrected.
     timeout : float, default=60
@@ -78,21 +86,24 @@ def make_app(
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
-    if odd := [question for question in coefficients if not is_storable(question)]:
+    of_decisions, of_chats = by_api(coefficients, chats or {})
+    names = {**of_decisions, **of_chats}
+    if odd := [name for name in names if not is_storable(name)]:
         raise InvalidInputError(
-            f"the question {odd[0]!r} is no valid Unicode text",
+            f"the question {odd[0]!r} is not valid Unicode text",
             hint="Name it in UTF-8, as the requests do",
         )
-    metrics = Metrics(coefficients, recorder)
+    metrics = Metrics(names, recorder)
     if on_mismatch is not None:
         check_choice("on_mismatch", on_mismatch, ON_MISMATCH)
     sidecar = _Sidecar(
         Upstream(upstream, timeout),
-        Decisions(coefficients, metrics, passes=on_mismatch == "pass"),
-        Chats(list(chats), metrics, passes=on_mismatch != "refuse") if chats else None,
+        Decisions(of_decisions, metrics, passes=on_mismatch == "pass"),
+        Chats(of_chats, metrics, passes=on_mismatch != "refuse"),
         metrics,
         check_integer("max_body", max_body, at_least=1),
         recorder,
+        Repeats(),
     )
 
     @asynccontextmanager
@@ -100,6 +111,7 @@ def make_app(
         with recorder or nullcontext():
             async with sidecar.upstream.connected():
                 yield
+        sidecar.failures.end()
 
     return Router(default=sidecar, lifespan=lifespan, redirect_slashes=False)
 
@@ -108,10 +120,11 @@ def make_app(
 class _Sidecar:
     upstream: Upstream
     decisions: Decisions
-    chats: Chats | None
+    chats: Chats
     metrics: Metrics
     max_body: int
     recorder: Recorder | None
+    failures: Repeats
 
     async def _own(self, path: str) -> Response | None:
         """Answer what is asked of the sidecar itself."""
@@ -152,23 +165,17 @@ class _Sidecar:
 
     def _failed(self, request: Request, failure: FailedError) -> Response:
         self.metrics.add_failure(failure.status)
-        what = "%s %.200r: %s", request.method, request.url.path, failure
-        LOG.warning(*what, extra={"status": failure.status})
+        text = f"{request.method} {request.url.path!r:.200}: {failure}"
+        self.failures.warn(failure.message, text, status=failure.status)
         unread = failure.status in (408, 413)  # more would come
         headers = {"connection": "close"} if unread else {}
         return _error(failure.status, failure.message, headers)
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
-        end = posixpath.normpath(unquote(path)).lower()  # as servers may read it
         url = self.upstream.address(path, request.scope["query_string"].decode("latin-1"))
         body = await self._body(request)
-        asked = None
-        if request.method == "POST":
-            for kind, ends in ((self.decisions, DECISIONS), (self.chats, CHATS)):
-                if kind is not None and end.endswith(ends):
-                    await kind.watched.refresh()
-                    asked = kind.ask(body)
+        asked = await self._asked(path, body) if request.method == "POST" else None
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in passed_on(request.scope["headers"])
@@ -178,16 +185,17 @@ class _Sidecar:
         began = perf_counter()
         try:
             if asked is None:
-                return _Passed(await send(body, decode=False))
-            response = await send(asked.body, decode=True)
+                return _Passed(await send(body))
+            response = await send(asked.body)
             if asked.plain is not None and response.status in _NO_LOGPROBS:
                 response.release()
-                assert self.chats is not None
                 refused = "the upstream refuses to give log-probabilities"
                 self.chats.missed(PassedError("logprobs", refused))
-                return _Passed(await send(asked.plain, decode=False))
+                return _Passed(await send(asked.plain))
             if response.content_type == "text/event-stream":
-                return _Passed(response, decoded=True)
+                told = "an answer passed on as it is: a stream of events is not corrected"
+                passed(self.metrics, DECISION, "stream", told)
+                return _Passed(response)
             content = await read_whole(response, self.max_body, self.upstream.timeout)
         finally:
             self.metrics.upstream.observe(perf_counter() - began)
@@ -205,6 +213,20 @@ class _Sidecar:
         whole = Response(content, response.status)
         whole.raw_headers += answer_headers
         return whole
+
+    async def _asked(self, path: str, body: bytes) -> Asked | None:
+        """Return a request whose answer may be corrected, as it is sent on; None for another."""
+        segments = [segment.partition(";")[0] for segment in unquote(path).lower().split("/")]
+        end = "/" + "/".join(filter(None, segments))  # as servers may read it
+        for api, ends in ((self.decisions, DECISIONS), (self.chats, CHATS)):
+            if end.endswith(ends):
+                await api.watched.refresh()
+                return api.ask(body)
+        told = (
+            f"POST {path!r:.200} passed on as it is: only {listed(DECISIONS + CHATS)} are corrected"
+        )
+        passed(self.metrics, "", "path", told)
+        return None
 
     def _own_headers(
         self, request: Request, response: aiohttp.ClientResponse, answered: Answered, body: bytes
@@ -240,14 +262,11 @@ def _error(status: int, message: str, headers: Mapping[str, str] | None = None) 
 class _Passed(StreamingResponse):
     """An answer that is passed on as it comes."""
 
-    def __init__(self, response: aiohttp.ClientResponse, *, decoded: bool = False) -> None:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
         super().__init__(response.content.iter_any(), status_code=response.status)
         self._response = response
         self.raw_headers = passed_on(response.raw_headers)
         length = response.headers.get("Content-Length")
-        if decoded and "Content-Encoding" in response.headers:
-            length = None
-            self.raw_headers = [p for p in self.raw_headers if p[0] != b"content-encoding"]
         if length is not None and response.status not in (204, 304):  # which have no body
             self.raw_headers.append((b"content-length", length.encode()))
 

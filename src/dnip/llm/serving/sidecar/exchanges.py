@@ -1,6 +1,6 @@
 """What the sidecar corrects: a request on its way to the upstream, and the answer on its way back.
 
-There are two kinds, decisions and chats.
+There are two APIs, that of decisions and that of chats.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import json
 import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError
+from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.answers import by_question
 from dnip.llm.decisions.requests import as_listed, asked_question, check_options, in_order
@@ -24,21 +24,55 @@ from dnip.llm.serving.chat import (
     check_chats,
     choose,
     correct_chat,
-    name_of,
     passing,
     with_logprobs,
 )
+from dnip.llm.serving.sidecar.log import LOG
 from dnip.llm.serving.sidecar.metrics import Metrics
-from dnip.llm.serving.sidecar.recording import LOG, Answered
+from dnip.llm.serving.sidecar.recording import Answered
 from dnip.llm.serving.sidecar.upstream import FailedError
 from dnip.llm.serving.sidecar.watching import WatchedCoefficients
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import TwiceError, once
+from dnip.tables.columns import CORRECTED
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 
 class OtherQuestionError(InvalidInputError):
     """A question, or a model, that the coefficients are not for."""
+
+
+def by_api(
+    coefficients: Mapping[str, str | os.PathLike[str]], chats: Mapping[str, str | os.PathLike[str]]
+) -> tuple[dict[str, str | os.PathLike[str]], dict[str, str | os.PathLike[str]]]:
+    """Return the files for decisions and those for chats: a file says what it was fitted on.
+
+    Raises
+    ------
+    InvalidInputError
+        For a file that was fitted on something else than chats where it is given for them, and for
+        a name that is given twice.
+    """
+    forms = {name: _form_of(path) for name, path in coefficients.items()}
+    for name, path in chats.items():
+        if (form := _form_of(path)) not in (None, CHAT):
+            raise InvalidInputError(
+                f"{path} was not fitted on chats, but on questions of the form {form!r}",
+                hint="Give a decision's file by --coefficients QUESTION=FILE, or fit on chats",
+            )
+        if name in coefficients:
+            raise InvalidInputError(
+                f"the name {name!r} is given twice", hint="Give every file a name of its own"
+            )
+    fitted_on_chats = {name: path for name, path in coefficients.items() if forms[name] == CHAT}
+    decisions = {name: path for name, path in coefficients.items() if forms[name] != CHAT}
+    return decisions, {**fitted_on_chats, **chats}
+
+
+def _form_of(path: str | os.PathLike[str]) -> str | None:
+    """Return how the question was asked that a file was fitted on; None if it does not say."""
+    question = question_of(Coefficients.load(path).fit)
+    return None if question is None else question.form
 
 
 # Why a question was not corrected, by the error that it ends in.
@@ -68,6 +102,12 @@ class Asked:
     plain: bytes | None = None
 
 
+#: What decisions are called that no coefficients are for.
+DECISION = "decision"
+
+# What a chat asks for that is not corrected, by the reason.
+_PASSING = {"stream": "a stream", "n": "one of several answers", "tools": "a call of a tool"}
+
 # A question in the order of the fit, None if it is so already; and what it asks, if that is known.
 _Fitting: TypeAlias = tuple[Mapping[str, Any] | None, Question | None]
 
@@ -91,9 +131,13 @@ class Decisions:
         self._metrics, self._passes = metrics, passes
         self._last: dict[str, tuple[str, Coefficients, _Fitting]] = {}
 
-    def ask(self, body: bytes) -> Asked:
-        """Return a request as it is sent on."""
+    def ask(self, body: bytes) -> Asked | None:
+        """Return a request as it is sent on; None where no answer is corrected."""
         fitting = dict(self.watched.current)
+        if not fitting:
+            told = "a decision passed on as it is: all coefficients are for chats"
+            passed(self._metrics, DECISION, "coefficients", told)
+            return None
         asked = read_request(body)
         questions = asked.get("questions") if isinstance(asked, dict) else None
         given: dict[str, Mapping[str, Any]] = {}
@@ -169,12 +213,20 @@ class Decisions:
         except InvalidInputError as error:
             raise _refused(error.message) from None
         self._metrics.add(corrections, len(body["answers"]) - len(corrections))
+        self._tell_others(body["answers"])
         for one in corrections:
             if not one.explained:
                 name = one.before.question
                 text = f"question {name!r}: no known definition gives the confidence"
                 _miss(self._metrics, name, "confidence", text)
         return Answered(body, changed, corrections, fitting, known)
+
+    def _tell_others(self, answers: Any) -> None:  # noqa: ANN401 - JSON
+        """Say once that an answer passes because no coefficients are for its questions."""
+        names = [name for name, _ in by_question(answers)]
+        if names and self.watched.current.keys().isdisjoint(names):
+            text = f"an answer passed on as it is: no coefficients are for {listed(names)}"
+            _miss(self._metrics, DECISION, "coefficients", text)
 
     def _missed(self, name: str, error: InvalidInputError) -> None:
         """Count a question that cannot be corrected, and refuse it unless it may pass."""
@@ -190,17 +242,17 @@ class Chats:
 
     Parameters
     ----------
-    files : sequence of path-like
-        Coefficients files.
+    files : mapping
+        Coefficients files, by name.
     metrics : Metrics
     passes : bool
         Whether another question, or another model, passes, or is refused.
     """
 
     def __init__(
-        self, files: list[str | os.PathLike[str]], metrics: Metrics, *, passes: bool
+        self, files: Mapping[str, str | os.PathLike[str]], metrics: Metrics, *, passes: bool
     ) -> None:
-        self.watched = WatchedCoefficients({str(path): path for path in files})
+        self.watched = WatchedCoefficients(files)
         check_chats(self.watched.current.values())
         self._metrics, self._passes = metrics, passes
 
@@ -210,8 +262,12 @@ class Chats:
         if not isinstance(asked, dict):
             return None  # the upstream says what is wrong with it
         try:
+            if not self.watched.current:
+                raise PassedError(
+                    "coefficients", "no coefficients are for chats", hint="Give --chat NAME=FILE"
+                )
             if reason := passing(asked):
-                raise PassedError(reason, "the request asks for it")
+                raise PassedError(reason, f"{_PASSING[reason]} is not corrected")
             choose([*self.watched.current.values()], [None], asked.get("messages"))
         except PassedError as error:
             self.missed(error)
@@ -220,31 +276,32 @@ class Chats:
 
     def missed(self, error: PassedError) -> None:
         """Count a chat that is not corrected, and refuse another question if it may not pass."""
-        refused = error.reason == "question" and not self._passes
-        text = f"a chat passed on as it is: {error.message}"
-        _miss(self._metrics, CHAT, error.reason, text, quiet=refused or error.is_usual)
-        if refused:
+        if error.reason == "question" and not self._passes:
+            self._metrics.add_missed(CHAT, error.reason)
             raise _refused(error.message) from None
+        passed(self._metrics, CHAT, error.reason, f"a chat passed on as it is: {error}")
 
     def _answered(self, asked: dict[str, Any], content: bytes) -> Answered:
         body = read_answer(content)
         if not isinstance(body, dict):
             raise FailedError(502, "the upstream's answer is no JSON object")
         changed: dict[str, Any] = body
-        found, known, questions = [], {}, {}
+        corrections, known, questions = [], {}, {}
         try:
             model, messages = body.get("model"), asked.get("messages")
             names = (asked.get("model"), model)
             fitted = choose([*self.watched.current.values()], names, messages)
+            name = next(key for key, value in self.watched.current.items() if value is fitted)
             changed, correction = correct_chat(body, fitted)
-            name = name_of(fitted)
-            found, known = [correction], {name: fitted}
+            changed[CORRECTED] = {name: fitted.digest}
+            named = correction._replace(before=replace(correction.before, question=name))
+            corrections, known = [named], {name: fitted}
             fixed = fixed_messages(messages)
-            questions = {name: Question.of(None, "chat", fitted.classes, fixed)}
+            questions = {name: Question.of(None, CHAT, fitted.classes, fixed)}
+            self._metrics.add(corrections, 0)
         except PassedError as error:
             self.missed(error)
-        self._metrics.add(found, 1 - len(found))
-        return Answered(body, as_asked(changed, asked), found, known, questions)
+        return Answered(body, as_asked(changed, asked), corrections, known, questions)
 
 
 def _check_same(name: str, question: Question | None, asked: Question | None) -> None:
@@ -255,6 +312,12 @@ def _check_same(name: str, question: Question | None, asked: Question | None) ->
         raise OtherQuestionError(
             f"question {name!r} is another one than that of the coefficients: {'; '.join(changes)}"
         )
+
+
+def passed(metrics: Metrics, name: str, reason: str, text: str) -> None:
+    """Count an answer that passes as it is; the first time, the reason stands in the log."""
+    metrics.add((), 1)
+    _miss(metrics, name, reason, text)
 
 
 def _miss(metrics: Metrics, name: str, reason: str, text: str, *, quiet: bool = False) -> None:

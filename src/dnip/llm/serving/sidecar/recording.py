@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
+import os
 import random
 import re
 import threading
@@ -22,6 +22,7 @@ from dnip.base.escaping import valid_unicode
 from dnip.base.files import check_writable, make_folder
 from dnip.base.validation import check_integer
 from dnip.llm.decisions import Correction, Decision
+from dnip.llm.serving.sidecar.log import LOG
 from dnip.method.coefficients import Coefficients
 from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
 from dnip.tables.provenance import Question
@@ -44,8 +45,6 @@ ID_HEADER = "x-request-id"
 # What a client may choose for the id of a request, and names of questions that name folders.
 _NAME = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
 _FOLDER = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
-
-LOG = logging.getLogger("dnip.sidecar")
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Recorder:
     """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
 
     A row waits in memory; a thread writes twice a second. The name of a full file gets the
-    time, and the oldest one goes.
+    time, and the oldest one goes. Files and new folders are the owner's alone.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ class Recorder:
                     f"the question {question!r} cannot be recorded: it is no name of a folder",
                     hint="Use letters, digits, spaces, . _ and -, or leave --record out",
                 )
-            check_writable(make_folder(self._folder / question) / "record.jsonl")
+            check_writable(self._made(question) / "record.jsonl")
 
     def __enter__(self) -> Recorder:
         """Begin to write."""
@@ -191,14 +190,18 @@ class Recorder:
         for path, lines in waiting.items():
             self._append(path, lines)
 
+    def _made(self, question: str) -> Path:
+        """Return the folder of a question; it is made for the owner alone where it is missing."""
+        return make_folder(make_folder(self._folder, 0o700) / question, 0o700)
+
     def _append(self, path: Path, lines: bytearray) -> None:
         """Append lines; an unwritten rest leaves no half line, unlike that of a log handler."""
         done = 0
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)  # somebody may have moved it
+            self._made(path.parent.name)  # somebody may have moved it
             if path.exists() and path.stat().st_size + len(lines) > self._step:
                 self._rotate(path)
-            with path.open("ab", buffering=0) as file:
+            with open(path, "ab", buffering=0, opener=_for_the_owner) as file:
                 size = file.tell()
                 try:
                     while done < len(lines):
@@ -256,6 +259,11 @@ class _Row(NamedTuple):
         cells |= zip(columns, p.tolist(), strict=True)
         cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
         return json.dumps(cells).encode() + b"\n"
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Open a file that, where it is new, nobody but its owner can read."""
+    return os.open(path, flags, 0o600)
 
 
 def _input(asked: bytes) -> str:

@@ -1,21 +1,30 @@
-"""The server of the sidecar: uvicorn, and how it listens and logs."""
+"""The server of the sidecar: uvicorn, how it listens, and how many clients it waits for."""
 
 from __future__ import annotations
 
-import json
-import logging
+import asyncio
 import math
 import socket
-from datetime import UTC, datetime
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import one_line
+from dnip.llm.serving.sidecar.log import Repeats
 
-# What an event may have beside its message.
-_FIELDS = ("question", "reason", "status")
+try:
+    import resource
+except ImportError:  # Windows, which has no such limit
+    resource = None  # type: ignore[assignment]
+
+# Sockets of a process that are enough, and those that are for other things than clients.
+_ENOUGH, _OTHERS = 10_000, 64
+# Connections that wait for the first look of the server.
+_BACKLOG = 2048
 
 
 def listen(host: str, port: int, *, timeout: float) -> socket.socket:
@@ -38,7 +47,7 @@ def listen(host: str, port: int, *, timeout: float) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server((host, port), family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
         raise InvalidInputError(
             f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
@@ -49,11 +58,26 @@ def listen(host: str, port: int, *, timeout: float) -> socket.socket:
     return listening
 
 
-def make_server(app: ASGIApp, *, grace: float) -> uvicorn.Server:
-    """Return a server that waits `grace` seconds for what is under way when it is stopped."""
+def make_server(
+    app: ASGIApp, *, grace: float, timeout: float, most: int | None = None
+) -> uvicorn.Server:
+    """Return a server that bounds its clients.
+
+    Parameters
+    ----------
+    app : ASGI application
+    grace : float
+        Seconds for what is under way when it is stopped.
+    timeout : float
+        Seconds for a client to send the head of a request.
+    most : int, optional
+        Connections at once; by default as many as the sockets of the process allow. Where there are
+        more, the one goes that has waited longest without a request.
+    """
+    most = _most_connections() if most is None else most
     settings = uvicorn.Config(
         app,
-        http="httptools",
+        http=partial(_Bounded, _Bounds(timeout, most)),  # type: ignore[arg-type]
         ws="none",
         log_config=None,
         log_level="error",
@@ -62,31 +86,84 @@ def make_server(app: ASGIApp, *, grace: float) -> uvicorn.Server:
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=math.ceil(grace),
+        backlog=min(_BACKLOG, most),
     )
     return uvicorn.Server(settings)
 
 
-def log_to_standard_error(*, as_json: bool = False) -> None:
-    """Write a line for each warning of the sidecar, and for each error of its libraries."""
-    logging.basicConfig(level=logging.WARNING)
-    formatter = _AsJson() if as_json else _AsText("%(asctime)s %(levelname)s: %(message)s")
-    logging.getLogger().handlers[0].setFormatter(formatter)
+def _most_connections() -> int:
+    """Return how many clients there are sockets for: one for each, one upstream, one on its way."""
+    if resource is None:
+        return _BACKLOG
+    soft, hard = (
+        _ENOUGH if most == resource.RLIM_INFINITY else min(most, _ENOUGH)
+        for most in resource.getrlimit(resource.RLIMIT_NOFILE)
+    )
+    if soft < hard:
+        with suppress(OSError, ValueError):  # the system may allow less than it says
+            resource.setrlimit(
+                resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+            )
+            soft = hard
+    return max(1, (soft - _OTHERS) // 3)
 
 
-class _AsText(logging.Formatter):
-    """An event as a line; what others wrote in it ends no line, and moves no cursor."""
+class _Bounds:
+    """What connections share: those without a request under way, the oldest first."""
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return one_line(super().formatMessage(record))
+    def __init__(self, seconds: float, most: int) -> None:
+        self.seconds, self.most = seconds, most
+        self.waiting: dict[_Bounded, asyncio.TimerHandle] = {}
+        self.repeats = Repeats()
 
 
-class _AsJson(logging.Formatter):
-    """An event as one line: time, level, message, and what else is known of it."""
+class _Bounded(HttpToolsProtocol):
+    """A connection that must send the head of a request in time, and give way where many wait."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        event = {"time": time, "level": record.levelname.lower(), "message": record.getMessage()}
-        event |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
-        if record.exc_info:
-            event["exception"] = self.formatException(record.exc_info)
-        return json.dumps(event)
+    def __init__(self, bounds: _Bounds, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(**settings)
+        self._bounds = bounds
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        bounds = self._bounds
+        self._wait()
+        if len(self.connections) > bounds.most:
+            next(iter(bounds.waiting))._give_up()
+            bounds.repeats.warn(
+                "connections closed for want of sockets",
+                f"{bounds.most:,} connections are open, as many as there are sockets for; the one "
+                "that waited longest without a request was closed",
+            )
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def on_headers_complete(self) -> None:
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self._wait()  # else a request that came early is under way
+
+    def _wait(self) -> None:
+        bounds = self._bounds
+        self._stop_waiting()
+        bounds.waiting[self] = self.loop.call_later(bounds.seconds, self._late)
+
+    def _stop_waiting(self) -> None:
+        if timer := self._bounds.waiting.pop(self, None):
+            timer.cancel()
+
+    def _late(self) -> None:
+        told = f"a client took more than {self._bounds.seconds:g} s to send a request"
+        self._bounds.repeats.warn(told, told)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        self._stop_waiting()
+        self.connections.discard(self)
+        self.transport.close()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import zlib
 from collections.abc import AsyncIterator, Container, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -25,6 +26,12 @@ _NOT_ADDED = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 # Shorter than servers keep idle connections (uvicorn: 5 s), so that none is used as it closes.
 _IDLE_SECONDS = 2.0
+
+# Parts of a path that servers and proxies take out in ways of their own.
+_DOTS = frozenset({".", ".."})
+
+# What zlib calls "as the content says".
+_GZIP_OR_ZLIB = 32 + 15
 
 # How long a check of the upstream may take, and holds.
 _CHECK_SECONDS = 1.0
@@ -122,15 +129,23 @@ class Upstream:
         return self._is_there
 
     def address(self, path: str, query: str) -> URL:
-        """Return where a request goes: the path follows the upstream's, which is not repeated."""
+        """Return where a request goes: the path follows the upstream's, which is not repeated.
+
+        Raises
+        ------
+        FailedError
+            400 for what is not a path, or leads out of itself.
+        """
         if not path.startswith("/"):
             raise FailedError(400, "the address of a request must be a path")
+        if not _DOTS.isdisjoint(unquote(path).replace("\\", "/").split("/")):
+            raise FailedError(400, "the path of a request must not hold . or ..")
         if not f"{path}/".startswith(f"{self._path}/"):
             path = self._path + path
         return URL(f"{self._origin}{path}{'?' if query else ''}{query}", encoded=True)
 
     async def send(
-        self, method: str, url: URL, headers: list[tuple[str, str]], body: bytes, *, decode: bool
+        self, method: str, url: URL, headers: list[tuple[str, str]], body: bytes
     ) -> aiohttp.ClientResponse:
         """Send a request, and return the answer before its content is read.
 
@@ -148,7 +163,7 @@ class Upstream:
             headers=headers,
             data=body or None,
             allow_redirects=False,
-            auto_decompress=decode,
+            auto_decompress=False,
         )
         with told_of_failures(self.timeout):
             try:
@@ -190,7 +205,7 @@ async def read_whole(response: aiohttp.ClientResponse, most: int, timeout: float
     Raises
     ------
     FailedError
-        502 if it is longer than `most` bytes or breaks off, 504 if it takes too long.
+        502 if it is longer than `most` bytes, breaks off or is damaged; 504 if it takes too long.
     """
     parts, size = [], 0
     with told_of_failures(timeout):
@@ -200,8 +215,30 @@ async def read_whole(response: aiohttp.ClientResponse, most: int, timeout: float
                 size += len(part)
                 if size > most:
                     response.close()
-                    raise FailedError(502, f"the upstream's answer is longer than {most:,} bytes")
-    return b"".join(parts)
+                    raise _too_long(most)
+    return _unpacked(b"".join(parts), response.headers.get("Content-Encoding", ""), most)
+
+
+def _unpacked(content: bytes, encoding: str, most: int) -> bytes:
+    """Return the content of an answer that came packed, though nobody asked for that."""
+    if encoding.lower() in ("", "identity"):
+        return content
+    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
+        raise FailedError(502, f"the upstream's answer is packed by {encoding!r:.50}")
+    unpacker = zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
+    try:
+        unpacked = unpacker.decompress(content, most + 1)
+    except zlib.error:
+        raise FailedError(502, "the upstream's packed answer is damaged") from None
+    if len(unpacked) > most:
+        raise _too_long(most)
+    if not unpacker.eof or unpacker.unused_data:
+        raise FailedError(502, "the upstream's packed answer is cut off")
+    return unpacked
+
+
+def _too_long(most: int) -> FailedError:
+    return FailedError(502, f"the upstream's answer is longer than {most:,} bytes")
 
 
 def passed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

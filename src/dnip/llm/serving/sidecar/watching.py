@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from dnip.base.errors import CoefficientsFormatError, listed
-from dnip.llm.serving.sidecar.recording import LOG
+from dnip.llm.serving.sidecar.log import LOG
 from dnip.method.coefficients import Coefficients
 
 # What tells that a file has changed; None where there is no regular file.
