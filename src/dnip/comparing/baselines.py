@@ -248,7 +248,7 @@ class PlainDNIP(OurDNIP):
 
 def _fitted(opt: OptSet, settings: Settings) -> ClassWeights:
     with unwarned():  # of classes without labels: the comparison warns once for all methods
-        problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
+        problem = Problem.trusted(opt.probabilities, opt.labels, opt.classes)
         found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
     told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
     told |= {"objective": found.value, "terms": found.terms}

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from dnip.base.columns import CellLocation, check_names
 from dnip.base.errors import InvalidInputError, first_line
 from dnip.base.files import open_input
 from dnip.base.optional import load_optional
-from dnip.tables.columns import CellLocation, check_names
 from dnip.tables.formats.text import check_widths, csv_rows, open_text
 
 # Where a JSON value begins, and what reads it.

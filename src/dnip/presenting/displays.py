@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from dnip.fitting.pareto import TradeOff, trace_front
 from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import probabilities_of
 from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
 from dnip.presenting.flows import draw_flows
 from dnip.presenting.front import draw_front
+from dnip.sklearn.predicting import probabilities_of
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import as_table, check_same_classes, scored_rows
 from dnip.using.evaluation import Evaluation, evaluate

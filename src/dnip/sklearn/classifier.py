@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_sample_weight
+from dnip.base.classes import check_classes
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
-from dnip.base.validation import check_choice, check_classes, check_integer
+from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.defer import thresholds_of
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL
 from dnip.fitting.fit import refit, refits_are_quick
@@ -262,7 +263,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         kept = by_label(self.constraints, self.classes_.tolist()) or Constraints()
         settings = replace(settings, target_prior=target, constraints=kept)
         more = p[:0] if unlabelled is None else self._probabilities(unlabelled)
-        problem = Problem.of(p, encoded, sample_weight=counted, classes=names)
+        problem = Problem.trusted(p, encoded, names, counted)
         with warnings.catch_warnings():
             if alone := np.setdiff1d(labels, labels[rows]).tolist():
                 warn(

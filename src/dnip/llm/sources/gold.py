@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.arrays import check_scalars
+from dnip.base.classes import LABEL, UNLABELLED, read_labels
+from dnip.base.columns import ID
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars
-from dnip.tables.columns import ID, LABEL
+from dnip.tables.cells import check_ids
 
 #: What to join by instead of an id, to join rows in their order.
 BY_ROW = "row"
@@ -81,7 +83,7 @@ def read_gold(
         places.append(where)
     location = Places(str(path), (), places=places)
     check_scalars(ids, on, location)
-    indices = LabelRule(classes).read(cells, location).tolist()
+    indices = read_labels(cells, classes, location).tolist()
     first: dict[tuple[object, int], str] = {}  # the same label may be told twice
     for pair, place in zip(zip(ids, indices, strict=True), places, strict=True):
         first.setdefault(pair, place)

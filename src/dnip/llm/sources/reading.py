@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from dnip.base import __version__
 from dnip.base.arrays import check_mass
+from dnip.base.classes import UNLABELLED, check_classes, read_labels
+from dnip.base.columns import CLASSES, MASS, QUESTION
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import write_text
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice, check_classes
+from dnip.base.validation import check_choice
 from dnip.llm.answers.label_matching import TextMatcher
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import Collector
@@ -27,8 +29,7 @@ from dnip.llm.sources.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
 from dnip.tables import ProbabilityTable
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
-from dnip.tables.columns import CLASSES, MASS, QUESTION
+from dnip.tables.cells import check_ids
 from dnip.tables.fill import Fill, fill_rows
 from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
@@ -216,7 +217,7 @@ def read_answers(
     if truth is None:
         cells = [row.label for row in rows]
         known = any(cell is not None for cell in cells)
-        labels = LabelRule(classes).read(cells, location) if known else None
+        labels = read_labels(cells, classes, location) if known else None
     elif on == BY_ROW:
         labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
     else:
@@ -225,7 +226,8 @@ def read_answers(
         lost_ids = [*collector.refused, *collector.failed, *collector.several]
         seen = [*lost_ids, *([] if ids is None else ids)]
         n_unknown = len(labelled.difference(seen))
-    table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
+    table = ProbabilityTable(p, None, ids, classes, origin, _mass(rows, location))
+    table = ProbabilityTable(replace(table.rows, labels=labels))
     assert collector.source is not None  # it has read rows
     summary = ImportSummary(
         files=tuple(files),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.columns import ID, MASS
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, counted, listed
 from dnip.base.typing import Floats
 from dnip.llm.decisions import read_decisions
@@ -15,7 +16,6 @@ from dnip.llm.decisions.answers import answers_of
 from dnip.llm.sources.rows import ANSWERS, ROWS, by_class
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number, other_options
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS
-from dnip.tables.columns import ID, MASS
 
 
 def _is_decision(content: Answer) -> bool:

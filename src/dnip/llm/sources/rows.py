@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.classes import LABEL
+from dnip.base.columns import ID
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers.tokens import Reported, Token
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
-from dnip.tables.columns import ID, LABEL
 
 #: What a column of texts is called that holds the answers.
 ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")
