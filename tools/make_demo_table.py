@@ -16,7 +16,6 @@ import pandas as pd
 
 from dnip import ProbabilityTable
 from dnip.comparing.demonstration import CLASSES
-from dnip.tables import open_writer
 
 ROOT = Path(__file__).parents[1]
 PROBABILITIES = ROOT / "reproduction" / "probabilities.parquet"
@@ -34,10 +33,10 @@ def main(source: Path) -> None:
         p = np.exp(np.stack(rows["logp"]).astype(float))
         p = (p / p.sum(axis=1, keepdims=True)).round(DIGITS)
         ids = [f"{file}-{row}" for row in rows["row"]]
-        table = ProbabilityTable(p, rows["label"].to_numpy(), ids, CLASSES)
+        mass = rows["mass"].to_numpy().round(DIGITS)
+        table = ProbabilityTable(p, rows["label"].to_numpy(), ids, CLASSES, mass=mass)
         for folder in FOLDERS:
-            with open_writer(folder / f"{split}.csv", CLASSES) as writer:
-                writer.write(table, mass=rows["mass"].to_numpy().round(DIGITS))
+            table.write(folder / f"{split}.csv")
 
 
 if __name__ == "__main__":

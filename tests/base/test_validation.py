@@ -8,18 +8,18 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from cases import cases
 from dnip.base import arrays as of_tables
-from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
+from dnip.base.arrays import check_probabilities, check_sample_weight
+from dnip.base.classes import check_classes, read_indices
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.base.validation import (
     check_choice,
-    check_classes,
     check_integer,
     check_number,
     check_scale,
     check_weight_indices,
 )
 
-labels_of = functools.partial(check_labels, n_examples=3, n_classes=2)
+labels_of = functools.partial(read_indices, n_rows=3, n_classes=2, name="labels")
 
 
 def test_rows_off_are_normalised_and_told():
@@ -39,14 +39,6 @@ def test_normalised_rows_sum_to_one(p):
     np.testing.assert_allclose(checked.sum(axis=1), 1, atol=of_tables.ROW_SUM_TOLERANCE)
 
 
-def test_names_are_indices_where_the_classes_are_known():
-    told = {"classes": ["ham", "spam"]}
-    assert labels_of(["spam", "ham", "spam"], **told).tolist() == [1, 0, 1]
-    assert labels_of(["spam", "", "ham"], unlabelled=True, **told).tolist() == [1, -1, 0]
-    with pytest.raises(InvalidInputError, match=r"labels\[2\]: 'eggs' is no class"):
-        labels_of(["spam", "ham", "eggs"], **told)
-
-
 @cases(
     (check_probabilities, [0.5, 0.5], "shape (2,)"),
     (check_probabilities, [[1.0]], "at least 2 classes"),
@@ -59,13 +51,13 @@ def test_names_are_indices_where_the_classes_are_known():
     (check_probabilities, [[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),
     (check_probabilities, [[1e308, 1e308]], "[0]: the sum of the class probabilities overflows"),
     (labels_of, [0, 1], "shape (2,), but 3 examples"),
-    (labels_of, [0, 1, 2], "labels[2]: label 2 is outside 0..1"),
-    (labels_of, [0, -1, 1], "labels[1]: label -1 is outside"),
-    (labels_of, [0, 0.5, 1], "not class indices"),
-    (labels_of, [0, math.nan, 1], "not class indices"),
-    (labels_of, [0, math.inf, 1], "labels[1]: label inf is outside"),
-    (labels_of, ["a", "b", "c"], "not class indices"),
-    (labels_of, [0, 1, 2**63], "is outside 0..1"),
+    (labels_of, [0, 1, 2], "labels[2]: '2' is a class index outside 0..1"),
+    (labels_of, [0, -1, 1], "labels[1]: the row has no label"),
+    (labels_of, [0, 0.5, 1], "labels[1]: '0.5' is neither"),
+    (labels_of, [0, math.nan, 1], "labels[1]: the row has no label"),
+    (labels_of, [0, math.inf, 1], "labels[1]: 'inf' is neither"),
+    (labels_of, ["a", "b", "c"], "labels[0]: 'a' is neither"),
+    (labels_of, [0, 1, 2**63], "labels[2]: '9.22"),
     (check_classes, "ab", "a sequence of names"),
     (check_classes, [], "got 0: none"),
     (check_classes, ["a", " "], "must not be empty"),

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from dnip.fitting.pareto import Rule, trace_front
 
 import oracles
 from cases import cases
@@ -12,7 +13,6 @@ from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
-from dnip.fitting.pareto import Rule, trace_front
 from dnip.fitting.sampled import sample_of
 from dnip.solvers import Settings
 from dnip.using.drift import check

@@ -65,7 +65,7 @@ REFUSED = {
         ({"p0": [True], "p1": [0.5]}, ["row 1, column p0: True is not a number"]),
         ({"p0": [[1.0]], "p1": [0.5]}, ["row 1, column p0", "is not a number"]),
         ({"p0": [-1.0], "p1": [0.5]}, ["row 1, column p0: the probability is negative"]),
-        ({"label": [0, 5], **HALVES}, ["row 2, column label: the class index '5'"]),
+        ({"label": [0, 5], **HALVES}, ["row 2, column label: '5' is a class index outside 0..1"]),
         ({"p0": pa.array([], pa.float64()), "p1": pa.array([], pa.float64())}, ["no rows"]),
         ({"id": pa.array(["a", ""]), **HALVES}, ["row 2: the id is empty"]),
         ({"id": pa.array(["a", "b\0"]), **HALVES}, ["row 2: the id ", "no file can hold"]),
@@ -169,7 +169,7 @@ def test_an_id_that_appears_twice_is_told_with_both_places(path, block_rows, pla
 
 def test_of_very_many_ids_only_the_first_are_compared(path, monkeypatch):
     monkeypatch.setattr("dnip.tables.cells.MOST_IDS", 5)
-    monkeypatch.setattr("dnip.tables.reading.MOST_IDS", 5)
+    monkeypatch.setattr("dnip.tables.rows.MOST_IDS", 5)
     with pytest.warns(DNIPWarning, match="ids were compared in the first 5 rows only"):
         assert sum(map(len, read_rows(path, block_rows=6))) == 12
     with pytest.raises(InvalidInputError, match="is already"):

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from cases import cases
+from dnip.base.classes import read_labels
+from dnip.base.columns import CellLocation, resolve_columns
 from dnip.base.errors import InvalidInputError
-from dnip.tables.cells import LabelRule
-from dnip.tables.columns import CellLocation, resolve_columns
 
 
 def resolve(header, classes=None):
@@ -72,13 +72,13 @@ PLACE = CellLocation("t.csv", ("p0", "p1", "p2"), first_row=10)
 )
 def test_a_cell_is_read_by_itself(classes, cells):
     for cell, index in cells:
-        assert LabelRule(classes).read([cell], PLACE).tolist() == [index], cell
+        assert read_labels([cell], classes, PLACE).tolist() == [index], cell
 
 
 @cases(
-    (("0", "1", "2"), "3", ["'3' is outside 0..2"]),
-    (("0", "1", "2"), "-1", ["'-1' is outside 0..2", "empty cell"]),
-    (("0", "1", "2"), "9" * 5000, ["is outside 0..2"]),
+    (("0", "1", "2"), "3", ["'3' is a class index outside 0..2"]),
+    (("0", "1", "2"), "-2", ["'-2' is a class index outside 0..2", "empty cell"]),
+    (("0", "1", "2"), "9" * 5000, ["a class index outside 0..2"]),
     (("0", "1", "2"), "one", ["'one' is neither", "0, 1, 2", "--classes"]),
     (("0", "1", "2"), math.inf, ["'inf' is neither"]),
     (("0", "1", "2"), True, ["'True' is neither"]),
@@ -88,7 +88,7 @@ def test_a_cell_is_read_by_itself(classes, cells):
 )
 def test_a_cell_that_names_no_class_is_refused_with_its_place(classes, cell, told):
     with pytest.raises(InvalidInputError) as caught:
-        LabelRule(classes).read([None, cell], PLACE)
+        read_labels([None, cell], classes, PLACE)
     message = str(caught.value)
     for part in ["t.csv: row 12, column label", *told]:
         assert part in message

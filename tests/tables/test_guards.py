@@ -92,8 +92,8 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
 @cases(
     ((P, Y[1:]), {}, r"y has shape \(59,\), but 60 examples"),
     ((P, Y[:, None]), {}, r"y has shape \(60, 1\)"),
-    ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels ant, bee, cow, dog.*classes="),
-    ((TWO, Y), {}, "2 columns of probabilities, but y holds the labels ant, bee, cow"),
+    ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels are ant, bee, cow, dog.*classes="),
+    ((TWO, Y), {}, "2 columns of probabilities, but the labels are ant, bee, cow"),
     ((P, [*Y[1:], "dog"]), {"classes": NAMES}, r"y\[59\]: 'dog' is neither a class name"),
     ((P, Y), {"classes": ["ant", "bee"]}, "3 columns, but there are 2 classes"),
     ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),

@@ -2,13 +2,14 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
-from dnip.tables import ProbabilityTable, Rows, Scan, open_writer
+from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
 from dnip.tables.reading import read_rows
 from dnip.using.application import apply_stream
@@ -20,7 +21,7 @@ TABLE = ProbabilityTable(
 
 
 def beside(table, others, **more):
-    return Rows(**{**vars(table), "others": others, **more})
+    return replace(table.rows, others=others, **more)
 
 
 def low_table():
@@ -67,7 +68,7 @@ def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
     part = ProbabilityTable(table.probabilities, np.full(40, -1), mass=table.mass).unlabelled()
     assert part.mass.tolist() == table.mass.tolist()
     coefficients = Coefficients(["0", "1", "2"], [1, 2, 3], 3)
-    apply_stream([table], coefficients, tmp_path / "out.parquet")
+    apply_stream([table.rows], coefficients, tmp_path / "out.parquet")
     assert ProbabilityTable.read(tmp_path / "out.parquet").mass.tolist() == table.mass.tolist()
     for library in ("pandas", "polars"):
         with pytest.warns(DNIPWarning, match="frame: the labels capture"):

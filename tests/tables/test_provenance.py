@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cases import cases
-from dnip.tables.columns import QUESTION
+from dnip.base.columns import QUESTION
 from dnip.tables.provenance import (
     Question,
     changes_of_origin,

@@ -15,7 +15,7 @@ P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
     ({"mass": [0.5]}, "mass has shape"),
     ({"mass": [0.5, -1, 1]}, "mass[1]: "),
     ({"mass": ["a", "b", "c"]}, "not a list"),
-    ({"labels": [0, 1, -2]}, "labels[2]: label -2 is outside"),
+    ({"labels": [0, 1, -2]}, "labels[2]: '-2' is a class index outside 0..1"),
     ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
     ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
     ({"classes": ("a", "a")}, "a appear twice"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, listed, warn
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.base.errors import InvalidInputError, warn
+from dnip.base.typing import Floats, Integers, Probabilities
 
 #: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
 #: to a few digits) are left as they are, so that ties between printed probabilities stay ties.
@@ -19,6 +19,7 @@ ROW_SUM_TOLERANCE = 1e-3
 # Cells that are checked at a time, so that no check needs memory for a whole table.
 _CELLS = 1 << 17
 
+_NO_SCALARS = (list, tuple, dict, set, np.ndarray)
 _ONE = "Give one value per row"
 _SOFTMAX = (
     "Probabilities are finite numbers of 0 or more that share a whole; convert logits with a "
@@ -47,6 +48,14 @@ class Location(Protocol):
         ...
 
 
+class NamedLocation(Location, Protocol):
+    """Names of the cells of an input that has more columns than those of the classes."""
+
+    def named(self, row: int, column: str) -> str:
+        """Name a cell of a column that is not a class column."""
+        ...
+
+
 class ArrayLocation(NamedTuple):
     """Cells of an array, under the name of the argument."""
 
@@ -55,6 +64,10 @@ class ArrayLocation(NamedTuple):
     def cell(self, row: int, column: int | None = None) -> str:
         """Name the 0-based row, and the class column if given."""
         return f"{self.name}[{row}]" if column is None else f"{self.name}[{row}, {column}]"
+
+    def named(self, row: int, column: str) -> str:
+        """Name an entry; `column` says of what it is, which the name does here."""
+        return self.cell(row)
 
     def whole(self) -> str:
         """Name the array."""
@@ -236,77 +249,6 @@ def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:
     )
 
 
-def check_labels(
-    labels: ArrayLike,
-    *,
-    n_examples: int,
-    n_classes: int,
-    location: Location | None = None,
-    unlabelled: bool = False,
-    classes: Sequence[str] | None = None,
-) -> Labels:
-    """Return labels as int64 class indices: the input itself where it is already in that form.
-
-    Parameters
-    ----------
-    labels : array-like of shape (M,)
-        Class indices 0..N-1, whole numbers of any type; or class names, where `classes` are given.
-    n_examples, n_classes : int
-        M and N of the probabilities that the labels belong to.
-    location : Location, optional
-        How to name a row in a message.
-    unlabelled : bool, default=False
-        Accept -1, or an empty name, for a row without a label.
-    classes : sequence of str, optional
-        Class names.
-
-    Raises
-    ------
-    InvalidInputError
-        For a wrong length, a fraction, an index outside 0..N-1, or an unknown name.
-
-    Examples
-    --------
-    >>> check_labels([0, 1, 1], n_examples=3, n_classes=2)
-    array([0, 1, 1])
-    >>> check_labels(["spam", "ham"], n_examples=2, n_classes=2, classes=["ham", "spam"])
-    array([1, 0])
-    """
-    location = location or ArrayLocation("labels")
-    raw = check_vector(location.whole(), labels, n_examples)
-    if classes is not None and len(raw) and all(isinstance(label, str) for label in raw.tolist()):
-        raw = _indices(raw.tolist(), classes, location, unlabelled=unlabelled)
-    if raw.dtype.kind not in "biuf" or (raw.dtype.kind == "f" and not (raw == np.floor(raw)).all()):
-        raise InvalidInputError(
-            f"{location.whole()} holds values of type {raw.dtype} that are not class indices",
-            hint="Give whole numbers 0..N-1, or class names and classes=[...] in column order",
-        )
-    lowest = -1 if unlabelled else 0
-    outside = (raw < lowest) | (raw >= n_classes)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise InvalidInputError(
-            f"{location.cell(row)}: label {raw[row]} is outside 0..{n_classes - 1}",
-            hint=f"There are {n_classes} classes; labels count from 0",
-        )
-    return raw.astype(np.int64, copy=False)
-
-
-def _indices(
-    labels: list[str], classes: Sequence[str], location: Location, *, unlabelled: bool
-) -> Labels:
-    index_of = {name: index for index, name in enumerate(classes)}
-    if unlabelled:
-        index_of.setdefault("", -1)
-    for row, label in enumerate(labels):
-        if label not in index_of:
-            raise InvalidInputError(
-                f"{location.cell(row)}: {label!r} is no class; the classes are {listed(classes)}",
-                hint="Give the class names in the order of the columns, with classes=[...]",
-            )
-    return np.array([index_of[label] for label in labels], np.int64)
-
-
 def check_mass(
     mass: ArrayLike, *, n_examples: int, location: Location | None = None, column: int | None = None
 ) -> Floats:
@@ -384,6 +326,17 @@ def check_vector(
             hint=_ONE,
         )
     return raw
+
+
+def check_scalars(cells: Iterable[object], name: str, location: NamedLocation) -> None:
+    """Refuse a list or an object in a column of texts and numbers."""
+    if not any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
+        return
+    row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
+    raise InvalidInputError(
+        f"{location.named(row, name)}: a text or a number is needed, not a list or an object",
+        hint="Give one value per row",
+    )
 
 
 def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:

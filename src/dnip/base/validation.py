@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,13 +10,11 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, listed
-from dnip.base.typing import Booleans, Floats, Integers
+from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats, Integers
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
-# A matrix of so many classes takes 128 MB, and a fit holds four.
-_MOST_CLASSES = 4_000
 # The largest number that a setting may be.
 _LARGEST = 1e12
 
@@ -155,130 +152,6 @@ def check_scale(scale: int) -> int:
     30
     """
     return check_integer("scale", scale, at_least=1, at_most=MAX_SCALE)
-
-
-def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
-    """Return class names: at least two, none empty, none twice.
-
-    Examples
-    --------
-    >>> check_classes(["World", "Sports"])
-    ('World', 'Sports')
-    """
-    if isinstance(classes, str):
-        raise InvalidInputError(
-            f"classes must be a sequence of names; got the single text {classes!r}",
-            hint="Give a list, such as ['negative', 'positive']",
-        )
-    names = tuple(str(name) for name in classes)
-    if len(names) < 2:
-        raise InvalidInputError(
-            f"at least 2 classes are needed; got {len(names)}: {', '.join(names) or 'none'}"
-        )
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        raise InvalidInputError(f"class names must differ; {', '.join(twice)} appear twice")
-    if not all(name.strip() and is_storable(name) for name in names):
-        raise InvalidInputError(
-            f"class names must not be empty, and be valid Unicode without NUL; got {names!r}"
-        )
-    return names
-
-
-def names_of(n_columns: int, classes: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a name for each column of probabilities: its number where none are given.
-
-    Examples
-    --------
-    >>> names_of(2, None), names_of(2, ["no", "yes"])
-    (('0', '1'), ('no', 'yes'))
-    """
-    names = check_classes(list(map(str, range(n_columns))) if classes is None else classes)
-    if len(names) != n_columns:
-        raise InvalidInputError(
-            f"probabilities has {n_columns} columns, but there are {len(names)} classes: "
-            f"{listed(names)}",
-            hint="Name every class once, in the order of the columns",
-        )
-    return names
-
-
-def check_several_classes(
-    present: Booleans, classes: Sequence[str], source: str = "labels", also: str = ""
-) -> None:
-    """Refuse rows of fewer than two classes, between which there is no gap.
-
-    Parameters
-    ----------
-    present : ndarray of shape (N,)
-        Whether each class counts.
-    classes : sequence of str
-    source : str, default="labels"
-        The table, for the message.
-    also : str, optional
-        What a class needs beside labelled rows, for the message.
-
-    Raises
-    ------
-    InvalidInputError
-        If fewer than two classes count, or there are too many to count errors between them.
-    """
-    check_countable(len(classes))
-    counted = np.flatnonzero(present)
-    if len(counted) < 2:
-        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
-        raise InvalidInputError(
-            f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
-            hint="Label rows of other classes too"
-            if len(counted)
-            else "Add a column `label` with the class of each row (in Python: y)",
-        )
-
-
-def check_countable(n_classes: int) -> int:
-    """Return a number of classes that is not too large for counts by true and predicted class.
-
-    Examples
-    --------
-    >>> check_countable(100)
-    100
-    """
-    if n_classes > _MOST_CLASSES:
-        raise InvalidInputError(
-            f"{n_classes:,} classes; fits and evaluations count the rows of each true and "
-            f"predicted class, for at most {_MOST_CLASSES:,} classes",
-            hint="Keep the columns of classes that have labelled rows: others are not fitted",
-        )
-    return n_classes
-
-
-def is_storable(text: str) -> bool:
-    r"""Say whether a text survives every file format: valid Unicode, no NUL character.
-
-    Examples
-    --------
-    >>> is_storable("naïve"), is_storable("\ud800"), is_storable("a\0")
-    (True, False, False)
-    """
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False
-
-
-def is_number(text: str) -> bool:
-    """Say whether a text is a number.
-
-    Examples
-    --------
-    >>> is_number("1e-3"), is_number("sports")
-    (True, False)
-    """
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def check_weight_indices(indices: ArrayLike, *, n_classes: int, scale: int) -> Integers:

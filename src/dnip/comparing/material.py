@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_labels, check_probabilities
+from dnip.base.arrays import check_probabilities
+from dnip.base.classes import check_several_classes, names_of, read_indices
+from dnip.base.columns import CONTENT_FREE
 from dnip.base.typing import Booleans, Integers, Labels, Probabilities
-from dnip.base.validation import check_integer, check_several_classes, names_of
+from dnip.base.validation import check_integer
 from dnip.tables import ProbabilityTable
-from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
 
@@ -67,7 +68,7 @@ class OptSet:
         """
         p = check_probabilities(probabilities)
         n_classes = p.shape[1]
-        y = check_labels(labels, n_examples=len(p), n_classes=n_classes)
+        y = read_indices(labels, len(p), n_classes, "labels")
         names = names_of(n_classes, classes)
         check_several_classes(np.bincount(y, minlength=n_classes) > 0, names)
         parts = dict.fromkeys(("unlabelled", "batch", "content_free"), np.empty((0, n_classes)))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base import __version__
+from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
 from dnip.base.typing import Floats, Integers, Probabilities
@@ -38,7 +39,6 @@ from dnip.priors.estimate import estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
-from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import TableLike, check_classes_agree, check_raw, scored_rows
 from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import RowSample, Sample

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base.classes import UNLABELLED
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import on_classes
 from dnip.method.solution import Solution
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
-from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import TableLike, as_table, check_raw
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows

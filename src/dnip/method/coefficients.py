@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dnip.base.classes import check_classes
 from dnip.base.errors import CoefficientsFormatError, listed
 from dnip.base.escaping import html_table
 from dnip.base.files import read_named, write_text
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
-from dnip.base.validation import check_classes
 from dnip.method import coefficients_file
 from dnip.method.defer import Deferral, check_defer, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight

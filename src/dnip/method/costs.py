@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base.classes import check_classes, is_number
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import read_named
-from dnip.base.validation import check_classes, is_number
 
 _FORMS = (
     "Give one row per true class and one number per predicted class, as CSV or JSON, with or "

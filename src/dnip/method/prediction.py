@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_probabilities, row_sums
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.frames import by_names, check_column_names
+from dnip.base.frames import take_columns
 from dnip.base.typing import Floats, Probabilities, WeightIndices
 
 
@@ -72,38 +71,6 @@ def reweight(probabilities: Probabilities, multipliers: WeightIndices | Floats) 
     return scores
 
 
-def probabilities_of(estimator: Any, X: Any) -> Any:  # noqa: ANN401 - anything like a classifier
-    """Return ``predict_proba``, or where there is none the softmax of ``decision_function``.
-
-    Of one score for two classes it is the sigmoid. To multiply these is to shift scores.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is not one score for each class.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
-    >>> probabilities_of(ridge, [[0.5]])
-    array([[0.5, 0.5]])
-    """
-    if hasattr(estimator, "predict_proba"):
-        return estimator.predict_proba(X)
-    scores = np.asarray(estimator.decision_function(X), np.float64)
-    if scores.ndim == 1:
-        scores = np.stack([np.zeros(len(scores)), scores], axis=1)
-    if scores.shape[1] != len(estimator.classes_):
-        raise InvalidInputError(
-            f"decision_function gives {scores.shape[1]} scores for {len(estimator.classes_)} "
-            "classes",
-            hint="Give an estimator with one score per class: decision_function_shape='ovr'",
-        )
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
-
-
 def check_columns(probabilities: ArrayLike, classes: Sequence[str]) -> Probabilities:
     """Return checked probabilities whose columns are these classes.
 
@@ -112,9 +79,7 @@ def check_columns(probabilities: ArrayLike, classes: Sequence[str]) -> Probabili
     InvalidInputError
         For probabilities that break their contract, or columns of other classes.
     """
-    probabilities = by_names(probabilities, classes)
-    check_column_names(probabilities, classes)
-    p = check_probabilities(probabilities)
+    p = check_probabilities(take_columns(probabilities, classes)[0])
     if p.shape[1] != len(classes):
         raise InvalidInputError(
             f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "

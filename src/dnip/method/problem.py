@@ -10,12 +10,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
+from dnip.base.arrays import check_probabilities, check_sample_weight
+from dnip.base.classes import check_several_classes, names_of
 from dnip.base.errors import InvalidInputError
-from dnip.base.frames import check_column_names, class_columns
+from dnip.base.frames import take_columns
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
-from dnip.base.validation import check_several_classes, names_of
 from dnip.method.prediction import decide
+from dnip.metrics.order import labels_of_columns
 
 # Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
 _BITS = 30
@@ -73,7 +74,7 @@ class Problem:
         probabilities : array-like or DataFrame of shape (M, N)
             Class probabilities; rows that do not sum to 1 are normalised.
         labels : array-like of shape (M,)
-            Class indices 0..N-1 or class names, of at least two classes.
+            Class indices 0..N-1 or class names, of at least two classes; every row has one.
         sample_weight : array-like of shape (M,), optional
             How much each example counts; 1 by default.
         classes : sequence of str, optional
@@ -84,13 +85,10 @@ class Problem:
         InvalidInputError
             For input that breaks its contract, or labels of fewer than two classes.
         """
-        if classes is None:
-            classes = class_columns(probabilities)
-        else:
-            check_column_names(probabilities, classes)
+        probabilities, classes = take_columns(probabilities, classes)
         p = check_probabilities(probabilities, keep_single=True)
-        names = names_of(p.shape[1], classes)
-        y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1], classes=classes)
+        names = classes and names_of(p.shape[1], classes)
+        y, names = labels_of_columns(p, labels, names, unlabelled=False)
         return cls.trusted(p, y, names, sample_weight)
 
     @classmethod

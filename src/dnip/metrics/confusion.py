@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import ArrayLocation, check_labels
+from dnip.base.classes import read_indices
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Confusion, Counts, Floats, Labels
 from dnip.base.validation import check_number
@@ -43,7 +43,7 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
     """
     m = len(labels)
     true, predicted = (
-        check_labels(values, n_examples=m, n_classes=n_classes, location=ArrayLocation(name))
+        read_indices(values, m, n_classes, name)
         for name, values in (("labels", labels), ("predictions", predictions))
     )
     return count_pairs(true, predicted, n_classes, n_classes)

@@ -1,11 +1,16 @@
-"""Whether the columns of probabilities stand in another order than the classes."""
+"""Which class each column of probabilities is, where only the labels can tell."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.arrays import ArrayLocation, check_vector
+from dnip.base.classes import UNLABELLED, read_labels, sorted_labels
+from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Integers, Labels, Probabilities
 
 #: The probability that chance alone speaks for another order, at most.
@@ -18,6 +23,84 @@ _LEFT = 0.25
 # So many classes and rows are looked at.
 _MOST_CLASSES, _MOST_ROWS = 300, 50_000
 _TINY = 1e-9
+
+
+def labels_of_columns(
+    probabilities: Probabilities,
+    labels: ArrayLike,
+    classes: Sequence[str] | None,
+    name: str = "labels",
+    *,
+    unlabelled: bool = True,
+) -> tuple[Labels, tuple[str, ...]]:
+    """Return the class index of each row, and the class of each column.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : array-like of shape (M,)
+        As for :func:`dnip.base.classes.read_labels`.
+    classes : sequence of str or None
+        None where the columns have no names: then they are numbers, or the sorted labels.
+    name : str, default="labels"
+        What messages call the labels.
+    unlabelled : bool, default=True
+        Whether there may be rows without a label.
+
+    Raises
+    ------
+    InvalidInputError
+        For labels of another length, or of no class, and for columns that could be any, or for
+        whose order the labels do not speak at all.
+
+    Warns
+    -----
+    DNIPWarning
+        Where columns without names are taken for labels that are names.
+
+    Examples
+    --------
+    >>> labels_of_columns(np.array([[0.75, 0.25], [0.5, 0.5]]), [7, None], ["5", "7"])
+    (array([ 1, -1]), ('5', '7'))
+    """
+    n_rows, n_columns = probabilities.shape
+    location = ArrayLocation(name)
+    # a list may hold None beside texts, which numpy would make a text
+    cells = check_vector(name, labels, n_rows, None if hasattr(labels, "dtype") else np.object_)
+    names = sorted_labels(cells, n_columns, location) if classes is None else tuple(classes)
+    indices = read_labels(cells, names, location, unlabelled=unlabelled)
+    if classes is None and any(isinstance(label, str) and label for label in cells.tolist()):
+        known = indices != UNLABELLED
+        check_order(probabilities[known], indices[known], names)
+    return indices, names
+
+
+def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[str]) -> None:
+    """Say that columns without names are taken for the sorted labels, or refuse that.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+    classes : sequence of str
+        The sorted labels.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the labels speak overwhelmingly for another order, as `better_order` says.
+    """
+    taken = f"the columns of probabilities are taken for the sorted labels, {listed(classes, 20)}"
+    better = better_order(probabilities, labels)
+    if better is None:
+        warn(f"{taken}, as in scikit-learn; classes=[...] gives another order")
+        return
+    order = [classes[c] for c in better]
+    raise InvalidInputError(
+        f"{taken}, as in scikit-learn, but the labels speak for the order {listed(order, 20)}",
+        hint="Give classes=[...], the class of each column in order",
+    )
 
 
 def better_order(probabilities: Probabilities, labels: Labels) -> Integers | None:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from dnip.fitting.path import Path, trace_path
 from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import probabilities_of
 from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
 from dnip.presenting.flows import draw_flows
 from dnip.presenting.path import draw_path
+from dnip.sklearn.predicting import probabilities_of
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import as_table, check_same_classes, scored_rows
 from dnip.using.evaluation import Evaluation, evaluate

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_sample_weight
+from dnip.base.classes import check_classes
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
-from dnip.base.validation import check_choice, check_classes, check_integer
+from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL
 from dnip.fitting.fit import Fitter
 from dnip.fitting.sampled import sample_of

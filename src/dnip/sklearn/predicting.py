@@ -15,12 +15,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dnip.base.arrays import ArrayLocation, check_probabilities
+from dnip.base.classes import default_classes, read_labels
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.frames import by_names, check_column_names, class_columns
+from dnip.base.frames import take_columns
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import decide, probabilities_of
-from dnip.tables.guards import check_order
+from dnip.method.prediction import decide
+from dnip.metrics.order import check_order
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -234,8 +235,14 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
                 f"classes ({listed(names)})",
                 hint="Pass classes=, the class of each column in order, also those that y lacks",
             )
-        check_column_names(X, names, name="X", hint="Pass classes=list(X.columns)")
-        if self.classes is None and class_columns(X) is None and isinstance(y[0], str):
+        own = take_columns(X, None, "X")[1] if self.classes is None else None
+        if own not in (None, tuple(names)) and tuple(names) != default_classes(len(names)):
+            raise InvalidInputError(
+                f"the columns of X are {listed(own or ())}, but the sorted labels are "
+                f"{listed(names)}",
+                hint="Pass classes=list(X.columns)",
+            )
+        if self.classes is None and own is None and isinstance(y[0], str):
             check_order(p, np.searchsorted(self.classes_, y), names)
         return p
 
@@ -252,10 +259,8 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         if self.estimator_ is None:
             names = self.classes if reset else self.classes_.tolist()
             if names is not None:
-                X = by_names(X, [str(c) for c in names])
+                X = take_columns(X, [str(c) for c in names], "X")[0]
             p = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
-            if not reset:
-                check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")
             return check_probabilities(p, location=ArrayLocation("X"))
         return check_estimated(probabilities_of(self.estimator_, X))
 
@@ -280,12 +285,37 @@ def encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
     >>> encode(np.array(["spam", "ham"]), np.array(["ham", "spam"]))
     array([1, 0])
     """
-    index = {c: i for i, c in enumerate(classes.tolist())}
-    try:
-        return np.array([index[label] for label in labels.tolist()], np.int64)
-    except KeyError as error:
+    names = [str(c) for c in classes.tolist()]
+    return read_labels(labels, names, ArrayLocation("y"), unlabelled=False)
+
+
+def probabilities_of(estimator: Any, X: Any) -> Any:
+    """Return ``predict_proba``, or where there is none the softmax of ``decision_function``.
+
+    Of one score for two classes it is the sigmoid. To multiply these is to shift scores.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is not one score for each class.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
+    >>> probabilities_of(ridge, [[0.5]])
+    array([[0.5, 0.5]])
+    """
+    if hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba(X)
+    scores = np.asarray(estimator.decision_function(X), np.float64)
+    if scores.ndim == 1:
+        scores = np.stack([np.zeros(len(scores)), scores], axis=1)
+    if scores.shape[1] != len(estimator.classes_):
         raise InvalidInputError(
-            f"y holds the label {error.args[0]!r}, but the classes are "
-            f"{', '.join(map(repr, index))}",
-            hint="Give labels of these classes only",
-        ) from None
+            f"decision_function gives {scores.shape[1]} scores for {len(estimator.classes_)} "
+            "classes",
+            hint="Give an estimator with one score per class: decision_function_shape='ovr'",
+        )
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)

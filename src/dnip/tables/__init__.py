@@ -2,7 +2,7 @@
 
 from dnip.tables.reading import Scan, ahead
 from dnip.tables.rows import Rows
-from dnip.tables.table import ProbabilityTable
+from dnip.tables.table import AnyRows, ProbabilityTable
 from dnip.tables.writing import TableWriter, open_writer
 
-__all__ = ["ProbabilityTable", "Rows", "Scan", "TableWriter", "ahead", "open_writer"]
+__all__ = ["AnyRows", "ProbabilityTable", "Rows", "Scan", "TableWriter", "ahead", "open_writer"]

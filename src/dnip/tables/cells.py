@@ -1,10 +1,9 @@
-"""From the cells of a file to checked numbers, ids and labels."""
+"""The cells of a block of rows: numbers and ids, checked."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -12,19 +11,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.arrays import ArrayLocation, Location
-from dnip.base.errors import InvalidInputError, listed, shown
-from dnip.base.typing import Floats, Labels
-from dnip.base.validation import is_storable
-from dnip.tables.columns import LABEL, CellLocation, name_classes
-from dnip.tables.rows import Block, Cells
+from dnip.base.classes import Cells, is_missing, is_storable
+from dnip.base.columns import CellLocation, Layout
+from dnip.base.errors import InvalidInputError, shown
+from dnip.base.typing import Floats
 
 #: Ids that are compared, at most: they are held in memory, about 100 bytes each.
 MOST_IDS = 2_000_000
 
-#: The label of a row without one.
-UNLABELLED = -1
-
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
+
+# Cells that are held at once: rows of many classes come in shorter blocks.
+_MAX_CELLS = 1 << 20
+
+
+def rows_per_block(most: int, n_columns: int) -> int:
+    """Return how many rows to hold at once.
+
+    Examples
+    --------
+    >>> rows_per_block(65_536, 5), rows_per_block(65_536, 1_000)
+    (65536, 1048)
+    """
+    return max(1, min(most, _MAX_CELLS // max(1, n_columns)))
+
+
+def as_list(cells: Cells) -> Sequence[Any]:
+    """Return cells as values of Python."""
+    return cells.tolist() if isinstance(cells, np.ndarray) else cells
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file as columns: as a reader found them, or ready to be written.
+
+    Parameters
+    ----------
+    layout : Layout
+        What each column holds.
+    columns : mapping of str to sequence of length M
+        The cells of the columns that are read or written, in the order of the file.
+    first_row : int, default=0
+        Which row of the file, counted from 0, is the first of these.
+    as_text : bool, default=False
+        Whether numbers are texts.
+    """
+
+    layout: Layout
+    columns: Mapping[str, Cells]
+    first_row: int = 0
+    as_text: bool = False
+
+    @property
+    def location(self) -> CellLocation:
+        """How to name a cell in a message."""
+        return self.layout.location(self.first_row)
 
 
 def numbers_of(block: Block) -> Floats:
@@ -47,7 +88,8 @@ def numbers_of(block: Block) -> Floats:
 
     Examples
     --------
-    >>> from dnip.tables.columns import name_classes, resolve_columns
+    >>> from dnip.base.classes import name_classes
+    >>> from dnip.base.columns import resolve_columns
     >>> layout = resolve_columns(["p0", "p1"], classes=None, source="t.csv")
     >>> numbers_of(Block(layout, {"p0": ["0.5", "1"], "p1": ["0.5", "0"]}, as_text=True))
     array([[0.5, 0.5],
@@ -102,28 +144,6 @@ def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: s
             f"{where}: {shown(cell)} {what}",
             hint="Write numbers with a decimal point, such as 0.25",
         ) from None
-
-
-def is_missing(value: object) -> bool:
-    """Say whether a cell is empty: None or NaN.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
-    """
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def check_scalars(cells: Cells, name: str, location: CellLocation) -> None:
-    """Refuse a list or an object in a column of texts and numbers."""
-    if not any(issubclass(kind, list | dict) for kind in set(map(type, cells))):
-        return
-    row = next(row for row, cell in enumerate(cells) if isinstance(cell, list | dict))
-    raise InvalidInputError(
-        f"{location.named(row, name)}: a text or a number is needed, not a list or an object",
-        hint="Give one value per row",
-    )
 
 
 def check_ids(
@@ -225,114 +245,3 @@ an id of its own, or leave the ids out
         self._seen.update(ids)
         if len(self._seen) > MOST_IDS:
             self._seen, self.too_many = set(), True
-
-
-_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
-
-
-class LabelRule:
-    """The rule that reads one label cell. Cells are read one by one, so tables can stream.
-
-    An empty cell is an unlabelled row. A cell that equals a class name is that class; so is one in
-    other letter case, where no two class names differ in case only.
-    Otherwise a whole number ("2", or "2.0" as pandas writes it) is a class index, counted from 0.
-    Where a class name is itself a whole number other than its index, numbers are refused: they
-    could mean either.
-
-    Parameters
-    ----------
-    classes : tuple of str
-        Class names.
-    from_header : bool, default=False
-        Whether columns were taken for the classes because nothing else tells them. Then the order
-        of the classes means nothing, and a class index is refused.
-
-    Examples
-    --------
-    >>> from dnip.tables.columns import name_classes, CellLocation
-    >>> rule = LabelRule(("World", "Sports"))
-    >>> rule.read(["Sports", "1.0", 0, "", None], CellLocation("opt.csv", ("p0", "p1")))
-    array([ 1,  1,  0, -1, -1])
-    """
-
-    def __init__(self, classes: tuple[str, ...], *, from_header: bool = False) -> None:
-        self._classes = classes
-        self._from_header = from_header
-        self._index_of = {name: index for index, name in enumerate(classes)}
-        self._index_of[""] = UNLABELLED
-        folded = [name.casefold() for name in classes]
-        self._folded = dict(zip(folded, range(len(classes)), strict=True))
-        if len(self._folded) < len(classes):
-            self._folded = {}
-        numbers = {name: _whole_number(name) for name in classes}
-        others = (name for i, name in enumerate(classes) if numbers[name] not in (None, i))
-        self._ambiguous = next(others, None)
-
-    def read(self, cells: Cells, location: CellLocation) -> Labels:
-        """Return the class index of each cell, -1 where it is empty.
-
-        Raises
-        ------
-        InvalidInputError
-            For a cell that names no class.
-        """
-        if isinstance(cells, np.ndarray):
-            plain = cells.dtype.kind in "iu" and self._ambiguous is None and not self._from_header
-            if plain and len(cells) and cells.min() >= 0 and cells.max() < len(self._classes):
-                return cells.astype(np.int64)
-            cells = cells.tolist()
-        check_scalars(cells, LABEL, location)
-        # There are few different cells; each is read once, where it stands first.
-        first: dict[object, int] = {}
-        for row, cell in enumerate(cells):
-            first.setdefault(cell, row)
-        index_of = {cell: self._index(cell, row, location) for cell, row in first.items()}
-        return np.array([index_of[cell] for cell in cells], dtype=np.int64)
-
-    def _index(self, cell: object, row: int, location: CellLocation) -> int:
-        text = "" if is_missing(cell) else str(cell)
-        for name in (text, text.strip()):
-            if name in self._index_of:
-                return self._index_of[name]
-        if (clear := self._folded.get(text.strip().casefold())) is not None:
-            return clear
-        index = _whole_number(text.strip())
-        where = location.named(row, LABEL)
-        if self._from_header:
-            raise InvalidInputError(
-                f"{where}: {shown(text)} is none of the columns {self._known()}, which were taken "
-                "for the classes",
-                hint="Write the name of one of them, or add a column"
-                if index is None
-                else f"{name_classes(self._classes, 'Name')}, in the order of their numbers",
-            )
-        if index is None:
-            raise InvalidInputError(
-                f"{where}: {shown(text)} is neither a class name nor a class index",
-                hint=f"The classes are {self._known()}; if they have other names, give them with "
-                "--classes (in Python: classes=[...])",
-            )
-        if self._ambiguous is not None:
-            raise InvalidInputError(
-                f"{where}: {shown(text)} is no class name, and as an index it would be "
-                f"ambiguous: the class name {self._ambiguous!r} is a number too",
-                hint=f"Write class names: {self._known()}",
-            )
-        if not 0 <= index < len(self._classes):
-            raise InvalidInputError(
-                f"{where}: the class index {shown(text)} is outside 0..{len(self._classes) - 1}",
-                hint=f"There are {len(self._classes)} classes, counted from 0; a row without a "
-                "label has an empty cell (NaN or '' in an array)",
-            )
-        return index
-
-    def _known(self) -> str:
-        return listed(self._classes, most=10)
-
-
-def _whole_number(text: str) -> int | None:
-    match = _WHOLE_NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    # int() refuses thousands of digits; no class index has 18.
-    return int(match[1]) if len(match[1]) <= 18 else 10**18

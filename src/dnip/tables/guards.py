@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_vector
-from dnip.base.errors import (
-    CoefficientsFormatError,
-    CorrectedError,
-    InvalidInputError,
-    listed,
-    warn,
-)
-from dnip.base.typing import Labels, Probabilities
-from dnip.base.validation import check_classes, check_several_classes
+from dnip.base.classes import UNLABELLED, check_classes, check_several_classes, default_classes
+from dnip.base.columns import CONTENT_FREE
+from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.method.coefficients import Coefficients
-from dnip.metrics.order import better_order
-from dnip.tables.cells import UNLABELLED, LabelRule, check_scalars, is_missing
-from dnip.tables.columns import CONTENT_FREE, LABEL, CellLocation, default_classes
-from dnip.tables.rows import Rows
-from dnip.tables.table import ProbabilityTable
+from dnip.metrics.order import labels_of_columns
+from dnip.tables.table import AnyRows, ProbabilityTable
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -35,7 +25,7 @@ if TYPE_CHECKING:
 TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"
 
 
-def check_raw(*tables: Rows | None) -> None:
+def check_raw(*tables: AnyRows | None) -> None:
     """Refuse corrected probabilities: weights are learned from those of a model, and used on them.
 
     Raises
@@ -48,16 +38,7 @@ def check_raw(*tables: Rows | None) -> None:
             raise CorrectedError.at(rows.source, rows.corrected_by)
 
 
-def tell_corrected(source: str, by: str | None) -> None:
-    """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
-    if by is not None:
-        warn(
-            f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
-            "said of raw ones is said of these"
-        )
-
-
-def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
+def check_same_classes(rows: AnyRows, coefficients: Coefficients) -> None:
     """Refuse coefficients that were fitted for other classes than the table's."""
     if rows.classes != coefficients.classes:
         raise CoefficientsFormatError(
@@ -137,34 +118,6 @@ of other rows: scores on rows that were fitted on say nothing
         raise InvalidInputError(f"{opt.source} and {other.source} hold the same rows", hint=hint)
 
 
-def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[str]) -> None:
-    """Say that columns without names are taken for the sorted labels, or refuse that.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-        Class indices.
-    classes : sequence of str
-        The sorted labels.
-
-    Raises
-    ------
-    InvalidInputError
-        Where the labels speak overwhelmingly for another order, as `better_order` says.
-    """
-    told = f"the columns of probabilities are taken for the sorted labels, {listed(classes, 20)}"
-    found = better_order(probabilities, labels)
-    if found is None:
-        warn(f"{told}, as in scikit-learn; classes=[...] gives another order")
-        return
-    order = [classes[c] for c in found]
-    raise InvalidInputError(
-        f"{told}, as in scikit-learn, but the labels speak for the order {listed(order, 20)}",
-        hint="Give classes=[...], the class of each column in order",
-    )
-
-
 def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> None:
     """Refuse two tables of different classes, or of the same classes in another order."""
     if other.classes != first.classes:
@@ -221,56 +174,10 @@ def as_table(
             f"{data.source} holds labels of its own, but y was given too",
             hint="Leave y out; coefficients are given by their name: coefficients=...",
         )
-    # a list may hold None beside texts, which numpy would make a text
-    array = check_vector("y", y, len(data), None if hasattr(y, "dtype") else np.object_)
-    labels, location = [_plain(label) for label in array.tolist()], _Labels("y", ())
-    check_scalars(labels, LABEL, location)
-    names = data.classes
-    if unnamed := classes is None and names == default_classes(data.n_classes):
-        names = _sorted_labels(labels, data.n_classes)
-    if str(UNLABELLED) not in names:
-        labels = [None if label == UNLABELLED else label for label in labels]
-    read = LabelRule(names).read(labels, location)
-    if unnamed and any(isinstance(label, str) for label in labels):
-        known = read != UNLABELLED
-        check_order(data.probabilities[known], read[known], names)
-    return ProbabilityTable.trusted(Rows(**{**vars(data), "labels": read, "classes": names}))
-
-
-class _Labels(CellLocation):
-    """The labels of an array."""
-
-    def named(self, row: int, column: str) -> str:
-        """Name a label."""
-        return f"{self.source}[{row}]"
-
-
-def _plain(label: object) -> object:
-    """Return a label as a user would write it: numbers of a column with gaps are floats."""
-    if is_missing(label) or str(label) in ("", "<NA>"):  # the latter is of pandas
-        return None
-    return int(label) if isinstance(label, float) and label.is_integer() else label
-
-
-def _number_or_text(label: object) -> tuple[float, str]:
-    return (label, "") if isinstance(label, int | float) else (math.inf, str(label))
-
-
-def _sorted_labels(labels: Sequence[object], n_classes: int) -> tuple[str, ...]:
-    """Return the classes of columns without a name: their numbers, or the sorted labels."""
-    found = dict.fromkeys(label for label in labels if label is not None)
-    known = sorted(found, key=_number_or_text)
-    if UNLABELLED in known and len(known) != n_classes:
-        known.remove(UNLABELLED)
-    if all(label in range(n_classes) and not isinstance(label, bool) for label in known):
-        return default_classes(n_classes)
-    if len(known) != n_classes:
-        raise InvalidInputError(
-            f"there are {n_classes} columns of probabilities, but y holds the labels "
-            f"{listed(list(map(str, known)))}",
-            hint="Give classes=[...], the class of each column in order, also those that y lacks",
-        )
-    return check_classes(list(map(str, known)))
+    unnamed = classes is None and data.classes == default_classes(data.n_classes)
+    known = None if unnamed else data.classes
+    labels, names = labels_of_columns(data.probabilities, y, known, "y")
+    return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
 
 
 def as_coefficients(given: Coefficients | str | os.PathLike[str] | None) -> Coefficients | None:

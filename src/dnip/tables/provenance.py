@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from dnip.base.columns import QUESTION
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
 from dnip.method.record import FitRecord
-from dnip.tables.columns import QUESTION
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")

@@ -3,50 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dnip.base.arrays import EmptyRowError, SumsSeen, check_mass, normalise_rows
-from dnip.base.errors import InvalidInputError, listed, warn
+from dnip.base.classes import Cells, check_classes
+from dnip.base.columns import Layout
+from dnip.base.errors import InvalidInputError
 from dnip.base.files import open_input
-from dnip.base.typing import Floats, Integers
-from dnip.base.validation import check_classes, check_integer
-from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import (
-    MOST_IDS,
-    EmptyCellError,
-    IdsSeen,
-    LabelRule,
-    check_ids,
-    check_scalars,
-    numbers_of,
-)
-from dnip.tables.columns import (
-    CORRECTED,
-    ID,
-    LABEL,
-    MASS,
-    RECORDED,
-    ROW,
-    CellLocation,
-    Layout,
-    name_classes,
-    read_as_answers,
-)
+from dnip.base.frames import frame_layout
+from dnip.base.optional import load_optional
+from dnip.tables.cells import Block
 from dnip.tables.formats import Format, format_of
 from dnip.tables.formats.text import cannot_read
-from dnip.tables.rows import Block, Rows, as_list
+from dnip.tables.rows import Rows, Seen, WholeTable, check_block, check_blocks
+
+if TYPE_CHECKING:
+    from dnip.base.cluster import Cluster
 
 Item = TypeVar("Item")
+Some = TypeVar("Some", bound=Sized)
 Progress: TypeAlias = Callable[[int], None]
 
 BLOCK_ROWS = 65_536
+
+# What messages call a data frame.
+_FRAME = "frame"
+
+# Pieces of a table for each worker, where it has so many row groups: a slow one holds up little.
+_PER_WORKER = 4
 
 
 class Scan:
@@ -128,7 +119,7 @@ class Scan:
         return work(counted_rows(self, progress))
 
 
-def counted_rows(blocks: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
+def counted_rows(blocks: Iterable[Some], progress: Progress | None) -> Iterator[Some]:
     """Yield some rows, and tell how many there were so far."""
     n_rows = 0
     for rows in blocks:
@@ -197,7 +188,6 @@ def read_rows(
         For a path that cannot be read, and for bad input in the file.
     """
     names = None if classes is None else check_classes(classes)
-    check_integer("block_rows", block_rows, at_least=1)
     file = Path(path)
     blocks = check_readable(file).read(file, names, block_rows, others=others)
     return check_blocks(blocks, str(file), as_a_whole=as_a_whole)
@@ -224,160 +214,98 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     return format_of(path)
 
 
-def check_blocks(
-    blocks: Iterable[Block], source: str, *, as_a_whole: bool = True
-) -> Iterator[Rows]:
-    """Check and normalise the blocks of one table.
-
-    Parameters
-    ----------
-    blocks : iterable of Block
-        As a reader found them.
-    source : str
-        The table as a whole, for messages.
-    as_a_whole : bool, default=True
-        Whether to look for ids that are in two blocks, and to warn of normalised rows and of low
-        captured mass.
-
-    Yields
-    ------
-    Rows
-        The same rows. After the last block, warnings say how many rows were normalised, that a
-        column is not used, and how many rows have a low captured mass.
+def read_frame(frame: Any, classes: Sequence[str] | None) -> Block:  # noqa: ANN401
+    """Return the rows of a data frame; an index is ignored.
 
     Raises
     ------
     InvalidInputError
-        For the first bad cell, an id that appears twice, parts with different columns, or a table
-        without rows.
+        For anything but a data frame whose rows are in memory, and for columns that are missing.
     """
-    whole = WholeTable(source)
-    for block in blocks:
-        rows, seen = check_block(block, source)
-        if as_a_whole:
-            whole.add(seen)
-        yield rows
-    if as_a_whole:
+    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
+    try:
+        series: list[Any] = list(narwhals.from_native(frame, eager_only=True).iter_columns())
+    except TypeError as error:
+        kind = type(frame)
+        raise InvalidInputError(
+            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
+            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
+        ) from error
+    except narwhals.exceptions.DuplicateError as error:
+        raise InvalidInputError(
+            f"{_FRAME}: two columns have the same name", hint="Give every column a name of its own"
+        ) from error
+    layout = frame_layout([column.name for column in series], classes, _FRAME)
+    columns = {str(column.name): column for column in series}
+    return Block(layout, {name: _cells(columns[name]) for name in layout.columns})
+
+
+def _cells(series: Any) -> Cells:  # noqa: ANN401
+    """Return an array where the column has no empty cells, Python values where it has."""
+    if series.dtype.is_numeric() and not series.null_count():
+        return np.asarray(series.to_numpy())
+    empty = series.is_null()
+    return [None if missing else cell for cell, missing in zip(series, empty, strict=True)]
+
+
+class ClusterScan(Scan):
+    """A table that all nodes of a cluster can read at one path.
+
+    A piece is some row groups of a Parquet table; any other table is one piece.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        cluster: Cluster,
+        classes: Sequence[str] | None = None,
+        *,
+        others: bool = False,
+    ) -> None:
+        super().__init__(path.absolute(), classes, others=others)  # workers run elsewhere
+        self._cluster = cluster
+
+    def each(
+        self, work: Callable[[Iterable[Rows]], Iterator[Item]], progress: Progress | None = None
+    ) -> Iterator[Item]:
+        """As for `Scan`; a worker does the work on each piece."""
+        count_groups = format_of(self._path).count_groups
+        pieces: list[range | None] = [None]
+        if count_groups is not None:
+            n_groups = count_groups(self._path)
+            most = min(n_groups, _PER_WORKER * self._cluster.workers)
+            ends = [n_groups * piece // most for piece in range(most + 1)] if most else []
+            pieces = [range(*pair) for pair in pairwise(ends)]
+        whole = WholeTable(self.source)
+        work_on = partial(_work_on, self._path, self._classes, work, others=self._others)
+        for found, all_seen in self._cluster.map(work_on, pieces):
+            for seen in all_seen:
+                whole.add(seen)
+            if progress is not None:
+                progress(whole.n_rows)
+            yield found
         whole.finish()
 
 
-class Seen(NamedTuple):
-    """What the rows of a block tell of their table.
+def _work_on(
+    path: Path,
+    classes: Sequence[str] | None,
+    work: Callable[[Iterable[Rows]], Iterator[Item]],
+    groups: range | None,
+    *,
+    others: bool,
+) -> Iterator[tuple[Item, list[Seen]]]:
+    """Yield what the work makes of a piece, with what its rows tell of the table."""
+    all_seen: list[Seen] = []
+    some = {} if groups is None else {"groups": groups}
+    blocks = format_of(path).read(path, classes, BLOCK_ROWS, others=others, **some)
 
-    Attributes
-    ----------
-    layout : Layout
-    location : CellLocation
-        Of these rows.
-    n_rows : int
-    off, sums : ndarray
-        Numbers and sums of the rows that did not sum to 1.
-    ids, mass : ndarray of shape (M,) or None
-    unused : tuple of str
-        Columns that are not read.
-    """
+    def checked() -> Iterator[Rows]:
+        for block in blocks:
+            rows, seen = check_block(block, str(path))
+            all_seen.append(seen)
+            yield rows
 
-    layout: Layout
-    location: CellLocation
-    n_rows: int
-    off: Integers
-    sums: Floats
-    ids: NDArray[np.object_] | None
-    mass: Floats | None
-    unused: tuple[str, ...]
-
-
-def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
-    """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
-    layout, columns, location = block.layout, block.columns, block.location
-    n_classes = len(layout.classes)
-    labelled, numbers = as_list(columns.get(LABEL, ())), None
-    try:
-        numbers = numbers_of(block)
-        p, off, sums = normalise_rows(numbers[:, :n_classes], location)
-        doubt = layout.from_header and not {*layout.classes} <= {str(cell) for cell in labelled}
-        if doubt and 2 * len(off) >= len(p):
-            raise InvalidInputError(
-                f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were "
-                f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
-            )
-    except InvalidInputError as error:
-        if layout.from_header and not isinstance(error, EmptyCellError | EmptyRowError):
-            read = "" if numbers is None or error.hint is None else f"{error.hint}. "
-            error.hint = f"{read}{_not_all_classes(layout, labelled)}".removesuffix(". ")
-        raise
-    labels = ids = mass = None
-    if LABEL in columns:
-        rule = LabelRule(layout.classes, from_header=layout.from_header)
-        labels = rule.read(columns[LABEL], location)
-    if ID in columns:
-        check_scalars(columns[ID], ID, location)
-        ids = check_ids(as_list(columns[ID]), n_examples=len(p), location=location)
-    if MASS in columns:
-        mass = numbers[:, -1]
-        mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
-    marks = as_list(columns.get(CORRECTED, ()))
-    mark = next((str(by) for by in marks if by not in (None, "")), None)
-    others = {name: as_list(columns[name]) for name in layout.others if name in columns}
-    rows = Rows(
-        p, labels, ids, layout.classes, source, mass, others or None, layout.probabilities, mark
-    )
-    unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED, ROW})
-    return rows, Seen(layout, location, len(p), off, sums, ids, mass, unused)
-
-
-class WholeTable:
-    """What must hold of the rows of a table together, and what is to be told of them."""
-
-    def __init__(self, source: str) -> None:
-        self._source, self.n_rows = source, 0
-        self._first: Seen | None = None
-        self._sums, self._masses, self._ids = SumsSeen(), MassCounts(), IdsSeen()
-
-    def add(self, seen: Seen) -> None:
-        """Add the next block; InvalidInputError for other columns, and an id of an earlier row."""
-        self._first = self._first or seen
-        first, other = self._first.layout, seen.layout
-        if first.columns != other.columns or first.classes != other.classes:
-            raise InvalidInputError(
-                f"{other.source}: the columns {', '.join(other.columns)} differ from "
-                f"{', '.join(first.columns)} of {first.source}, or the class names do",
-                hint="Write all parts from one table",
-            )
-        self.n_rows += seen.n_rows
-        self._sums.add(seen.n_rows, seen.off, seen.sums, seen.location)
-        if seen.ids is not None:
-            self._ids.add(seen.ids.tolist(), seen.location)
-        if seen.mass is not None:
-            self._masses.add(seen.mass)
-
-    def finish(self) -> None:
-        """Tell what there is to tell of all rows; InvalidInputError if there were none."""
-        if self._first is None or not self.n_rows:
-            raise InvalidInputError(
-                f"{self._source}: there are no rows",
-                hint="Give at least one row per class to learn from",
-            )
-        self._sums.tell(self._source)
-        if self._ids.too_many:
-            warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
-        if unused := self._first.unused:
-            names = listed([name or "'' (without a name)" for name in unused])
-            warn(f"{self._source}: column{'s' if len(unused) > 1 else ''} {names} not used")
-        captured = self._masses.summary
-        if captured is not None and captured.worth_telling:
-            warn(f"{self._source}: {captured.sentence}")
-
-
-def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
-    """Return what to do where a column that was taken for a class may be none."""
-    told = dict.fromkeys(str(label).strip() for label in labels)
-    if hint := read_as_answers(layout.names, layout.source, [*told]):
-        return hint
-    found = [name for name in layout.probabilities if name in told]
-    others = [name for name in layout.probabilities if name not in told]
-    if not others:
-        return ""
-    if len(found) < 2:
-        return "If a column is no class, name the others with --classes (in Python: classes=[...])"
-    return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"
+    for found in work(checked()):
+        yield found, all_seen[:]
+        all_seen.clear()

@@ -1,75 +1,43 @@
-"""Rows on their way from a file or a data frame to a table, and back."""
+"""Rows: from the cells of blocks to checked probabilities, labels and ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
-from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.tables.columns import CellLocation, Layout, resolve_columns
-
-# What messages call a data frame.
-_SOURCE = "frame"
-
-#: Cells of a column: of one type as an array, else one by one.
-Cells: TypeAlias = "Sequence[Any] | NDArray[Any]"
-
-# Cells that are held at once: rows of many classes come in shorter blocks.
-_MAX_CELLS = 1 << 20
-
-
-def rows_per_block(most: int, n_columns: int) -> int:
-    """Return how many rows to hold at once.
-
-    Examples
-    --------
-    >>> rows_per_block(65_536, 5), rows_per_block(65_536, 1_000)
-    (65536, 1048)
-    """
-    return max(1, min(most, _MAX_CELLS // max(1, n_columns)))
-
-
-def as_list(cells: Cells) -> Sequence[Any]:
-    """Return cells as values of Python."""
-    return cells.tolist() if isinstance(cells, np.ndarray) else cells
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some rows of a file as columns: as a reader found them, or ready to be written.
-
-    Parameters
-    ----------
-    layout : Layout
-        What each column holds.
-    columns : mapping of str to sequence of length M
-        The cells of the columns that are read or written, in the order of the file.
-    first_row : int, default=0
-        Which row of the file, counted from 0, is the first of these.
-    as_text : bool, default=False
-        Whether numbers are texts.
-    """
-
-    layout: Layout
-    columns: Mapping[str, Cells]
-    first_row: int = 0
-    as_text: bool = False
-
-    @property
-    def location(self) -> CellLocation:
-        """How to name a cell in a message."""
-        return self.layout.location(self.first_row)
+from dnip.base.arrays import EmptyRowError, SumsSeen, check_mass, check_scalars, normalise_rows
+from dnip.base.classes import LABEL, name_classes, read_labels
+from dnip.base.columns import (
+    CORRECTED,
+    ID,
+    MASS,
+    RECORDED,
+    ROW,
+    CellLocation,
+    Layout,
+    read_as_answers,
+)
+from dnip.base.errors import InvalidInputError, listed, warn
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.tables.captured_mass import MassCounts
+from dnip.tables.cells import (
+    MOST_IDS,
+    Block,
+    EmptyCellError,
+    IdsSeen,
+    as_list,
+    check_ids,
+    numbers_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows after all checks: some of a file, or as a `ProbabilityTable` a set of examples.
+    """Rows after all checks: some of a file, or those of a `ProbabilityTable`.
 
     Parameters
     ----------
@@ -109,7 +77,7 @@ class Rows:
 
     def corrected(self, probabilities: Probabilities, by: str) -> Rows:
         """Return the same rows with corrected probabilities, shape (M, N), and their mark."""
-        return Rows(**{**vars(self), "probabilities": probabilities, "corrected_by": by})
+        return replace(self, probabilities=probabilities, corrected_by=by)
 
 
 def joined(blocks: Iterable[Rows]) -> Rows:
@@ -117,52 +85,182 @@ def joined(blocks: Iterable[Rows]) -> Rows:
     parts = list(blocks)
 
     def whole(name: str) -> Any:  # noqa: ANN401 - an array or None
-        known = [own for part in parts if (own := getattr(part, name)) is not None]
+        known = [cells for part in parts if (cells := getattr(part, name)) is not None]
         return np.concatenate(known) if known else None
 
-    return Rows(
-        np.ascontiguousarray(whole("probabilities")),
-        whole("labels"),
-        whole("ids"),
-        parts[0].classes,
-        parts[0].source,
-        whole("mass"),
+    return replace(
+        parts[0],
+        probabilities=np.ascontiguousarray(whole("probabilities")),
+        labels=whole("labels"),
+        ids=whole("ids"),
+        mass=whole("mass"),
         corrected_by=next((part.corrected_by for part in parts if part.corrected_by), None),
     )
 
 
-def read_frame(frame: Any, classes: tuple[str, ...] | None) -> Block:  # noqa: ANN401
-    """Return the rows of a data frame; an index is ignored.
+def tell_corrected(source: str, by: str | None) -> None:
+    """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
+    if by is not None:
+        warn(
+            f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
+            "said of raw ones is said of these"
+        )
+
+
+def check_blocks(
+    blocks: Iterable[Block], source: str, *, as_a_whole: bool = True
+) -> Iterator[Rows]:
+    """Check and normalise the blocks of one table.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+        As a reader found them.
+    source : str
+        The table as a whole, for messages.
+    as_a_whole : bool, default=True
+        Whether to look for ids that are in two blocks, and to warn of normalised rows and of low
+        captured mass.
+
+    Yields
+    ------
+    Rows
+        The same rows. After the last block, warnings say how many rows were normalised, that a
+        column is not used, and how many rows have a low captured mass.
 
     Raises
     ------
     InvalidInputError
-        For anything but a data frame whose rows are in memory, and for columns that are missing.
+        For the first bad cell, an id that appears twice, parts with different columns, or a table
+        without rows.
     """
-    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
+    whole = WholeTable(source)
+    for block in blocks:
+        rows, seen = check_block(block, source)
+        if as_a_whole:
+            whole.add(seen)
+        yield rows
+    if as_a_whole:
+        whole.finish()
+
+
+class Seen(NamedTuple):
+    """What the rows of a block tell of their table.
+
+    Attributes
+    ----------
+    layout : Layout
+    location : CellLocation
+        Of these rows.
+    n_rows : int
+    off, sums : ndarray
+        Numbers and sums of the rows that did not sum to 1.
+    ids, mass : ndarray of shape (M,) or None
+    unused : tuple of str
+        Columns that are not read.
+    """
+
+    layout: Layout
+    location: CellLocation
+    n_rows: int
+    off: Integers
+    sums: Floats
+    ids: NDArray[np.object_] | None
+    mass: Floats | None
+    unused: tuple[str, ...]
+
+
+def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
+    """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
+    layout, columns, location = block.layout, block.columns, block.location
+    n_classes = len(layout.classes)
+    labelled, numbers = as_list(columns.get(LABEL, ())), None
     try:
-        found: list[Any] = list(narwhals.from_native(frame, eager_only=True).iter_columns())
-    except TypeError as error:
-        kind = type(frame)
-        raise InvalidInputError(
-            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
-            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
-        ) from error
-    except narwhals.exceptions.DuplicateError as error:
-        raise InvalidInputError(
-            f"{_SOURCE}: two columns have the same name", hint="Give every column a name of its own"
-        ) from error
-    names = [str(one.name) for one in found]
-    series = dict(zip(names, found, strict=True))
-    if classes is None and len(names) > 1 and all(name.isdigit() for name in names):
-        classes = tuple(names)  # no row of a file without a header, but numbers of classes
-    layout = resolve_columns(names, classes=classes, source=_SOURCE)
-    return Block(layout, {name: _cells(series[name]) for name in layout.columns})
+        numbers = numbers_of(block)
+        p, off, sums = normalise_rows(numbers[:, :n_classes], location)
+        doubt = layout.from_header and not {*layout.classes} <= {str(cell) for cell in labelled}
+        if doubt and 2 * len(off) >= len(p):
+            raise InvalidInputError(
+                f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were "
+                f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
+            )
+    except InvalidInputError as error:
+        if layout.from_header and not isinstance(error, EmptyCellError | EmptyRowError):
+            read = "" if numbers is None or error.hint is None else f"{error.hint}. "
+            error.hint = f"{read}{_not_all_classes(layout, labelled)}".removesuffix(". ")
+        raise
+    labels = ids = mass = None
+    if LABEL in columns:
+        numbered = not layout.from_header
+        labels = read_labels(columns[LABEL], layout.classes, location, numbered=numbered)
+    if ID in columns:
+        check_scalars(columns[ID], ID, location)
+        ids = check_ids(as_list(columns[ID]), n_examples=len(p), location=location)
+    if MASS in columns:
+        mass = numbers[:, -1]
+        mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
+    marks = as_list(columns.get(CORRECTED, ()))
+    mark = next((str(by) for by in marks if by not in (None, "")), None)
+    others = {name: as_list(columns[name]) for name in layout.others if name in columns}
+    rows = Rows(
+        p, labels, ids, layout.classes, source, mass, others or None, layout.probabilities, mark
+    )
+    unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED, ROW})
+    return rows, Seen(layout, location, len(p), off, sums, ids, mass, unused)
 
 
-def _cells(series: Any) -> NDArray[np.generic] | Sequence[object]:  # noqa: ANN401
-    """Return an array where the column has no empty cells, Python values where it has."""
-    if series.dtype.is_numeric() and not series.null_count():
-        return np.asarray(series.to_numpy())
-    empty = series.is_null()
-    return [None if missing else cell for cell, missing in zip(series, empty, strict=True)]
+class WholeTable:
+    """What must hold of the rows of a table together, and what is to be told of them."""
+
+    def __init__(self, source: str) -> None:
+        self._source, self.n_rows = source, 0
+        self._first: Seen | None = None
+        self._sums, self._masses, self._ids = SumsSeen(), MassCounts(), IdsSeen()
+
+    def add(self, seen: Seen) -> None:
+        """Add the next block; InvalidInputError for other columns, and an id of an earlier row."""
+        self._first = self._first or seen
+        first, other = self._first.layout, seen.layout
+        if first.columns != other.columns or first.classes != other.classes:
+            raise InvalidInputError(
+                f"{other.source}: the columns {', '.join(other.columns)} differ from "
+                f"{', '.join(first.columns)} of {first.source}, or the class names do",
+                hint="Write all parts from one table",
+            )
+        self.n_rows += seen.n_rows
+        self._sums.add(seen.n_rows, seen.off, seen.sums, seen.location)
+        if seen.ids is not None:
+            self._ids.add(seen.ids.tolist(), seen.location)
+        if seen.mass is not None:
+            self._masses.add(seen.mass)
+
+    def finish(self) -> None:
+        """Tell what there is to tell of all rows; InvalidInputError if there were none."""
+        if self._first is None or not self.n_rows:
+            raise InvalidInputError(
+                f"{self._source}: there are no rows",
+                hint="Give at least one row per class to learn from",
+            )
+        self._sums.tell(self._source)
+        if self._ids.too_many:
+            warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
+        if unused := self._first.unused:
+            names = listed([name or "'' (without a name)" for name in unused])
+            warn(f"{self._source}: column{'s' if len(unused) > 1 else ''} {names} not used")
+        captured = self._masses.summary
+        if captured is not None and captured.worth_telling:
+            warn(f"{self._source}: {captured.sentence}")
+
+
+def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
+    """Return what to do where a column that was taken for a class may be none."""
+    told = dict.fromkeys(str(label).strip() for label in labels)
+    if hint := read_as_answers(layout.names, layout.source, [*told]):
+        return hint
+    found = [name for name in layout.probabilities if name in told]
+    others = [name for name in layout.probabilities if name not in told]
+    if not others:
+        return ""
+    if len(found) < 2:
+        return "If a column is no class, name the others with --classes (in Python: classes=[...])"
+    return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"

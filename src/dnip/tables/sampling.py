@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dnip.base.classes import UNLABELLED, check_countable
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers
-from dnip.base.validation import check_countable, check_integer
+from dnip.base.validation import check_integer
 from dnip.metrics.signal import MOST_CELLS, MOST_ROWS, has_signal
-from dnip.tables.cells import UNLABELLED
 from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
-from dnip.tables.table import ProbabilityTable
+from dnip.tables.table import AnyRows, ProbabilityTable
 
 # Rows that are looked at together.
 _BLOCK = 65_536
@@ -171,9 +171,9 @@ class Sampler:
     def __init__(self, rows: int, seed: int = 0) -> None:
         seed = check_integer("seed", seed, at_least=0)
         self._sample = RowSample(check_integer("rows", rows, at_least=1), (_STREAM, seed))
-        self._last: Rows | None = None
+        self._last: AnyRows | None = None
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: AnyRows) -> None:
         """Add rows to the stream.
 
         Raises
@@ -216,10 +216,10 @@ class Sampler:
             drawn.get("mass"),
         )
         sizes = self._sample.sizes[:n_classes]
-        return Sample(ProbabilityTable.trusted(rows), self._sample.n_rows, sizes)
+        return Sample(ProbabilityTable(rows), self._sample.n_rows, sizes)
 
 
-def _strata_of(rows: Rows) -> Integers:
+def _strata_of(rows: AnyRows) -> Integers:
     """Return the class of each row, N for a row without a label, in the smallest type."""
     n_rows, n_classes = rows.probabilities.shape
     kind = np.min_scalar_type(n_classes)
@@ -254,7 +254,7 @@ class SignalSample:
     def __init__(self) -> None:
         self._parts: list[RowSample] = []
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: AnyRows) -> None:
         """Add the labelled rows of a block."""
         if rows.labels is None or not (known := rows.labels != UNLABELLED).any():
             return

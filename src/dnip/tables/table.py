@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import check_labels, check_mass, check_probabilities
+from dnip.base.arrays import check_mass, check_probabilities
+from dnip.base.classes import UNLABELLED, names_of
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import make_frame
-from dnip.base.validation import check_classes, names_of
+from dnip.base.typing import Floats, Labels, Probabilities
+from dnip.metrics.order import labels_of_columns
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.cells import UNLABELLED, check_ids
+from dnip.tables.cells import as_list, check_ids
 from dnip.tables.provenance import DataHash
-from dnip.tables.reading import check_blocks, read_rows
-from dnip.tables.rows import Rows, as_list, joined, read_frame
+from dnip.tables.reading import read_frame, read_rows
+from dnip.tables.rows import Rows, check_blocks, joined
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import block_of, open_writer
 
@@ -25,7 +28,11 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
-class ProbabilityTable(Rows):
+# Of each row.
+_COLUMNS = ("probabilities", "labels", "ids", "mass")
+
+
+class ProbabilityTable:
     """Class probabilities of M examples over N classes, with labels and ids if known.
 
     Parameters
@@ -65,33 +72,67 @@ class ProbabilityTable(Rows):
 
     def __init__(
         self,
-        probabilities: ArrayLike,
+        probabilities: ArrayLike | Rows,
         labels: ArrayLike | None = None,
         ids: Sequence[object] | NDArray[np.object_] | None = None,
         classes: Sequence[str] = (),
         source: str = "table",
         mass: ArrayLike | None = None,
     ) -> None:
+        if isinstance(probabilities, Rows):  # checked already
+            self._rows = replace(probabilities, others=None, columns=None)
+            return
         p = check_probabilities(probabilities)
-        n_examples, n_classes = p.shape
-        names = names_of(n_classes, classes or None)
+        ids = None if ids is None else check_ids(ids, n_examples=len(p))
+        mass = None if mass is None else check_mass(mass, n_examples=len(p))
+        names = names_of(p.shape[1], classes or None)
         if labels is not None:
-            labels = check_labels(
-                labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True, classes=names
-            )
-        if ids is not None:
-            ids = check_ids(ids, n_examples=n_examples)
-        if mass is not None:
-            mass = check_mass(mass, n_examples=n_examples)
-        super().__init__(p, labels, ids, names, source, mass)
+            labels, _ = labels_of_columns(p, labels, names)
+        self._rows = Rows(p, labels, ids, names, source, mass)
 
-    @classmethod
-    def trusted(cls, rows: Rows) -> ProbabilityTable:
-        """Make a table of rows that are checked already."""
-        table = object.__new__(cls)
-        kept = {"others": None, "columns": None}  # of rows from a file
-        Rows.__init__(table, **{**vars(rows), **kept})
-        return table
+    @property
+    def rows(self) -> Rows:
+        """The rows, checked."""
+        return self._rows
+
+    @property
+    def probabilities(self) -> Probabilities:
+        """Class probabilities, shape (M, N); rows sum to 1."""
+        return self._rows.probabilities
+
+    @property
+    def labels(self) -> Labels | None:
+        """Class indices, shape (M,), -1 for an unlabelled row; None without a label column."""
+        return self._rows.labels
+
+    @property
+    def ids(self) -> NDArray[np.object_] | None:
+        """A name for each row, shape (M,); None without an id column."""
+        return self._rows.ids
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names."""
+        return self._rows.classes
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from, for messages."""
+        return self._rows.source
+
+    @property
+    def mass(self) -> Floats | None:
+        """Captured mass of each row, shape (M,); None where it is not known."""
+        return self._rows.mass
+
+    @property
+    def corrected_by(self) -> str | None:
+        """The hash of the coefficients that corrected the probabilities; None for raw ones."""
+        return self._rows.corrected_by
+
+    def __len__(self) -> int:
+        """Return the number of rows, M."""
+        return len(self._rows)
 
     def __repr__(self) -> str:
         """Describe the table in one line."""
@@ -164,7 +205,7 @@ class ProbabilityTable(Rows):
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return cls.trusted(joined(read_rows(path, classes)))
+        return cls(joined(read_rows(path, classes)))
 
     @classmethod
     def from_frame(
@@ -192,8 +233,8 @@ class ProbabilityTable(Rows):
         >>> ProbabilityTable.from_frame(frame, classes=["spam", "ham"]).probabilities
         array([[0.25, 0.75]])
         """
-        block = read_frame(frame, None if classes is None else check_classes(classes))
-        return cls.trusted(joined(check_blocks([block], block.layout.source)))
+        block = read_frame(frame, classes)
+        return cls(joined(check_blocks([block], block.layout.source)))
 
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"]) -> IntoDataFrame:
         """Return the table as a data frame with the columns that `write` writes.
@@ -214,7 +255,7 @@ class ProbabilityTable(Rows):
            label    p0    p1
         0      1  0.25  0.75
         """
-        block = block_of(self)
+        block = block_of(self._rows)
         columns = {
             name: cells if name in block.layout.probabilities else as_list(cells)
             for name, cells in block.columns.items()
@@ -246,7 +287,7 @@ class ProbabilityTable(Rows):
         ('ham', 'spam')
         """
         with open_writer(path, self.classes) as writer:
-            writer.write(self)
+            writer.write(self._rows)
 
     def take(self, rows: ArrayLike) -> ProbabilityTable:
         """Return the table of some rows, in the order given.
@@ -269,12 +310,12 @@ class ProbabilityTable(Rows):
         array([[0.25, 0.75]])
         """
         chosen = row_numbers(rows, len(self), self.source)
-        names = ("probabilities", "labels", "ids", "mass")
-        held = {name: own for name in names if (own := getattr(self, name)) is not None}
-        taken = Rows(**{**vars(self), **{name: own[chosen] for name, own in held.items()}})
+        columns = {name: getattr(self._rows, name) for name in _COLUMNS}
+        held = {name: cells[chosen] for name, cells in columns.items() if cells is not None}
+        taken = replace(self._rows, **held)
         if taken.ids is not None and len(np.unique(chosen)) < len(chosen):
             check_ids(taken.ids, n_examples=len(taken))
-        return self.trusted(taken)
+        return ProbabilityTable(taken)
 
     def labelled(self) -> ProbabilityTable:
         """Return the rows that have a label; none where there is no label column.
@@ -301,7 +342,7 @@ class ProbabilityTable(Rows):
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        return self.trusted(Rows(**{**vars(rows), "labels": None}))
+        return ProbabilityTable(replace(rows._rows, labels=None))
 
     def split(
         self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True
@@ -379,3 +420,7 @@ class ProbabilityTable(Rows):
         labelled = np.flatnonzero(labels != UNLABELLED)
         drawn = draw_rows(labels[labelled], self.n_classes, n, seed, balanced=balanced)
         return self.take(labelled[drawn])
+
+
+#: Rows that are checked: a whole table of them, or some on their way.
+AnyRows: TypeAlias = Rows | ProbabilityTable

@@ -10,22 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_labels
+from dnip.base.classes import LABEL, Cells, check_classes, default_classes, read_indices
+from dnip.base.columns import CORRECTED, ID, MASS, PREDICTION, Layout, class_columns
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path
-from dnip.base.validation import check_classes
-from dnip.tables.columns import (
-    CORRECTED,
-    ID,
-    LABEL,
-    MASS,
-    PREDICTION,
-    Layout,
-    class_columns,
-    default_classes,
-)
+from dnip.tables.cells import Block
 from dnip.tables.formats import BlockWriter, format_of
-from dnip.tables.rows import Block, Cells, Rows
+from dnip.tables.rows import Rows
 
 
 class TableWriter:
@@ -42,7 +33,7 @@ class TableWriter:
 
         Parameters
         ----------
-        rows : ProbabilityTable or Rows
+        rows : Rows
             Rows over the classes of the file, with what the first ones had beside probabilities.
             Parquet holds other columns as text.
         predictions : array-like of shape (M,), optional
@@ -125,7 +116,7 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     >>> table = ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1]))
     >>> with TemporaryDirectory() as folder:
     ...     with open_writer(f"{folder}/out.csv", table.classes) as writer:
-    ...         writer.write(table, predictions=[1])
+    ...         writer.write(table.rows, predictions=[1])
     ...     print(open(f"{folder}/out.csv").read(), end="")
     label,prediction,p0,p1
     1,1,0.25,0.75
@@ -155,7 +146,7 @@ def block_of(rows: Rows, predictions: ArrayLike | None = None) -> Block:
     if rows.labels is not None:
         columns[LABEL] = shown[rows.labels]
     if predictions is not None:
-        indices = check_labels(predictions, n_examples=n_rows, n_classes=n_classes)
+        indices = read_indices(predictions, n_rows, n_classes, "predictions")
         columns[PREDICTION] = shown[indices]
     if rows.mass is not None:
         columns[MASS] = rows.mass

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
 from dnip.base.validation import check_level
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.priors.estimate import PriorEstimate
-from dnip.tables import Rows
-from dnip.tables.cells import UNLABELLED
-from dnip.tables.guards import check_same_classes, tell_corrected
+from dnip.tables import AnyRows
+from dnip.tables.guards import check_same_classes
 from dnip.tables.provenance import changes_of_origin
 from dnip.tables.reading import counted_rows
+from dnip.tables.rows import tell_corrected
 from dnip.tables.sampling import SignalSample
 from dnip.using.class_scores import ClassScores, Score
 from dnip.using.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
@@ -164,7 +165,7 @@ class Check:
 
 
 def check(
-    chunks: Iterable[Rows],
+    chunks: Iterable[AnyRows],
     coefficients: Coefficients,
     *,
     alpha: float = 0.05,

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base.classes import check_countable, check_several_classes
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.frames import make_frame
 from dnip.base.typing import Confusion, Counts, Floats
-from dnip.base.validation import check_countable, check_level, check_several_classes
+from dnip.base.validation import check_level
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
@@ -23,16 +24,11 @@ from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals, s
 from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs, in_mix
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
-from dnip.tables import Rows, Scan
+from dnip.tables import AnyRows, Scan
 from dnip.tables.captured_mass import CapturedMass, MassCounts
-from dnip.tables.guards import (
-    TableLike,
-    as_coefficients,
-    as_table,
-    check_same_classes,
-    tell_corrected,
-)
-from dnip.tables.reading import Progress, counted_rows
+from dnip.tables.guards import TableLike, as_coefficients, as_table, check_same_classes
+from dnip.tables.reading import Progress, counted_rows, read_rows
+from dnip.tables.rows import tell_corrected
 from dnip.tables.sampling import SignalSample
 
 
@@ -238,7 +234,7 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 
 
 def evaluate(
-    data: TableLike | Iterable[Rows],
+    data: TableLike | Iterable[AnyRows],
     y: ArrayLike | None = None,
     coefficients: Coefficients | str | os.PathLike[str] | None = None,
     *,
@@ -292,14 +288,13 @@ def evaluate(
     if classes is None and coefficients is not None:
         classes = coefficients.classes
     count = partial(_count, coefficients, adjusted)
-    if isinstance(data, Scan) and y is None:
-        parts = data.each(count, progress)
-    else:
-        blocks: Any = data
-        rows = isinstance(data, list | tuple) and all(isinstance(each, Rows) for each in data)
-        if y is not None or not (rows or isinstance(data, Iterator)):
-            blocks = [as_table(data, y, classes)]
-        parts = count(counted_rows(blocks, progress))
+    blocks: Any = data
+    if y is None and isinstance(data, str | os.PathLike):
+        blocks = read_rows(data, classes)
+    elif y is not None or not _are_rows(data):
+        blocks = [as_table(data, y, classes)]
+    is_scan = isinstance(blocks, Scan)
+    parts = blocks.each(count, progress) if is_scan else count(counted_rows(blocks, progress))
     counts = EvaluationCounts(coefficients, adjusted)
     for part in parts:
         counts.join(part)
@@ -307,8 +302,15 @@ def evaluate(
     return counts.evaluation(target)
 
 
+def _are_rows(data: object) -> bool:
+    """Tell whether these are rows that are checked already, whole or block by block."""
+    if isinstance(data, list | tuple):
+        return all(isinstance(block, AnyRows) for block in data)
+    return isinstance(data, Scan | Iterator)
+
+
 def _count(
-    coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[Rows]
+    coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[AnyRows]
 ) -> Iterator[EvaluationCounts]:
     """Yield the counts of some rows."""
     counts = EvaluationCounts(coefficients, adjusted)
@@ -330,7 +332,7 @@ class EvaluationCounts:
         self._given = {name: one for name, one in given.items() if one is not None}
         self._counts: dict[str, Confusion] = {}
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: AnyRows) -> None:
         """Count some rows.
 
         Raises

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
+from dnip.base.columns import DEFERRED, PREDICTION, class_columns, probability_columns
 from dnip.base.errors import InvalidInputError
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import DEFERRED, PREDICTION, class_columns, probability_columns
 from dnip.using.exports import Export, split_names
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
@@ -222,7 +222,7 @@ class Sql(Export):
         deferred, prediction, best, total, source, own = map(one.identifier, _NAMES)
         if self.columns is not None:
             columns: Sequence[str] = split_names(self.columns, classes, "--columns")
-        elif "data" in coefficients.fit:
+        elif coefficients.fit.data is not None:
             columns = class_columns(classes)
         else:
             columns = probability_columns(len(classes))

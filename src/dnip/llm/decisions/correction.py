@@ -13,12 +13,12 @@ from urllib.parse import quote
 
 import numpy as np
 
+from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import CorrectedError, DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.llm.decisions.answers import YES_NO, Decision, answers_of, number, read_answer
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.tables.columns import CORRECTED, DEFERRED
 from dnip.tables.provenance import question_of
 
 #: Coefficients, or their file.

@@ -15,6 +15,7 @@ from math import factorial
 
 import numpy as np
 
+from dnip.base.columns import FALLBACK
 from dnip.base.errors import BackendError, InvalidInputError, counted
 from dnip.base.typing import Labels
 from dnip.llm.prompting.engines.base import Engine, ScoredRow
@@ -30,7 +31,6 @@ from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import ChatWording, Task
 from dnip.tables.captured_mass import LOW_MASS
-from dnip.tables.columns import FALLBACK
 
 #: Beyond this share of answers without a label, chain of thought does not work.
 MOST_FALLBACKS = 0.5

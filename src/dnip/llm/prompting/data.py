@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from dnip.base.classes import UNLABELLED, read_labels
+from dnip.base.columns import CONTENT_FREE
 from dnip.base.errors import BackendError, InvalidInputError, first_line, listed, shown
 from dnip.base.optional import load_optional
 from dnip.base.typing import Labels
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.prompting.task import Task
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
-from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.cells import check_ids
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,
 #: and either with ``@REVISION``.
@@ -117,7 +118,7 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     location = Places(name, (), places=places)
     check_ids(ids, n_examples=len(ids), location=location)
     try:
-        labels = LabelRule(task.classes).read([row.get("label") for row in rows], location)
+        labels = read_labels([row.get("label") for row in rows], task.classes, location)
     except InvalidInputError as error:
         hint = f"Task {task.name} has the classes {listed(task.classes)}; an index counts from 0"
         raise InvalidInputError(error.message, hint=hint) from error

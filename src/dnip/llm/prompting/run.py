@@ -10,22 +10,22 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dnip.base import __version__
+from dnip.base.classes import is_storable
+from dnip.base.columns import FALLBACK, QUESTION, SAMPLES
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, OutputError, shown
 from dnip.base.files import check_writable, read_text, write_text
-from dnip.base.validation import is_storable
 from dnip.llm.prompting.engines.base import Engine, ScoredRow
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan, hash_prompts
 from dnip.method.coefficients_file import flat
-from dnip.tables import ProbabilityTable, Rows, open_writer
-from dnip.tables.columns import FALLBACK, QUESTION, SAMPLES
+from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.fill import Fill, fill_unreported, open_decisions
 from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
@@ -180,18 +180,18 @@ def _write(
     # The mean of a word's tokens is no part of the whole probability.
     table = ProbabilityTable(
         fill_unreported(captured, ceiling, fill),
-        labels if (labels >= 0).any() else None,
-        np.array(plan.examples.ids, dtype=object),
-        plan.task.classes,
+        ids=np.array(plan.examples.ids, dtype=object),
+        classes=plan.task.classes,
         mass=None if scoring is Scoring.PER_TOKEN else captured_mass,
     )
+    known = labels if (labels >= 0).any() else None
     beside = {
         name: [row.details[name] for row in rows]
         for name in (SAMPLES, FALLBACK)
         if all(name in row.details for row in rows)
     }
     with open_writer(target, plan.task.classes) as writer:
-        writer.write(Rows(**{**vars(table), "others": beside}))
+        writer.write(replace(table.rows, labels=known, others=beside))
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.llm.answers.label_matching import matcher_of, variants
 from dnip.llm.answers.tokens import Reported, read_reported
@@ -18,7 +19,6 @@ from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import Given, load_coefficients, mark_of, marked, reweighted
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import once
-from dnip.tables.columns import CORRECTED, DEFERRED
 from dnip.tables.fill import fill_unreported
 from dnip.tables.provenance import Question, fixed_messages, question_of
 

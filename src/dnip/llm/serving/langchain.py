@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dnip.base.columns import DEFERRED
 from dnip.base.errors import MissingDependencyError
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.correction import load_coefficients
-from dnip.tables.columns import DEFERRED
 
 try:
     from langchain_core.decisions import BaseDecisionModel, ClassifierResponse, Question, State

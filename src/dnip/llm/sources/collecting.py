@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.classes import LABEL
+from dnip.base.columns import ID, QUESTION
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
@@ -17,7 +19,6 @@ from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS, parsed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
-from dnip.tables.columns import ID, LABEL, QUESTION
 from dnip.tables.provenance import Question, fixed_messages
 
 #: Under which names a request stands beside its answer, or within what a log keeps of it.

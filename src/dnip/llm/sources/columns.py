@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.classes import is_number
+from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.validation import is_number
 from dnip.llm.answers.tokens import Reported, Token
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
-from dnip.tables.columns import ID, MASS, RESERVED, probability_columns
 
 #: What a column of texts is called that holds the answers.
 ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")

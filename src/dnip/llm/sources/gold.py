@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.arrays import check_scalars
+from dnip.base.classes import LABEL, UNLABELLED, is_missing, read_labels
+from dnip.base.columns import ID
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
 from dnip.llm.sources.source import Wanted, as_map
-from dnip.tables.cells import UNLABELLED, LabelRule, check_ids, check_scalars, is_missing
-from dnip.tables.columns import ID, LABEL
+from dnip.tables.cells import check_ids
 
 #: What to join by instead of an id, to join rows in their order.
 BY_ROW = "row"
@@ -56,7 +58,7 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
     >>> class_indices(["biz", "sport", 0, ""], wanted, Places("gold.csv", (), places="abcd"))
     array([ 0,  1,  0, -1])
     """
-    classes, rule = wanted.classes, LabelRule(wanted.classes)
+    classes = wanted.classes
     called = {name: n for n, name in enumerate(wanted.names) if name not in classes}
     texts = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
     for name, n in called.items():
@@ -79,7 +81,7 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
         for text, cell in zip(texts, cells, strict=True)
     ]
     try:
-        return rule.read(plain, location)
+        return read_labels(plain, classes, location)
     except InvalidInputError as error:
         known = {name.casefold() for name in (*classes, *called, "")}
         others = [text for text in dict.fromkeys(texts) if text.casefold() not in known]

@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from dnip.base import __version__
 from dnip.base.arrays import check_mass
+from dnip.base.classes import UNLABELLED, check_classes
+from dnip.base.columns import CLASSES, MASS, QUESTION, RESERVED, ROW
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import write_text
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice, check_classes
+from dnip.base.validation import check_choice
 from dnip.llm.answers.label_matching import TextMatcher
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import Collector
 from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
-from dnip.tables import ProbabilityTable, Rows, open_writer
-from dnip.tables.cells import UNLABELLED, check_ids
-from dnip.tables.columns import CLASSES, MASS, QUESTION, RESERVED, ROW
+from dnip.tables import ProbabilityTable, open_writer
+from dnip.tables.cells import check_ids
 from dnip.tables.fill import Fill, fill_rows
 from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
@@ -250,7 +251,8 @@ def read_answers(
         lost_ids = [*collector.refused, *collector.failed, *collector.several]
         seen = [*lost_ids, *([] if ids is None else ids)]
         n_unknown = len(labelled.difference(seen))
-    table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
+    table = ProbabilityTable(p, None, ids, classes, origin, _mass(rows, location))
+    table = ProbabilityTable(replace(table.rows, labels=labels))
     labels = np.full(len(rows), UNLABELLED) if table.labels is None else table.labels
     scored = labels != UNLABELLED
     read_from = next((row.columns for row in rows if row.columns not in ((), classes)), ())
@@ -295,7 +297,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
         If a file cannot be written.
     """
     with open_writer(out, imported.table.classes) as writer:
-        writer.write(Rows(**{**vars(imported.table), "others": imported.summary.others}))
+        writer.write(replace(imported.table.rows, others=imported.summary.others))
     settings, summary = {"package_version": __version__}, imported.summary
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
     write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dnip.base.classes import LABEL
+from dnip.base.columns import ID
 from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
-from dnip.tables.columns import ID, LABEL
 
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from dnip.base.errors import InvalidInputError
+from dnip.tables.cells import Block
 from dnip.tables.formats import parquet, text
-from dnip.tables.rows import Block
 
 #: Writes one file of some format, block by block: `write`, then `finish` or `discard`.
 BlockWriter: TypeAlias = text.CsvWriter | text.JsonlWriter | parquet.ParquetWriter

@@ -11,24 +11,23 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
-from dnip.base.optional import load_optional
-from dnip.tables.columns import (
+from dnip.base.classes import LABEL, Cells, default_classes
+from dnip.base.columns import (
     CLASSES_METADATA,
     DEFERRED,
     FALLBACK,
     ID,
-    LABEL,
     MASS,
     PREDICTION,
     RESERVED,
     SAMPLES,
     Layout,
-    default_classes,
     resolve_columns,
 )
-from dnip.tables.rows import Block, Cells, rows_per_block
+from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import valid_unicode
+from dnip.base.optional import load_optional
+from dnip.tables.cells import Block, rows_per_block
 
 if TYPE_CHECKING:
     import pyarrow as pa

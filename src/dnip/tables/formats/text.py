@@ -13,12 +13,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
+from dnip.base.columns import CLASSES, ID, CellLocation, check_names, resolve_columns
 from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import as_text, open_input
 from dnip.method.coefficients_file import once
-from dnip.tables.cells import MOST_IDS
-from dnip.tables.columns import CLASSES, ID, CellLocation, check_names, resolve_columns
-from dnip.tables.rows import Block, as_list, rows_per_block
+from dnip.tables.cells import MOST_IDS, Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
 _Classes: TypeAlias = tuple[str, ...] | None

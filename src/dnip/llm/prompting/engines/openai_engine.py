@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
+from dnip.base.columns import FALLBACK, SAMPLES
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.llm.answers.label_matching import LabelMatcher, Match, TextMatcher
@@ -17,7 +18,6 @@ from dnip.llm.prompting.engines.server import Read, ServerEngine
 from dnip.llm.prompting.labels import check_first_tokens
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.tables.columns import FALLBACK, SAMPLES
 
 #: The most tokens that OpenAI's own service reports per position; vLLM's default limit as well.
 MAX_TOP_LOGPROBS = 20

@@ -12,10 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
+from dnip.base.classes import is_storable
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
+from dnip.base.validation import check_choice, check_integer, check_number, check_url
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.prompting.engines.base import ScoredRow, prompted
 from dnip.llm.prompting.labels import Scoring

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dnip.base.columns import FALLBACK
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.llm.prompting.engines.base import ScoredRow
@@ -23,7 +24,6 @@ from dnip.llm.prompting.engines.transformers_engine import (
 from dnip.llm.prompting.labels import LabelTokens, Scoring, last_label
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.tables.columns import FALLBACK
 
 
 class Generated(NamedTuple):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
+from dnip.base.columns import CORRECTED
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.answers import by_question
@@ -34,7 +35,6 @@ from dnip.llm.serving.sidecar.upstream import FailedError
 from dnip.llm.serving.sidecar.watching import WatchedCoefficients
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import TwiceError, once
-from dnip.tables.columns import CORRECTED
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 

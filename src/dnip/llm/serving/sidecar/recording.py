@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dnip.base.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import check_writable, make_folder
@@ -24,7 +25,6 @@ from dnip.base.validation import check_integer
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.serving.sidecar.log import LOG
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
 from dnip.tables.provenance import Question
 
 #: The size of a folder of records, in bytes: the least, and that by default.

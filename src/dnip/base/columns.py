@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from shlex import join
 
+from dnip.base.classes import LABEL, check_classes, default_classes, is_number, name_classes
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.validation import check_classes, is_number
 
-LABEL = "label"
 ID = "id"
 PREDICTION = "prediction"
 DEFERRED = "deferred"
@@ -43,6 +42,8 @@ TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
 RECORDED = frozenset({TIME, MODEL, INPUT, QUESTION})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
+# What stands before the names of classes that a column cannot bear alone.
+_PREFIX = "p_"
 # Class names that a hint lists, at most.
 _MOST_CLASSES = 20
 # Columns that hold the answers of a model.
@@ -137,29 +138,21 @@ class Layout:
         return CellLocation(self.source, self.numbers, first_row)
 
 
-def default_classes(n_classes: int) -> tuple[str, ...]:
-    """Return the names of classes that have none: their indices.
-
-    Examples
-    --------
-    >>> default_classes(3)
-    ('0', '1', '2')
-    """
-    return tuple(str(index) for index in range(n_classes))
-
-
-def class_columns(classes: Sequence[str]) -> tuple[str, ...]:
+def class_columns(classes: Sequence[str], taken: Set[str] = frozenset()) -> tuple[str, ...]:
     """Return the names of the class columns to write: those of the classes, or p0, p1, ...
 
-    The latter where a name could be read as something else than a class.
+    The latter for classes that are indices. Where a name is another number, or could be read as
+    something else, `p_` stands before all: it is taken away again when the table is read.
 
     Examples
     --------
-    >>> class_columns(["bad", "good"]), class_columns(["id", "other"]), class_columns(["0", "1"])
-    (('bad', 'good'), ('p0', 'p1'), ('p0', 'p1'))
+    >>> class_columns(["bad", "good"]), class_columns(["1", "5"]), class_columns(["0", "1"])
+    (('bad', 'good'), ('p_1', 'p_5'), ('p0', 'p1'))
     """
-    if any(_is_odd(name) for name in classes):
+    if tuple(classes) == default_classes(len(classes)) or any(c != c.rstrip() for c in classes):
         return probability_columns(len(classes))
+    if any(name in taken or _is_odd(name) for name in classes):
+        return tuple(f"{_PREFIX}{name}" for name in classes)
     return tuple(classes)
 
 
@@ -170,17 +163,16 @@ def recorded_columns(classes: tuple[str, ...]) -> tuple[tuple[str, ...], dict[st
     Examples
     --------
     >>> recorded_columns(("bad", "good")), recorded_columns(("time", "money"))
-    ((('bad', 'good'), {}), (('p0', 'p1'), {'dnip.classes': ['time', 'money']}))
+    ((('bad', 'good'), {}), (('p_time', 'p_money'), {}))
     """
-    odd = not RECORDED.isdisjoint(classes)
-    columns = probability_columns(len(classes)) if odd else class_columns(classes)
-    told = classes in (columns, default_classes(len(classes)))
+    columns = class_columns(classes, RECORDED)
+    told = columns != probability_columns(len(classes)) or classes == default_classes(len(classes))
     return columns, {} if told else {CLASSES: list(classes)}
 
 
 def _is_odd(name: str) -> bool:
     known = name in RESERVED or name.lower() in _LABEL_LIKE or _NUMBERED.fullmatch(name)
-    return bool(known) or name != name.strip() or is_number(name)
+    return bool(known) or name != name.strip() or name.startswith(_PREFIX) or is_number(name)
 
 
 def probability_columns(n_classes: int) -> tuple[str, ...]:
@@ -199,8 +191,9 @@ def resolve_columns(
 ) -> Layout:
     """Decide what each column holds.
 
-    The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`. Where there
-    are neither, all columns are classes that have no other meaning. `label`, `id` and `mass` may be
+    The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`, alone or
+    after `p_`. Where there are neither, the columns that begin with `p_` are the classes, else all
+    that have no other meaning. `label`, `id` and `mass` may be
     absent; `prediction`, `deferred`, `samples` and `fallback`, which this package writes itself,
     are ignored. Other columns mean nothing, unless they look like a label or a class column of the
     wrong name.
@@ -236,7 +229,11 @@ def resolve_columns(
     check_names(names, source)
     from_header = False
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
-    if classes is not None and set(classes) <= set(names) and not (own and numbered):
+    prefixed = _prefixed_columns(names, classes)
+    if prefixed and not (classes is None and numbered):
+        columns, from_header = tuple(prefixed.values()), classes is None
+        classes = _own_classes([*prefixed], None, source)
+    elif classes is not None and set(classes) <= set(names) and not (own and numbered):
         columns = _named_columns(classes, numbered, source)
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
@@ -270,6 +267,14 @@ def resolve_columns(
             hint="Give one probability column per class, also for a binary task",
         )
     return layout
+
+
+def _prefixed_columns(names: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:
+    """Return the columns that begin with p_ by the name of their class, if they are the classes."""
+    columns = {name.removeprefix(_PREFIX): name for name in names if name.startswith(_PREFIX)}
+    if classes is None:
+        return columns if len(columns) > 1 else {}
+    return {name: columns[name] for name in classes} if set(classes) <= set(columns) else {}
 
 
 def check_names(names: Sequence[str], source: str) -> None:
@@ -368,12 +373,6 @@ def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = 
     known = ",".join(classes) if 1 < len(classes) <= _MOST_CLASSES else "A,B,C"
     line = join(["dnip", "import", source, "--classes", known, *label, "--out", "opt.csv"])
     return f"If it holds answers of a model, type: {line}"
-
-
-def name_classes(names: Sequence[str], start: str = "name") -> str:
-    """Return advice to name some classes."""
-    some = ",".join(names[:8]) + ",..." * (len(names) > 8)
-    return f"{start} the classes with --classes {some} (in Python: classes=[...])"
 
 
 def _shown(name: str) -> str:

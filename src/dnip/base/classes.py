@@ -1,0 +1,378 @@
+"""Classes: their names, and the labels that name them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dnip.base.arrays import ArrayLocation, NamedLocation, check_scalars, check_vector
+from dnip.base.errors import InvalidInputError, listed, shown
+from dnip.base.typing import Booleans, Labels
+
+#: The label of a row without one.
+UNLABELLED = -1
+
+# A matrix of so many classes takes 128 MB, and a fit holds four.
+_MOST_CLASSES = 4_000
+
+#: The column of labels, and what messages call a label.
+LABEL = "label"
+
+#: Cells of a column: of one type as an array, else one by one.
+Cells: TypeAlias = "Sequence[Any] | NDArray[Any]"
+
+_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+_MOST_DIGITS = 18
+
+
+def default_classes(n_classes: int) -> tuple[str, ...]:
+    """Return the names of classes that have none: their indices.
+
+    Examples
+    --------
+    >>> default_classes(3)
+    ('0', '1', '2')
+    """
+    return tuple(map(str, range(n_classes)))
+
+
+def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
+    """Return class names: at least two, none empty, none twice.
+
+    Examples
+    --------
+    >>> check_classes(["World", "Sports"])
+    ('World', 'Sports')
+    """
+    if isinstance(classes, str):
+        raise InvalidInputError(
+            f"classes must be a sequence of names; got the single text {classes!r}",
+            hint="Give a list, such as ['negative', 'positive']",
+        )
+    names = tuple(str(name) for name in classes)
+    if len(names) < 2:
+        raise InvalidInputError(
+            f"at least 2 classes are needed; got {len(names)}: {', '.join(names) or 'none'}"
+        )
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        raise InvalidInputError(f"class names must differ; {', '.join(twice)} appear twice")
+    if not all(name.strip() and is_storable(name) for name in names):
+        raise InvalidInputError(
+            f"class names must not be empty, and be valid Unicode without NUL; got {names!r}"
+        )
+    return names
+
+
+def names_of(
+    n_columns: int, classes: Sequence[str] | None, source: str = "probabilities"
+) -> tuple[str, ...]:
+    """Return a name for each column of probabilities: its number where none are given.
+
+    Examples
+    --------
+    >>> names_of(2, None), names_of(2, ["no", "yes"])
+    (('0', '1'), ('no', 'yes'))
+    """
+    names = check_classes(list(map(str, range(n_columns))) if classes is None else classes)
+    if len(names) != n_columns:
+        raise InvalidInputError(
+            f"{source} has {n_columns} columns, but there are {len(names)} classes: "
+            f"{listed(names)}",
+            hint="Name every class once, in the order of the columns",
+        )
+    return names
+
+
+def check_several_classes(
+    present: Booleans, classes: Sequence[str], source: str = "labels", also: str = ""
+) -> None:
+    """Refuse rows of fewer than two classes, between which there is no gap.
+
+    Parameters
+    ----------
+    present : ndarray of shape (N,)
+        Whether each class counts.
+    classes : sequence of str
+    source : str, default="labels"
+        The table, for the message.
+    also : str, optional
+        What a class needs beside labelled rows, for the message.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes count, or there are too many to count errors between them.
+    """
+    check_countable(len(classes))
+    counted = np.flatnonzero(present)
+    if len(counted) < 2:
+        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
+        raise InvalidInputError(
+            f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
+            hint="Label rows of other classes too"
+            if len(counted)
+            else "Add a column `label` with the class of each row (in Python: y)",
+        )
+
+
+def check_countable(n_classes: int) -> int:
+    """Return a number of classes that is not too large for counts by true and predicted class.
+
+    Examples
+    --------
+    >>> check_countable(100)
+    100
+    """
+    if n_classes > _MOST_CLASSES:
+        raise InvalidInputError(
+            f"{n_classes:,} classes; fits and evaluations count the rows of each true and "
+            f"predicted class, for at most {_MOST_CLASSES:,} classes",
+            hint="Keep the columns of classes that have labelled rows: others are not fitted",
+        )
+    return n_classes
+
+
+def is_storable(text: str) -> bool:
+    r"""Say whether a text survives every file format: valid Unicode, no NUL character.
+
+    Examples
+    --------
+    >>> is_storable("naïve"), is_storable("\ud800"), is_storable("a\0")
+    (True, False, False)
+    """
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number.
+
+    Examples
+    --------
+    >>> is_number("1e-3"), is_number("sports")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_missing(value: object) -> bool:
+    """Say whether a cell is empty: None, NaN, or NA of pandas.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def read_labels(
+    labels: Cells,
+    classes: Sequence[str],
+    location: NamedLocation | None = None,
+    *,
+    numbered: bool = True,
+    unlabelled: bool = True,
+) -> Labels:
+    """Return the class index of each label, -1 for a row without one: all labels are read here.
+
+    None, NaN, `pandas.NA` and an empty text are rows without a label, and so is -1 unless it is the
+    name of a class. A label that is the name of a class is that class; so is one in other letter
+    case, where no two classes differ in case only. 3.0 is the class 3. Any other whole number is
+    the index of a class, counted from 0. Where a class name is itself a whole number other than its
+    index, such numbers are refused: they could mean either.
+
+    Parameters
+    ----------
+    labels : sequence of length M
+        Texts, numbers, or what stands for a row without a label.
+    classes : sequence of str
+        Class names.
+    location : Location, optional
+        How to name a row in a message.
+    numbered : bool, default=True
+        Whether a number can be an index: not where the order of the classes means nothing.
+    unlabelled : bool, default=True
+        Whether there may be rows without a label.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first label that is of no class.
+
+    Examples
+    --------
+    >>> read_labels(["Sports", "1.0", 0, "", None, -1], ["World", "Sports"])
+    array([ 1,  1,  0, -1, -1, -1])
+    >>> read_labels([1, 5.0, "5"], ["1", "5"])
+    array([0, 1, 1])
+    """
+    location = location or ArrayLocation("labels")
+    plain = [_plain(name) for name in classes]
+    odd = next((name for n, name in enumerate(classes) if _is_other_number(plain[n], n)), None)
+    indexed = numbered and odd is None
+    indices = _plain_indices(labels, len(classes)) if indexed else None
+    if indices is None:
+        cells = labels.tolist() if isinstance(labels, np.ndarray) else labels
+        check_scalars(cells, LABEL, location)
+        index_of = {str(n): n for n in range(len(classes))} if indexed else {}
+        once = Counter(plain)
+        index_of |= {name: n for n, name in enumerate(plain) if once[name] == 1}
+        index_of |= {"": UNLABELLED} | ({} if "-1" in plain else {"-1": UNLABELLED})
+        index_of |= {name: n for n, name in enumerate(classes)}
+        folded = {name.casefold(): n for n, name in enumerate(classes)}
+        if len(folded) == len(classes):  # in other letter case, where that is clear
+            index_of = folded | index_of
+        # There are few different cells; each is read once.
+        known = {cell: _index(cell, index_of) for cell in set(cells)}
+        if None in known.values():
+            row = next(row for row, cell in enumerate(cells) if known[cell] is None)
+            where = location.named(row, LABEL)
+            raise _unknown(str(cells[row]), where, classes, odd, numbered=numbered)
+        indices = np.fromiter(map(known.__getitem__, cells), np.int64, len(cells))
+    if not unlabelled and (bare := indices == UNLABELLED).any():
+        raise InvalidInputError(
+            f"{location.named(int(np.argmax(bare)), LABEL)}: the row has no label",
+            hint="Leave out the rows without a label",
+        )
+    return indices
+
+
+def read_indices(values: ArrayLike, n_rows: int, n_classes: int, name: str) -> Labels:
+    """Return class indices, one in each row, shape (M,).
+
+    Examples
+    --------
+    >>> read_indices([0, 1.0], 2, 2, "predictions")
+    array([0, 1])
+    """
+    cells = check_vector(name, values, n_rows)
+    return read_labels(cells, default_classes(n_classes), ArrayLocation(name), unlabelled=False)
+
+
+def _plain_indices(labels: Cells, n_classes: int) -> Labels | None:
+    """Return an array of class indices, or None where it is another or holds something else."""
+    if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iuf":
+        return None
+    if labels.dtype.kind == "f":
+        labels = np.where(np.isnan(labels), UNLABELLED, labels)
+    sound = (labels >= UNLABELLED) & (labels < n_classes) & (labels == np.floor(labels))
+    return labels.astype(np.int64, copy=False) if sound.all() else None
+
+
+def _index(label: object, index_of: dict[str, int]) -> int | None:
+    """Return the class index of a label, -1 if it is missing, None if it is of no class."""
+    if is_missing(label):
+        return UNLABELLED
+    text = str(label)
+    bare = text.strip()
+    names = (name for name in (text, bare, _plain(bare), bare.casefold()) if name in index_of)
+    return index_of[name] if (name := next(names, None)) is not None else None
+
+
+def _plain(text: str) -> str:
+    """Return a whole number as people write it, "3" for "3.0"; another text as it is."""
+    match = _WHOLE_NUMBER.fullmatch(text)
+    # int() refuses thousands of digits; no class has 18.
+    return str(int(match[1])) if match and len(match[1]) <= _MOST_DIGITS else text
+
+
+def _is_other_number(plain: str, index: int) -> bool:
+    """Tell whether the name of a class is a whole number other than its index."""
+    return plain != str(index) and bool(_WHOLE_NUMBER.fullmatch(plain))
+
+
+def _unknown(
+    text: str, where: str, classes: Sequence[str], odd: str | None, *, numbered: bool
+) -> InvalidInputError:
+    """Return the error for a label that is of no class."""
+    names, is_index = listed(classes, most=10), _WHOLE_NUMBER.fullmatch(text.strip())
+    if not numbered:
+        message = f"is none of the columns {names}, which were taken for the classes"
+        hint = "Write the name of one of them, or add a column"
+        if is_index:
+            hint = f"{name_classes(classes, 'Name')}, in the order of their numbers"
+    elif not is_index:
+        message = "is neither a class name nor a class index"
+        hint = f"The classes are {names}; if they have other names, give them with --classes (in "
+        hint += "Python: classes=[...])"
+    elif odd is not None:
+        message = "is not a class name, and as an index it would be ambiguous: the class name "
+        message += f"{odd!r} is a number too"
+        hint = f"Write class names: {names}"
+    else:
+        message = f"is a class index outside 0..{len(classes) - 1}"
+        hint = f"There are {len(classes)} classes, counted from 0; a row without a label has an "
+        hint += "empty cell (NaN or '' in an array)"
+    return InvalidInputError(f"{where}: {shown(text)} {message}", hint=hint)
+
+
+def name_classes(names: Sequence[str], start: str = "name") -> str:
+    """Return advice to name some classes."""
+    some = ",".join(names[:8]) + ",..." * (len(names) > 8)
+    return f"{start} the classes with --classes {some} (in Python: classes=[...])"
+
+
+def sorted_labels(
+    labels: Cells, n_columns: int, location: NamedLocation | None = None
+) -> tuple[str, ...]:
+    """Return the classes of columns without a name: their numbers, or the sorted labels.
+
+    Labels that are among 0..N-1 are the numbers of columns, and others are the classes in sorted
+    order, as in scikit-learn. -1 is a row without a label, unless it is one of N labels.
+
+    Raises
+    ------
+    InvalidInputError
+        For names that are not N.
+
+    Examples
+    --------
+    >>> sorted_labels(["spam", None, "ham"], 2), sorted_labels([0, 1], 3), sorted_labels([5, 7], 2)
+    (('ham', 'spam'), ('0', '1', '2'), ('5', '7'))
+    """
+    cells = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    check_scalars(cells, LABEL, location or ArrayLocation("labels"))
+    known = {_python_value(cell) for cell in set(cells) if not is_missing(cell) and cell != ""}
+    if len(known) != n_columns:
+        known -= {UNLABELLED}
+    numbers = [value for value in known if isinstance(value, int | float)]
+    numbered = len(numbers) == len(known) and not any(isinstance(one, bool) for one in known)
+    whole = all(isinstance(value, int) for value in numbers)
+    among = numbered and whole and all(0 <= value < n_columns for value in numbers)
+    if among or not whole or (numbered and len(known) != n_columns):
+        return default_classes(n_columns)  # the reader names the row that holds another
+    names = list(map(str, sorted(known, key=_number_or_text)))
+    if len(names) != n_columns:
+        raise InvalidInputError(
+            f"there are {n_columns} columns of probabilities, but the labels are {listed(names)}",
+            hint="Give classes=[...], the class of each column in order, also those that the "
+            "labels lack",
+        )
+    return check_classes(names)
+
+
+def _python_value(label: Any) -> Any:  # noqa: ANN401 - what a user holds
+    """Return a whole number as one of Python: numbers of a column with gaps are floats."""
+    if isinstance(label, np.integer) or (isinstance(label, float) and label.is_integer()):
+        return int(label)
+    return label
+
+
+def _number_or_text(label: Any) -> tuple[float, str]:  # noqa: ANN401 - what a user holds
+    return (label, "") if isinstance(label, int | float) else (math.inf, str(label))
