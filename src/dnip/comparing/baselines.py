@@ -16,7 +16,6 @@ from dnip.comparing.scaling import BalancedMatrixScaling, MatrixScaling, VectorS
 from dnip.fitting.robust import fit_robustly
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import confusion_matrix
 from dnip.solvers import Settings
 from dnip.solvers.settings import PAPER
@@ -211,7 +210,7 @@ class OurDNIP(Method):
     Parameters
     ----------
     objective : Objective
-    scale : int or str, default="log:1000"
+    scale : int or str, optional
 
     Examples
     --------
@@ -222,7 +221,7 @@ class OurDNIP(Method):
     """
 
     objective: Objective = field(default_factory=Objective)
-    scale: int | str = DEFAULT_SCALE
+    scale: int | str | None = None
 
     name = "dnip"
     summary = "dnip fit, robust where labels are few"
@@ -269,7 +268,7 @@ RAW = RawArgmax.name
 
 
 def choose(
-    names: str | None = None, objective: Objective | None = None, scale: int | str = DEFAULT_SCALE
+    names: str | None = None, objective: Objective | None = None, scale: int | str | None = None
 ) -> list[Method]:
     """Return the methods that comma-separated names ask for, the raw argmax always first.
 
@@ -280,7 +279,7 @@ def choose(
     objective : Objective, optional
         Of the methods that minimise one, but for the paper's, whose settings are its own;
         ``Objective()`` by default.
-    scale : int or str, default="log:1000"
+    scale : int or str, optional
         Of this package's own fits.
 
     Raises

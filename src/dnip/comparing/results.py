@@ -149,8 +149,8 @@ class Comparison:
         Level of the intervals.
     objective : dict
         What DNIP minimises.
-    scale : int or str
-        K.
+    scale : int, str or None
+        Of the weights; None: that of the probabilities.
     methods : tuple of MethodScores
         In the order in which the methods ran, the raw argmax first.
     skipped : dict of str to str
@@ -169,7 +169,7 @@ class Comparison:
     seeds: int
     confidence: float
     objective: dict[str, Any]
-    scale: int | str
+    scale: int | str | None
     methods: tuple[MethodScores, ...]
     skipped: dict[str, str]
     interrupted: bool

@@ -14,7 +14,6 @@ from dnip.comparing.material import Material, OptSet
 from dnip.comparing.methods import Method
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics.confusion import count_pairs
 
 #: Called before every piece of work: its variant, its number, and the number of all.
@@ -30,7 +29,7 @@ def compare(
     confidence: float = 0.9,
     strict: bool = False,
     objective: Objective | None = None,
-    scale: int | str = DEFAULT_SCALE,
+    scale: int | str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Fit every method on the same opt rows and score it on the same test rows.
@@ -51,7 +50,7 @@ def compare(
         Raise where a method cannot run, instead of leaving it out.
     objective : Objective, optional
         Reported in the result; also that of the methods where `methods` is left out.
-    scale : int or str, default="log:1000"
+    scale : int or str, optional
         Likewise.
     progress : callable, optional
         Called before every fit with the method, the number of the fit, and the number of all.

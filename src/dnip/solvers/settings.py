@@ -15,7 +15,7 @@ from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints
 from dnip.method.defer import Deferral
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike, as_objective
-from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.method.scales import WeightScale
 from dnip.priors.target import PriorLike
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
@@ -70,8 +70,8 @@ class Settings:
         works too, but is slower: it is called for each candidate.
     scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
-        weights ξ/K, as in the paper. By default ``"log:1000"``; a robust fit takes ``"log:10000"``
-        where it needs that.
+        weights ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By
+        default S is the spread of the probabilities, so that p and p^k are one problem.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver object.
     seed : int, default=0
@@ -93,8 +93,6 @@ class Settings:
     defer_below : float, optional
         Instead of a share: how often what is served of each predicted class is to be right. The
         least sure rows are deferred for that.
-    widens : bool, optional
-        Whether a robust fit may take the wider scale; by default where no scale is given.
 
     Raises
     ------
@@ -109,7 +107,7 @@ class Settings:
     """
 
     objective: ObjectiveLike
-    scale: WeightScale
+    scale: WeightScale | None
     solver: Solver
     seed: int
     time_limit: float | None
@@ -119,7 +117,6 @@ class Settings:
     defer: float | None
     helper_accuracy: float | None
     defer_below: float | None
-    widens: bool
 
     def __init__(
         self,
@@ -135,7 +132,6 @@ class Settings:
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
         defer_below: float | None = None,
-        widens: bool | None = None,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
         if isinstance(goal, Objective) and goal.is_published:
@@ -153,8 +149,7 @@ class Settings:
                 )
         vars(self).update(
             objective=goal,
-            scale=WeightScale.of(DEFAULT_SCALE if scale is None else scale),
-            widens=scale is None if widens is None else widens,
+            scale=None if scale is None else WeightScale.of(scale),
             solver=solver_of(solver),
             seed=check_integer("seed", seed, at_least=0),
             time_limit=time_limit,

@@ -21,7 +21,7 @@ def compare(
     seeds: int = 3,
     unlabelled: Path | None = None,
     content_free: Path | None = None,
-    scale: Annotated[str, options.scale_name] = options.DEFAULT_SCALE,
+    scale: Annotated[str | None, options.scale_name] = None,
     confidence: float = options.DEFAULT_CONFIDENCE,
     json: bool = False,
 ) -> None:

@@ -18,7 +18,7 @@ def pareto(
     choose: str | None = None,
     out: Path | None = None,
     classes: str | None = None,
-    scale: Annotated[str, options.scale_name] = options.DEFAULT_SCALE,
+    scale: Annotated[str | None, options.scale_name] = None,
     smoothing: float | None = None,
     effort: float = 1.0,
     cross_fit: Switch = "auto",

@@ -14,7 +14,7 @@ from dnip.base.validation import check_integer, check_number
 from dnip.method.constraints import Demands
 from dnip.method.objective import Objective, term_values
 from dnip.method.problem import Problem
-from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
+from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Status
 from dnip.metrics import class_accuracies
 from dnip.solvers import Coordinate, Landscape, Settings, find_optimum
@@ -131,7 +131,7 @@ def front(
     probabilities: ArrayLike,
     labels: ArrayLike,
     *,
-    scale: int | str | WeightScale = DEFAULT_SCALE,
+    scale: int | str | WeightScale | None = None,
     smoothing: float | None = None,
     effort: float = 1.0,
     seed: int = 0,
@@ -152,8 +152,8 @@ def front(
         Class probabilities.
     labels : array-like of shape (M,)
         Class indices 0..N-1, of at least two classes.
-    scale : int, str or WeightScale, default="log:1000"
-        K or ``"log:K"``.
+    scale : int, str or WeightScale, optional
+        K, ``"log:K"`` or ``"span:S"``; by default over the spread of the probabilities.
     smoothing : float, optional
         μ of the PMI term, for the points' terms.
     effort : float, default=1.0
@@ -193,10 +193,10 @@ def front(
     'finished'
     """
     began = time.perf_counter()
-    weights = WeightScale.of(scale)
     check_number("effort", effort, above=0)
     check_integer("seed", seed, at_least=0)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    weights = WeightScale.over(problem.probabilities) if scale is None else WeightScale.of(scale)
     objective = Objective(smoothing=smoothing)
     deadline = None if time_limit is None else began + time_limit
     share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM

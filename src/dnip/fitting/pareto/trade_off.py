@@ -21,7 +21,6 @@ from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import sample_of
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
 from dnip.metrics.expected import expected_cobias
@@ -199,7 +198,7 @@ def trace_front(
     test: ProbabilityTable | None = None,
     *,
     classes: Sequence[str] | None = None,
-    scale: int | str = DEFAULT_SCALE,
+    scale: int | str | None = None,
     smoothing: float | None = None,
     effort: float = 1.0,
     seed: int = 0,

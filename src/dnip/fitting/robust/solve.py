@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from dnip.method.constraints import Constraints
 from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
-from dnip.method.solution import Solution, Status
+from dnip.method.solution import Solution
 from dnip.priors.calibration import weigh_rows
 from dnip.priors.target import check_prior
 from dnip.solvers import Coordinate, Progress, Settings, find_optimum
@@ -108,8 +107,6 @@ def _span(values: Floats, form: str) -> str:
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
-# The scale to take where log-weights span this much of the usual one, and what counts as sharp.
-_WIDE, _FULL, _SHARP = WeightScale.of("log:10000"), math.log(500), 0.4
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
@@ -227,29 +224,22 @@ def fit_robustly(
     rows = smooth.rows.as_problem(problem.classes, smooth.shares)
 
     freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
-    for scale in (settings.scale, _WIDE):
-        settings = replace(settings, scale=scale)
-        sought = replace(settings, objective=goal, constraints=freezing)
-        found = find_optimum(rows, sought, began, absent=absent, progress=progress)
-        estimates = np.delete([smooth.log_weights, np.log(found.weights)], absent, axis=1)
-        span, optimum_span = np.ptp(estimates, axis=1)
-        # of many classes, the optimum may span as much by chance
-        bears_out = smooth.sharpness < _SHARP or span >= _FULL / 2
-        fills = span >= _FULL or (optimum_span >= _FULL and bears_out)
-        if not (settings.widens and fills and found.status is Status.FINISHED):
-            break
+    scale = settings.scale or WeightScale.over(given.probabilities)
+    settings = replace(settings, scale=scale)
+    sought = replace(settings, objective=goal, constraints=freezing)
+    found = find_optimum(rows, sought, began, absent=absent, progress=progress)
 
     # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
     trust = smooth.support / (smooth.support + _HALFWAY)
     blended = part * repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
     indices, toward = repair.repair(
-        repair.round_to_scale(blended, settings.scale, absent),
+        repair.round_to_scale(blended, scale, absent),
         lambda: plain_optimum(began if repair.raw_keeps else time.perf_counter()),
-        settings.scale,
+        scale,
         absent,
     )
-    confusion = problem.confusion(settings.scale.multipliers(indices))
+    confusion = problem.confusion(scale.multipliers(indices))
     how = Blend(
         n_unlabelled=len(unlabelled),
         support=smooth.support,
