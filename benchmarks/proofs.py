@@ -9,7 +9,6 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, Solution, solve
-from dnip.method.scales import DEFAULT_SCALE
 
 if TYPE_CHECKING:
     from dnip.base.typing import Labels, Probabilities
@@ -29,14 +28,14 @@ def run(tables: list[Table]) -> None:
     small = [case for case in _cases(tables) if case[1][0].shape[1] <= 6]
     over = f"β ∈ {{{', '.join(f'{beta:g}' for beta in BETAS)}}}, at most {SECONDS:g} s each"
     defaults = [Objective(beta) for beta in BETAS]
-    _run_small(small, defaults, DEFAULT_SCALE, f"Default settings, {over}")
+    _run_small(small, defaults, None, f"Default settings, {over}")
     published = [replace(Objective.published(), beta=beta) for beta in BETAS]
     _run_small(small, published, 30, f"Published settings, {over}")
     _run_large([(table.name, _rows(table)) for table in tables if 6 < table.opt.n_classes <= 20])
 
 
 def _run_small(
-    small: list[tuple[str, Rows]], objectives: list[Objective], scale: int | str, title: str
+    small: list[tuple[str, Rows]], objectives: list[Objective], scale: int | None, title: str
 ) -> None:
     rows = []
     for name, (p, labels) in small:
@@ -62,7 +61,7 @@ def _run_small(
 def _run_large(cases: list[tuple[str, Rows]]) -> None:
     rows = []
     for name, (p, labels) in [*cases, ("synthetic, 14 classes", _synthetic(14))]:
-        for objective, scale in ((Objective(), DEFAULT_SCALE), (Objective.published(), 30)):
+        for objective, scale in ((Objective(), None), (Objective.published(), 30)):
             solution = solve(
                 p, labels, objective, scale=scale, solver="exact", time_limit=LARGE_SECONDS
             )
@@ -93,7 +92,7 @@ def _least_found(
     labels: Labels,
     objectives: list[Objective],
     proofs: list[Solution],
-    scale: int | str,
+    scale: int | None,
 ) -> int:
     """Return how many seeds reach the proven optimum, for the objective with the fewest."""
     found = [

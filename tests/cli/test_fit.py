@@ -14,7 +14,6 @@ from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import SOLVERS, Exhaustive, Settings
 from populations import biased_rows
 from problems import KNOWN
@@ -69,7 +68,7 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
 def test_options_reach_the_objective(dnip, opt, options, objective):
     run = dnip("fit", opt, "--json", "--robust", "off", *options)
     assert run.status == 0
-    scale = 30 if "--preset" in options else DEFAULT_SCALE
+    scale = 30 if "--preset" in options else None
     expected = solve(PROBLEM.p, PROBLEM.labels, objective, scale=scale)
     assert run.json["weight_indices"] == expected.weight_indices.tolist()
     assert run.json["objective"] == expected.value

@@ -10,7 +10,6 @@ from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit as fit_and_judge
 from dnip.method.defer import Deferral
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import accuracy
 from dnip.priors.estimate import PriorEstimate
 from populations import biased_rows
@@ -185,7 +184,7 @@ class TestAdjusted:
     @pytest.mark.parametrize("name", ["class_shares", "calibration"])
     def test_a_file_without_what_a_fit_learns(self, fitted, name):
         fit = {key: value for key, value in fitted.fit.items() if key != name}
-        old = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
+        old = Coefficients(fitted.classes, fitted.weight_indices, fitted.scale, fit=fit)
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):
             old.adjusted("uniform")
 
@@ -198,6 +197,6 @@ class TestAdjusted:
     )
     def test_a_damaged_file(self, fitted, name, value):
         fit = {**fitted.fit, name: value}
-        broken = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
+        broken = Coefficients(fitted.classes, fitted.weight_indices, fitted.scale, fit=fit)
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name}"):
             broken.adjusted("uniform")

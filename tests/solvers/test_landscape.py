@@ -59,7 +59,7 @@ def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype,
             np.testing.assert_array_equal(predicted, recount.sum(axis=0))
             c, index = int(rng.integers(n_classes)), int(rng.integers(1, size + 1))
             flips = divided.find_flips(here, c)
-            flips.move(c, int(here[c]), index, confusion, predicted)
+            flips.move(int(here[c]), index, confusion, predicted)
             here[c] = index
 
 

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 # Defaults of the library that are too slow to import for a list of options.
 BETA = 0.5
 PUBLISHED_TAU = 0.2
-DEFAULT_SCALE = "log:1000"
 
 #: Text, for the parser of the option reads defaults, too.
 DEFAULT_CONFIDENCE = 0.9

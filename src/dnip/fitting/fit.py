@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,10 +33,11 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.objective import ConfusionFunction, ObjectiveLike, beta_of, on_classes
 from dnip.method.problem import Problem
 from dnip.method.record import DataRecord, FitRecord, search_record
+from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.metrics.intervals import effective_rows
 from dnip.priors.calibration import Calibration
-from dnip.priors.estimate import estimate_prior, most_rows
+from dnip.priors.estimate import PriorEstimate, estimate_prior, label_shares, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
@@ -48,6 +50,10 @@ from dnip.using.sketch import LEAST_ROWS, TableSample
 ALTERNATIVES = (0.25, 0.5, 1.0, 2.7)
 #: The β of the path from the most accurate weights to the most even ones.
 PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
+
+#: The spread of ln p, in nats, that priors and pulls are made for: p and p^k are one problem, and
+#: the smooth estimate sees all at this spread. Any from ln 30 to ln 60 does as well.
+COMMON_SPREAD = math.log(30)
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
@@ -186,6 +192,10 @@ class Fitter:
         if more is not None:
             unlabelled = np.concatenate([unlabelled, more.probabilities])
         self._exponent = 1.0
+        if settings.scale is None:
+            scale = WeightScale.over(np.concatenate([p, unlabelled]))
+            assert scale.span is not None
+            settings, self._exponent = replace(settings, scale=scale), COMMON_SPREAD / scale.span
         mix = settings.target_prior
         self.target = _find_target(mix, table.classes, self._calibration, sizes, unlabelled)
         self._usual = None if self._weight is None else self._shares
@@ -194,6 +204,7 @@ class Fitter:
             settings = replace(settings, target_prior=self.target.shares)
         self._unlabelled = unlabelled[: 0 if settings.robust == "off" else None]
         problem = Problem.trusted(p, labels, table.classes, self._weight)
+        self._settings, self._problem, self._is_estimated = settings, problem, is_estimate(mix)
         is_quick = refits_are_quick(problem)
         self._groups, self._copies = groups, None
         if groups is not None and table.labels is not None:
@@ -212,7 +223,6 @@ class Fitter:
         )
         self._is_judged = is_quick if evidence is None else evidence
         self._is_judged |= settings.defer_below is not None
-        self._settings, self._problem, self._is_estimated = settings, problem, is_estimate(mix)
         self._refitted: dict[float, list[LeftOut]] = {}
 
     def fit(self, settings: FitSettings, progress: Progress | None = None) -> Fit:
@@ -266,7 +276,9 @@ class Fitter:
         """Return class shares of the rows without a label, where these differ from the labels'."""
         if not len(self._unlabelled) or self.target is not None:
             return None
-        return None
+        estimate = _estimate_of(self._unlabelled, self._calibration)
+        usual = label_shares(self._calibration.labels)
+        return estimate.shares if estimate.differs_from(usual, sure_of_all=True).any() else None
 
     def _left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights fitted without it, made once for a β."""
@@ -493,9 +505,7 @@ def _find_target(
                 hint="Give --unlabelled TABLE, leave labels empty in rows of the opt table, or "
                 "give the shares",
             )
-        sample = RowSample(most_rows(len(classes)))
-        sample.add(probabilities=unlabelled)
-        estimate = estimate_prior(sample.columns["probabilities"], calibration)
+        estimate = _estimate_of(unlabelled, calibration)
     if estimate is not None:
         shares = estimate.shares
     elif isinstance(prior, str):
@@ -503,3 +513,10 @@ def _find_target(
     else:
         shares = check_prior(prior, classes)
     return TargetPrior(shares, estimate, effective_rows(support, shares))
+
+
+def _estimate_of(unlabelled: Probabilities, calibration: Calibration) -> PriorEstimate:
+    """Estimate the class mix of rows without a label, or of a sample if there are many."""
+    sample = RowSample(most_rows(unlabelled.shape[1]))
+    sample.add(probabilities=unlabelled)
+    return estimate_prior(sample.columns["probabilities"], calibration)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,17 @@ class PriorEstimate:
     high: Floats
     n_rows: int
 
-    def differs_from(self, shares: Floats) -> Booleans:
-        """Whether other shares are outside the interval, shape (N,)."""
-        return np.asarray((shares < self.low) | (shares > self.high))
+    def differs_from(self, shares: Floats, *, sure_of_all: bool = False) -> Booleans:
+        """Whether other shares are outside the interval, shape (N,).
+
+        With `sure_of_all`, intervals are so wide that 95 % hold for all classes at once.
+        """
+        wider = 1.0
+        if sure_of_all:
+            wider = NormalDist().inv_cdf(1 - 0.025 / len(shares)) / _NORMAL_95
+        low = self.shares - wider * (self.shares - self.low)
+        high = self.shares + wider * (self.high - self.shares)
+        return np.asarray((shares < low) | (shares > high))
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints and a coefficients file holds.

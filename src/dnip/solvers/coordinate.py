@@ -1,4 +1,4 @@
-"""Coordinate search: exact line searches class by class, from many starts, then with kicks."""
+"""Coordinate search: exact line searches class by class, from two starts, then with kicks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dnip.base.typing import Floats
 from dnip.base.validation import check_number
 from dnip.method.scales import Spacing
 from dnip.solvers.driver import Solver
@@ -17,22 +18,27 @@ from dnip.solvers.landscape import Kicks, Landscape, Proposal
 _MOST_KICKS, _CELLS = 32, 4_000_000
 # The search ends after so many kicks in a row that lead only to lines that were searched before.
 _FRUITLESS = 96
+# The span, in nats, of which strengths of kicks are meant.
+_USUAL_SPAN = 7.0
+# Rows that the second start is made of, at most.
+_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class Coordinate(Solver):
-    """Multi-start coordinate search with the exact one-pass line search.
+    """Coordinate search with the exact one-pass line search, from two starts, then with kicks.
 
-    From each start, one class after another goes to its best weight, until no class alone can
-    improve: that is a local optimum. Then the best local optimum is kicked, which means that its
-    log weights are moved at random, and the search starts again from there. A point that is no
-    worse replaces it (iterated local search). No line is searched twice, and the number of line
-    searches grows linearly with the number of classes.
+    The starts are equal weights, and -mean ln p, which makes the classes about equally likely. From
+    each, one class after another goes to its best weight, until no class alone can improve: that is
+    a local optimum. Then the better one is kicked, which means that its log weights are moved at
+    random, and the search starts again from there. A point that is no worse replaces it (iterated
+    local search). No line is searched twice, and the number of line searches grows linearly with
+    the number of classes.
 
     Parameters
     ----------
     effort : float, default=1.0
-        Multiplies the number of line searches, 250 + 40·N.
+        Multiplies the number of line searches, 400 + 40·N.
 
     Examples
     --------
@@ -52,15 +58,13 @@ class Coordinate(Solver):
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield one local optimum after another."""
         n_classes = landscape.n_classes
-        enough = landscape.line_searches + int(self.effort * (250 + 40 * n_classes))
+        enough = landscape.line_searches + int(self.effort * (400 + 40 * n_classes))
 
-        best = landscape.descend(landscape.equal_weights(), rng.permutation(landscape.free))
-        yield best
-        for _ in range(max(24 // n_classes, 1)):
-            start = rng.integers(1, landscape.scale + 1, n_classes)
-            reached = landscape.descend(start, rng.permutation(landscape.free))
-            yield reached
-            best = min(best, reached, key=lambda proposal: proposal.value)
+        optima = []
+        for start in landscape.equal_weights(), _equally_likely(landscape):
+            optima.append(landscape.descend(start, rng.permutation(landscape.free)))
+            yield optima[-1]
+        best = min(optima, key=lambda proposal: proposal.value)
 
         n_kicks = min(max(_CELLS // landscape.problem.probabilities.size, 1), _MOST_KICKS)
         fruitless = 0
@@ -71,6 +75,21 @@ class Coordinate(Solver):
             fruitless = 0 if landscape.line_searches > before else fruitless + n_kicks
 
 
+def _equally_likely(landscape: Landscape) -> Floats:
+    """Return the point with log-weights of -mean ln p, the largest at the top of the scale.
+
+    A probability counts as no smaller than the scale reaches below the largest of its row.
+    """
+    problem, levels = landscape.problem, np.log(landscape.levels)
+    step = len(problem.labels) // _ROWS + 1
+    p, counts = problem.probabilities[::step].astype(np.float64), problem.counts[::step]
+    with np.errstate(divide="ignore"):
+        below = np.maximum(np.log(p / p.max(axis=1, keepdims=True)), levels[0] - levels[-1])
+    mean = np.average(below, axis=0, weights=counts if counts.any() else None)
+    nearest = np.abs(levels - (levels[-1] + mean.min() - mean)[:, None]).argmin(axis=1)
+    return np.asarray(nearest + 1.0)
+
+
 def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Kicks:
     """Draw kicks of different strengths that change few, some or all classes.
 
@@ -79,6 +98,8 @@ def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Ki
     """
     n = landscape.n_classes
     strength = np.exp(rng.uniform(np.log(0.03), np.log(0.4), (size, 1)))
+    if landscape.span is not None:  # so that p and p^k take the same steps
+        strength *= landscape.span / _USUAL_SPAN
     share = rng.choice([2 / n, 0.3, 1.0], (size, 1))
     touched = rng.random((size, n)) < share
     touched[np.arange(size), rng.integers(n, size=size)] = True

@@ -33,14 +33,11 @@ class Solver(Protocol):
         Whether it can minimise any function of the confusion matrix.
     proves : bool
         Whether it may prove an optimum, which takes long.
-    follows : bool
-        Whether it also proves it where classes without examples follow the middle of the others.
     """
 
     name: ClassVar[str]
     takes_any_objective: ClassVar[bool] = True
     proves: ClassVar[bool] = False
-    follows: ClassVar[bool] = False
 
     @abstractmethod
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
@@ -99,8 +96,7 @@ def run(
     note(best)
     try:
         for proposed in solver.search(landscape, rng):
-            if solver.follows or not landscape.following:
-                bound = max(bound, proposed.lower_bound)
+            bound = max(bound, proposed.lower_bound)
             proposal = landscape.settle(proposed)
             improved = proposal.value < best.value
             if improved:

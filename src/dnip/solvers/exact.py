@@ -74,7 +74,6 @@ class Exact(Solver):
     name: ClassVar[str] = "exact"
     takes_any_objective: ClassVar[bool] = False
     proves: ClassVar[bool] = True
-    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gap", self.gap, at_least=0)

@@ -1,4 +1,8 @@
-"""A problem seen through one objective: values, descents and kicks, for every solver."""
+"""A problem seen through one objective: values, descents and kicks, for every solver.
+
+A descent runs compiled as a whole, which saves half of the time on small tables. Line by line it
+goes where that cannot be: an objective is called in Python, or threads share the rows.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,8 @@ T = TypeVar("T")
 
 # Bytes of a table whose rows are divided among threads, and cells that are worth a thread.
 _SHARED, _FEWEST_CELLS = 1 << 22, 1 << 17
-# Cells that compiled code may read between two looks at the clock: a fraction of a second. Whole
-# descents run compiled if they read fewer, with so many lines for each class.
-_CELLS, _LINES_PER_CLASS = 100_000_000, 10
+# Cells that compiled code may read between two looks at the clock: a fraction of a second.
+_CELLS = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,8 @@ class Landscape:
         K.
     spacing : Spacing
         How the weights of the scale are spaced.
+    span : float or None
+        That of the scale in nats, where it is given by its span.
     levels : ndarray
         What indices 1..K multiply probabilities by, shape (K,).
     free : ndarray
@@ -121,7 +126,8 @@ class Landscape:
         self.problem = problem
         self.objective = objective
         weights = WeightScale.of(scale)
-        self.scale, self.spacing, self.levels = weights.size, weights.spacing, weights.levels
+        self.scale, self.spacing, self.span = weights.size, weights.spacing, weights.span
+        self.levels = weights.levels
         self._weights, self.held, self.following = weights, dict(held), list(following)
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
@@ -132,7 +138,7 @@ class Landscape:
         if isinstance(objective, Objective) and objective.needs_cells:
             per_value **= 2
         levels = levels_of(weights)
-        self._passes = Passes(problem, levels, per_value)
+        self._passes = Passes(problem, levels, per_value, self.following)
         self.most_lines = self._passes.most_lines
         self._floors = self._count_floors(demands)
         self.values = self.compile()
@@ -157,12 +163,9 @@ class Landscape:
         """Return a proposal with the classes that follow at the middle of the others."""
         if not self.following:
             return proposal
-        middle = self._weights.middle(proposal.point[self.problem.present])
-        if np.all(proposal.point[self.following] == middle):
-            return proposal
         point = proposal.point.copy()
-        point[self.following] = middle
-        return replace(proposal, point=point, value=self._value(self._passes.count(point)))
+        point[self.following] = self._weights.middle(point[self.problem.present])
+        return replace(proposal, point=point)
 
     def descend(self, point: WeightIndices | Floats, order: Integers) -> Proposal:
         """Search the classes in turn, in the given order, until a whole round moves none.
@@ -186,7 +189,7 @@ class Landscape:
             else:
                 self.line_searches += 1
                 counts = descent.confusion, descent.predicted
-                descent.settle(*self._search_line(flips, int(descent.point[c]), *counts, c))
+                descent.settle(*self._search_line(flips, int(descent.point[c]), *counts))
             if is_over(self.deadline):
                 break
         return Proposal(descent.point.copy(), descent.value)
@@ -196,11 +199,6 @@ class Landscape:
 
         After `enough` line searches, no further kick is tried.
         """
-        if self.rows is not None and self._passes.is_quick:
-            found = self._descent.explore(optimum.point, optimum.value, *kicks, enough)
-            here, reached, n_searches = found
-            self._count_searches(n_searches)
-            return Proposal(here, reached)
         before = self.line_searches
         for factors, top, order in zip(*kicks, strict=True):
             kicked = self._descent.kicked(optimum.point, factors, top, order)
@@ -258,24 +256,23 @@ class Landscape:
         self.evaluations += n_searches * self.scale
 
     def _search_line(
-        self, flips: Flips, now: int, confusion: Confusion, predicted: Integers, c: int
+        self, flips: Flips, now: int, confusion: Confusion, predicted: Integers
     ) -> tuple[int, float]:
         """Move the counts to the best index of class `c`; return it and the objective there."""
         stands = now
-        values = np.full(self.scale + 1, np.inf)
-        for k in range(1, self.scale + 1):
-            if k == 1 or flips.starts[k] < flips.starts[k + 1]:
-                if is_over(self.deadline):
-                    flips.move(c, stands, now, confusion, predicted)
-                    return now, self._value(confusion)
-                flips.move(c, stands, k, confusion, predicted)
-                stands = k
-                values[k] = self._value(confusion)
-            else:
-                values[k] = values[k - 1]
-        best = now if values[now] <= values.min() else int(values.argmin())
-        flips.move(c, stands, best, confusion, predicted)
-        return best, float(values[best])
+        best, best_value, now_value = 1, math.inf, math.inf
+        for k in [1, *np.unique(flips.positions).tolist()]:
+            if is_over(self.deadline):
+                flips.move(stands, now, confusion, predicted)
+                return now, self._value(confusion)
+            flips.move(stands, k, confusion, predicted)
+            stands, value = k, self._value(confusion)
+            best, best_value = (k, value) if value < best_value else (best, best_value)
+            now_value = value if k <= now else now_value
+        if now_value <= best_value:
+            best, best_value = now, now_value
+        flips.move(stands, best, confusion, predicted)
+        return best, best_value
 
     def _value(self, confusion: Confusion) -> float:
         self.evaluations += 1
@@ -319,6 +316,8 @@ class Passes:
         The weights that a class may have.
     per_value : int, optional
         Counts that an objective reads for one value; N by default.
+    followers : sequence of int, optional
+        Classes that stand at the geometric middle of those with examples.
 
     Attributes
     ----------
@@ -326,11 +325,16 @@ class Passes:
         All open rows, for descents that run compiled as a whole; None if they are divided.
     most_lines : int
         Lines or points that compiled code may look at between two looks at the clock.
-    is_quick : bool
-        Whether some descents take no longer.
     """
 
-    def __init__(self, problem: Problem, levels: Levels, per_value: int | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        levels: Levels,
+        per_value: int | None = None,
+        followers: Sequence[int] = (),
+    ) -> None:
+        following = (followers, np.flatnonzero(problem.present).tolist()) if followers else ()
         p, labels, counts = problem.probabilities, problem.labels, problem.counts
         n_parts = 1
         if p.nbytes > _SHARED:
@@ -339,7 +343,7 @@ class Passes:
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
 
         def lay_out(part: slice) -> Rows:
-            return Rows(p[part], labels[part], counts[part], levels)
+            return Rows(p[part], labels[part], counts[part], levels, None, *following)
 
         self._parts = self._run(lay_out, [slice(*ends) for ends in bounds])
         self.whole = self._parts[0] if n_parts == 1 else None
@@ -347,10 +351,9 @@ class Passes:
         read = sum(rows.n_cells + rows.n_rows for rows in self._parts)
         read += (per_value or p.shape[1]) * (1 + min(len(p), levels.size))
         self.most_lines = max(_CELLS // read, 1)
-        self.is_quick = self.most_lines >= _LINES_PER_CLASS * p.shape[1]
         if n_parts > 1:
             most = sum(rows.flips.room for rows in self._parts)
-            self._joined = Flips(levels.size, p.shape[1], most)
+            self._joined = Flips(p.shape[1], most)
 
     def count(self, indices: Floats) -> Confusion:
         """Return the confusion counts of shape (N, N) at weight indices of shape (N,)."""

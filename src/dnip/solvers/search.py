@@ -1,4 +1,4 @@
-"""From an opt set to a solution: rounds of the driver, constraints, and what is reported."""
+"""From an opt set to a solution: the driver, constraints, and what is reported."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from dnip.base.typing import Floats
 from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import ConfusionFunction, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
-from dnip.method.scales import DEFAULT_SCALE, WeightScale
-from dnip.method.solution import Solution, Status, TraceEntry
+from dnip.method.scales import WeightScale
+from dnip.method.solution import Solution, Status
 from dnip.solvers.driver import Progress, Solver, run
-from dnip.solvers.landscape import Landscape, Proposal
+from dnip.solvers.landscape import Landscape
 from dnip.solvers.settings import Settings
 
-# Rounds in which classes without examples follow the middle of the fitted ones.
-_MAX_ROUNDS = 5
 # Clauses of a message on constraints that are missed.
 _MOST_MISSED = 5
-
-_CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 def solve(
@@ -33,7 +29,7 @@ def solve(
     labels: ArrayLike,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    scale: int | str | WeightScale = DEFAULT_SCALE,
+    scale: int | str | WeightScale | None = None,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -58,9 +54,10 @@ def solve(
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
         works too, but is slower: it is called for each candidate.
-    scale : int, str or WeightScale, default="log:1000"
+    scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K and weights K geometric steps from 1/K to 1. K alone: weights
-        ξ/K, as in the paper.
+        ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By default S is
+        the spread of the probabilities, so that p and p^k are one problem.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings
         of its own.
@@ -147,31 +144,19 @@ def find_optimum(
     """
     demands = settings.constraints.on(problem.classes, problem.present)
     unfitted = _find_unfitted(problem, demands, absent)
-    goal, scale = on_classes(settings.objective, problem.classes), settings.scale
+    goal = on_classes(settings.objective, problem.classes)
+    scale = settings.scale or WeightScale.over(problem.probabilities)
     lowest = dict.fromkeys(absent, 1.0)
     frozen = dict.fromkeys(demands.frozen, float(scale.size))
-    # classes without examples follow the middle of the others, round by round
-    held = dict.fromkeys(unfitted, float(scale.size)) | lowest
-    evaluations = 0
-    best: Proposal | None = None
-    trace: tuple[TraceEntry, ...] = ()
-    for _ in range(_MAX_ROUNDS):
-        landscape = Landscape(problem, goal, scale, {**held, **frozen}, demands, unfitted)
-        reached, status, course = run(
-            settings.solver,
-            landscape,
-            rng=np.random.default_rng(settings.seed),
-            deadline=None if settings.time_limit is None else began + settings.time_limit,
-            progress=progress,
-        )
-        evaluations += landscape.evaluations
-        if best is None or reached.value < best.value:
-            best, trace = reached, course
-        followed = {c: float(reached.point[c]) for c in unfitted} | lowest
-        if followed == held or status in _CUT_SHORT or settings.solver.follows:
-            break
-        held = followed
-    assert best is not None
+    held = dict.fromkeys(unfitted, float(scale.size)) | lowest | frozen
+    landscape = Landscape(problem, goal, scale, held, demands, unfitted)
+    best, status, trace = run(
+        settings.solver,
+        landscape,
+        rng=np.random.default_rng(settings.seed),
+        deadline=None if settings.time_limit is None else began + settings.time_limit,
+        progress=progress,
+    )
     point = best.point
     if not landscape.keeps_floors(point):
         is_proven = status is Status.OPTIMAL and not absent
@@ -197,7 +182,7 @@ def find_optimum(
         status=status,
         lower_bound=bound,
         gap=None if bound is None else value - bound,
-        evaluations=evaluations,
+        evaluations=landscape.evaluations,
         seconds=time.perf_counter() - began,
         solver=settings.solver.name,
         seed=settings.seed,

@@ -10,7 +10,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike, as_objective
-from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.method.scales import WeightScale
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
@@ -61,8 +61,8 @@ class Settings:
         works too, but is slower: it is called for each candidate.
     scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
-        weights ξ/K, as in the paper. By default ``"log:1000"``; a robust fit takes ``"log:10000"``
-        where it needs that.
+        weights ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By
+        default S is the spread of the probabilities, so that p and p^k are one problem.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver object.
     seed : int, default=0
@@ -72,8 +72,6 @@ class Settings:
     constraints : Constraints, optional
         What the weights must keep on the labelled rows. The attribute is never None; it allows
         silence if the objective is the published one.
-    widens : bool, optional
-        Whether a robust fit may take the wider scale; by default where no scale is given.
 
     Raises
     ------
@@ -88,12 +86,11 @@ class Settings:
     """
 
     objective: ObjectiveLike
-    scale: WeightScale
+    scale: WeightScale | None
     solver: Solver
     seed: int
     time_limit: float | None
     constraints: Constraints
-    widens: bool
 
     def __init__(
         self,
@@ -104,22 +101,22 @@ class Settings:
         seed: int = 0,
         time_limit: float | None = None,
         constraints: Constraints | None = None,
-        widens: bool | None = None,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
         if isinstance(goal, Objective) and goal.is_published:
             kept = replace(kept, allow_silence=True)
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)
-        vars(self).update(
-            objective=goal,
-            scale=WeightScale.of(DEFAULT_SCALE if scale is None else scale),
-            widens=scale is None if widens is None else widens,
-            solver=solver_of(solver),
-            seed=check_integer("seed", seed, at_least=0),
-            time_limit=time_limit,
-            constraints=kept,
-        )
+        values = {
+            "objective": goal,
+            "scale": None if scale is None else WeightScale.of(scale),
+            "solver": solver_of(solver),
+            "seed": check_integer("seed", seed, at_least=0),
+            "time_limit": time_limit,
+            "constraints": kept,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
         if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
             raise InvalidInputError(
                 f"the {self.solver.name} solver bounds the terms of an Objective; it knows no "

@@ -37,7 +37,6 @@ def searched(place, number):
     return found.search(1.0, n_boxes=9, n_steps=6)
 
 
-KICKS = np.ones((2, 3)), np.zeros(2), np.tile(ORDER, (2, 1))
 MOVES = np.zeros(2, int), np.ones(2, int), np.zeros(2)
 MISREAD = {
     "floats": lambda a: a.astype(np.float64),
@@ -60,7 +59,7 @@ def test_what_would_be_misread_is_refused(form):
         with pytest.raises((TypeError, ValueError)):
             takes(MISREAD[form](COUNTS))
     with pytest.raises((TypeError, ValueError)):
-        Flips(6, 3, 9).move(0, 1, 2, MISREAD[form](COUNTS), TRUE.copy())
+        Flips(3, 9).move(1, 2, MISREAD[form](COUNTS), TRUE.copy())
 
 
 def test_what_is_only_read_may_be_read_only():
@@ -91,12 +90,13 @@ def test_what_is_only_read_may_be_read_only():
     lambda: rows().count(np.full(3, 1)),
     lambda: rows().find_flips(HERE, 3),
     lambda: rows().find_flips(HERE, -1),
-    lambda: Flips(6, 3, 9).move(3, 1, 2, COUNTS.copy(), TRUE.copy()),
-    lambda: Flips(6, 3, 9).move(0, 0, 2, COUNTS.copy(), TRUE.copy()),
-    lambda: Flips(6, 3, 9).move(0, 1, 7, COUNTS.copy(), TRUE.copy()),
-    lambda: Flips(6, 3, 0).join([rows().find_flips(HERE, 0)]),
-    lambda: Flips(5, 3, 9).join([rows().find_flips(HERE, 0)]),
-    lambda: Flips(6, 3, 9).join([None]),
+    lambda: Flips(4, 9).move(1, 2, COUNTS.copy(), TRUE.copy()),
+    lambda: Flips(3, 0).join([rows().find_flips(HERE, 0)]),
+    lambda: Flips(3, 9).join([None]),
+    lambda: Rows(P, LABELS, ONES, LEVELS, None, [0], []),
+    lambda: Rows(P, LABELS, ONES, LEVELS, None, [3], [0]),
+    lambda: Rows(P, LABELS, ONES, LEVELS, np.ones((9, 3), int)),
+    lambda: Rows(P, LABELS, ONES, LEVELS, np.ones((9, 1), int)),
     lambda: Descent(Values(TRUE[:2]), LEVELS, rows()),
     lambda: Descent(Values(TRUE), Levels(np.arange(1.0, 7), linear=True), rows()),
     lambda: Descent(None, LEVELS),
@@ -104,13 +104,11 @@ def test_what_is_only_read_may_be_read_only():
     lambda: descent().begin(HERE, ORDER + 1),
     lambda: descent().begin(HERE[:2], ORDER),
     lambda: Descent(Values(TRUE), LEVELS).run(9),
-    lambda: Descent(Values(TRUE), LEVELS).explore(HERE, 0.0, *KICKS, 9),
-    lambda: descent().explore(HERE, 0.0, KICKS[0][:, :2].copy(), *KICKS[1:], 9),
-    lambda: descent().explore(HERE, 0.0, KICKS[0], KICKS[1] + 9, KICKS[2], 9),
-    lambda: descent().explore(HERE, 0.0, *KICKS[:2], KICKS[2] + 1, 9),
-    lambda: descent().explore(HERE, 0.0, *KICKS[:2], KICKS[2][:1], 9),
+    lambda: descent().kicked(HERE, np.ones(2), 0.0, ORDER),
+    lambda: descent().kicked(HERE, np.ones(3), 9.0, ORDER),
+    lambda: descent().kicked(HERE, np.ones(3), 0.0, ORDER + 1),
     lambda: descent().search(rows().find_flips(HERE, 0)),
-    lambda: descent().search(Flips(7, 3, 9)),
+    lambda: descent().search(Flips(4, 9)),
     lambda: descent().settle(1, 0.0),
     lambda: Chain(HERE, 0.0).accept(HERE[:2], 0.0),
     lambda: Chain(HERE + 1, 0.0).walk(rows(), Values(TRUE), *MOVES, 9.0, 1.0, 9),

@@ -25,7 +25,7 @@ def first_winning_index(p, rival_p, at, ties_win, levels):
     row, indices = np.empty((1, 2)), np.ones(2)
     row[0, [moving, other]], indices[other] = (p, rival_p), at
     rows = Rows(row, np.zeros(1, np.int64), np.ones(1, np.int64), levels)
-    flips = np.flatnonzero(np.diff(rows.find_flips(indices, moving).starts))
+    flips = rows.find_flips(indices, moving).positions
     if len(flips):
         return flips[0]
     return 1 if rows.count(indices)[0, moving] else levels.size + 1

@@ -86,7 +86,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     scale : K|log:K|span:S
         K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
         span:S: 10,000 geometric steps from e^-S to 1.
-        [default: log:1000, or wider where a robust fit needs it; 30 with --preset]
+        [default: the spread of the probabilities; 30 with --preset]
     terms : A,B,C
         Terms of the objective to keep, comma-separated.
     cobias
@@ -169,8 +169,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             preset,
             objective=objective,
             robust=self.robust or preset.robust,
-            scale=WeightScale.of(self.scale or preset.scale),
-            widens=preset.widens and self.scale is None,
+            scale=WeightScale.of(self.scale) if self.scale else preset.scale,
             solver=self._solver(preset.solver),
             seed=self.seed,
             time_limit=self.time_limit,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from dnip.method.constraints import Constraints
 from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
-from dnip.method.solution import Solution, Status
+from dnip.method.solution import Solution
 from dnip.priors.calibration import to_power, weigh_rows
 from dnip.priors.target import check_prior
 from dnip.solvers import Coordinate, Progress, find_optimum
@@ -110,8 +109,6 @@ def _span(values: Floats, form: str) -> str:
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
-# The scale to take where log-weights span this much of the usual one, and what counts as sharp.
-_WIDE, _FULL, _SHARP = WeightScale.of("log:10000"), math.log(500), 0.4
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
@@ -271,29 +268,22 @@ class Estimator:
         smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)
         repair = ConstraintRepair(settings.constraints, problem)
         freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
-        for scale in (settings.scale, _WIDE):
-            settings = replace(settings, scale=scale)
-            sought = replace(settings, objective=goal, constraints=freezing)
-            solution = optimum_of(self._expected, sought)
-            estimates = np.delete([smooth.log_weights, np.log(solution.weights)], absent, axis=1)
-            span, optimum_span = np.ptp(estimates, axis=1)
-            # of many classes, the optimum may span as much by chance
-            bears_out = smooth.sharpness < _SHARP or span >= _FULL / 2
-            fills = span >= _FULL or (optimum_span >= _FULL and bears_out)
-            if not (settings.widens and fills and solution.status is Status.FINISHED):
-                break
+        scale = settings.scale or WeightScale.over(self.rows.probabilities)
+        settings = replace(settings, scale=scale)
+        sought = replace(settings, objective=goal, constraints=freezing)
+        solution = optimum_of(self._expected, sought)
 
         # between the two, on the scale, and so that the constraints hold
         optimum = np.log(solution.weights)
         trust = smooth.support / (smooth.support + _HALFWAY)
         blended = repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
         indices, toward = repair.repair(
-            repair.round_to_scale(blended, settings.scale, absent),
+            repair.round_to_scale(blended, scale, absent),
             lambda: optimum_of(problem, settings, anew=not repair.raw_keeps),
-            settings.scale,
+            scale,
             absent,
         )
-        counts = problem.in_examples(problem.confusion(settings.scale.multipliers(indices)))
+        counts = problem.in_examples(problem.confusion(scale.multipliers(indices)))
         decision = Blend(
             n_unlabelled=self._n_unlabelled,
             support=smooth.support,

@@ -18,6 +18,8 @@ from dnip.solvers.kernels.values cimport Values, sum_columns
 
 # Lines to remember; a fit of 100 classes searches 5,000.
 EXPECTED_LINES = 1 << 13
+# Values that go along with the flips of a line differ if they do by more than this.
+cdef double ROUNDING = 1e-12
 
 
 @cython.final
@@ -30,8 +32,8 @@ cdef class Descent:
         What is minimised.
     levels : Levels
     rows : Rows, optional
-        All open rows. Without them :meth:`run` and :meth:`explore` cannot be used: the caller
-        searches the lines, one by one.
+        All open rows. Without them :meth:`run` cannot be used: the caller searches the lines, one
+        by one.
 
     Attributes
     ----------
@@ -104,59 +106,6 @@ cdef class Descent:
             n_searches = self.descend(most)
         return n_searches
 
-    def explore(
-        self,
-        const double[::1] point not None,
-        double value,
-        const double[:, ::1] factors not None,
-        const double[::1] tops not None,
-        const int64_t[:, ::1] orders not None,
-        int64_t enough,
-    ):
-        """Kick and descend again and again; a point that is no worse is the next to be kicked.
-
-        Parameters
-        ----------
-        point : ndarray of shape (N,)
-            A local optimum.
-        value : float
-            The objective there.
-        factors, tops, orders : ndarray of shape (B, N), (B,), (B, classes to search)
-            One kick each, and the order in which to search from there.
-        enough : int
-            Line searches after which no further kick is tried.
-
-        Returns
-        -------
-        point : ndarray of shape (N,)
-        value : float
-        n_searches : int
-            Lines that had to be searched.
-        """
-        cdef int64_t b, n_searches = 0
-        self._check_rows()
-        check_indices(point, self.n_classes, self.levels)
-        if not factors.shape[0] == tops.shape[0] == orders.shape[0]:
-            raise ValueError("there must be factors, a top and an order for each kick")
-        reached = np.array(point)
-        cdef double[::1] best = reached
-        for b in range(tops.shape[0]):
-            self._check_kick(factors[b], tops[b])
-            check_order(orders[b], self.n_classes)
-        self.order = np.empty(orders.shape[1], np.int64)
-        with nogil:
-            for b in range(tops.shape[0]):
-                memcpy(&self.order[0], &orders[b, 0], orders.shape[1] * sizeof(int64_t))
-                self.kick(&best[0], &factors[b, 0], tops[b])
-                self.restart()
-                n_searches += self.descend(<int64_t>1 << 62)
-                if self.value <= value:
-                    value = self.value
-                    memcpy(&best[0], &self.indices[0], self.n_classes * sizeof(double))
-                if n_searches >= enough:
-                    break
-        return reached, value, n_searches
-
     def kicked(
         self,
         const double[::1] point not None,
@@ -188,7 +137,7 @@ cdef class Descent:
 
     def search(self, Flips flips not None):
         """Search the line of the class that :meth:`next_class` asked for."""
-        if flips.n_classes != self.n_classes or flips.size != self.levels.size:
+        if flips.n_classes != self.n_classes or flips.n and flips.positions[-1] > self.levels.size:
             raise ValueError("the flips must be of as many classes and indices as the descent")
         if self.order.shape[0] == 0 or not self.counted:
             raise ValueError("a line is searched after next_class and set_counts")
@@ -263,25 +212,56 @@ cdef class Descent:
         lowest of them.
         """
         cdef int64_t c = self.order[self.turn % self.order.shape[0]]
-        cdef int64_t now = <int64_t>self.indices[c], best = 1, k, size = self.levels.size
+        cdef int64_t now = <int64_t>self.indices[c], best = 1, first = 0, end, here
         cdef int64_t *counts = &self.counts[0, 0]
         cdef int64_t *sums = &self.sums[0]
-        cdef double here, now_value, best_value
-        flips.walk(c, now, 1, counts, sums)
-        here = now_value = best_value = self.values.value(counts, sums)
-        for k in range(2, size + 1):
-            if flips.start[k] < flips.start[k + 1]:
-                flips.walk(c, k - 1, k, counts, sums)
-                here = self.values.value(counts, sums)
-                if here < best_value:
-                    best = k
-                    best_value = here
-            if k == now:
-                now_value = here
-        if now_value <= best_value:
+        cdef bint by_class = self.values.by_class, moved
+        cdef double now_value, best_value, value, rounding = ROUNDING if by_class else 0.0
+        now_value = best_value = value = self.values.value(counts, sums)
+        if by_class:  # right counts go along with the flips, all others stay where they are
+            now_value = self.values.near()
+            self.follow_classes(flips, 0, flips.beyond(now), -1)
+            best_value = self.values.near()
+        else:
+            flips.walk(now, 1, counts, sums)
+            best_value = self.values.value(counts, sums)
+        while first < flips.n:
+            here, end = flips.position[first], first + 1
+            while end < flips.n and flips.position[end] == here:
+                end += 1
+            if by_class:
+                moved = self.follow_classes(flips, first, end, 1)
+                value = self.values.near() if moved else best_value
+            else:
+                flips.apply(first, end, 1, counts, sums)
+                value = self.values.value(counts, sums)
+            if value < best_value - rounding:
+                best = here
+                best_value = value
+            first = end
+        if now_value <= best_value + rounding:
             best = now
-        flips.walk(c, size, best, counts, sums)
-        self.note(best, best_value)
+        flips.walk(now if by_class else self.levels.size, best, counts, sums)
+        self.note(best, self.values.value(counts, sums))
+
+    cdef bint follow_classes(
+        self, Flips flips, int64_t first, int64_t end, int64_t sign
+    ) noexcept nogil:
+        """Move right counts along with flips; return whether any has changed."""
+        cdef int64_t i
+        cdef bint moved = False
+        for i in range(first, end):
+            if flips.shared:
+                self.values.shift(flips.rival[i], -sign * flips.loss[i])
+                self.values.shift(flips.winner[i], sign * flips.gain[i])
+                moved = True
+            elif flips.true[i] == flips.rival[i]:
+                self.values.shift(flips.rival[i], -sign * flips.gain[i])
+                moved = True
+            elif flips.true[i] == flips.winner[i]:
+                self.values.shift(flips.winner[i], sign * flips.gain[i])
+                moved = True
+        return moved
 
     cdef void note(self, int64_t index, double reached) noexcept nogil:
         """Remember the best index of the line of the class whose turn it is, and go there."""

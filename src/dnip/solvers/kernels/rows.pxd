@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef class Levels:
@@ -19,19 +19,28 @@ cdef class Levels:
 
 
 cdef class Flips:
-    cdef int64_t size, n_classes
-    cdef readonly object starts  # the same as `start`, for Python
-    cdef int64_t[::1] start  # (K + 2,) flips at index k are those from start[k] to start[k + 1]
-    cdef uint32_t[::1] true  # (F,) label of the flipping rows
-    cdef uint32_t[::1] rival  # (F,) class that they leave
-    cdef int64_t[::1] counts  # (F,) how many examples they count as
+    cdef readonly int64_t n_classes, n
+    cdef readonly bint shared
+    cdef object fields  # the arrays below
+    cdef uint32_t[::1] position  # (F,) ascending
+    cdef uint32_t[::1] true  # (F,) label of the flipping rows, unless they are shared
+    cdef uint32_t[::1] rival, winner  # (F,) class that they leave, and that they go to
+    cdef int64_t[::1] gain  # (F,) how many examples they count as; if shared, of the winner
+    cdef int64_t[::1] loss  # (F,) if shared: how many examples of the rival
 
-    cdef void begin(self, const uint32_t *position, int64_t n) noexcept nogil
-    cdef void add(self, int64_t k, uint32_t true, uint32_t rival, int64_t size) noexcept nogil
-    cdef void end(self) noexcept nogil
     cdef void walk(
-        self, int64_t c, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
+        self, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
     ) noexcept nogil
+    cdef int64_t beyond(self, int64_t index) noexcept nogil
+    cdef void apply(
+        self, int64_t first, int64_t end, int64_t sign, int64_t *confusion, int64_t *predicted
+    ) noexcept nogil
+
+
+# what of a row matters on a line: its rival, its follower and the class of the line
+cdef struct Standing:
+    double best, p_follower, p  # the rival's product; -1 where there is none
+    int64_t rival, follower
 
 
 cdef class Rows:
@@ -40,6 +49,11 @@ cdef class Rows:
     cdef readonly int64_t n_rows, n_classes, n_cells
     cdef const uint32_t[::1] label  # (R,) true class
     cdef const int64_t[::1] counts  # (R,) how many examples the row counts as
+    cdef readonly bint is_shared
+    cdef const int64_t[:, ::1] shares  # (R, N) counts of each class, or (R, 0)
+    cdef uint8_t[::1] follows  # (N,) whether a class stands at the middle of the leaders
+    cdef const int64_t[::1] leaders
+    cdef readonly int64_t n_followers
     cdef int64_t[:, ::1] settled  # (N, N) counts of the settled rows
     # dense: the probabilities of each class; (0, 0) where the rows are sparse
     cdef const double[:, ::1] columns  # (N, R)
@@ -52,14 +66,20 @@ cdef class Rows:
     cdef double[::1] class_p  # (T,)
     # room, for a block of rows or for all that a class can win
     cdef double[::1] weight  # (N,)
-    cdef uint32_t[::1] rival, position
+    cdef uint32_t[::1] rival, position, target
     cdef double[::1] score
+    cdef uint64_t[::1] code, spare  # a position and what flips there, to be sorted
+    cdef double[::1] middle_weight  # (K + 2,) of followers, by the index of the class of the line
     cdef int64_t[::1] tally  # (K + 2, N, N) flat, by position, true class and rival; (0,): listed
 
     cdef _lay_out_dense(self, p, is_open)
     cdef _lay_out_sparse(self, p, is_open, class_size)
     cdef _make_room(self, int64_t n_flips, int64_t n_found)
     cdef void weigh(self, const double *indices) noexcept nogil
+    cdef double total(self, const double *indices, int64_t but) noexcept nogil
+    cdef double height(self, double index) noexcept nogil
+    cdef int64_t middle(self, double total) noexcept nogil
+    cdef void put(self, int64_t r, int64_t winner, int64_t *confusion) noexcept nogil
     cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil
     cdef void flip(self, const double *indices, int64_t c) noexcept nogil
     cdef void lead(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil
@@ -67,6 +87,10 @@ cdef class Rows:
     cdef void flip_dense(self, int64_t c) noexcept nogil
     cdef void flip_tallied(self, int64_t c) noexcept nogil
     cdef void flip_sparse(self, int64_t c) noexcept nogil
+    cdef void sort(self, int64_t n) noexcept nogil
+    cdef void fill(self, int64_t i, int64_t r, uint32_t rival, uint32_t winner) noexcept nogil
+    cdef void flip_following(self, const double *indices, int64_t c) noexcept nogil
+    cdef int64_t winner_at(self, int64_t k, int64_t c, const Standing *row) noexcept nogil
 
 
 cdef int check_indices(const double[::1] indices, int64_t n_classes, Levels levels) except -1

@@ -11,12 +11,19 @@ Counts follow the prediction rule: argmax of ω_n·p_mn, the lowest class on a t
 As the index of one class grows, each row flips at most once: from its *rival*, the best of the
 other classes, to the class itself. It flips at the smallest index whose weight times p is ahead of
 the rival's product. Flips in order of index give the confusion matrix at all K indices in one walk.
+
+Classes without examples *follow*: they stand at the geometric middle of the classes with examples,
+so they rise as any of these rises, by a part of it. For a row they are one more column, the largest
+p among them: it may flip to a follower first, and from there to the class of the line.
+
+A row may be *shared*: it has a count for each class. Of shared rows only right predictions are
+counted, on the diagonal, which is all that accuracies need.
 """
 
 cimport cython
 from cython cimport floating
-from libc.math cimport rint
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.math cimport exp, log, rint
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -129,102 +136,101 @@ cdef class Levels:
 
 @cython.final
 cdef class Flips:
-    """Flips of one class in order of its index.
+    """Flips along the line of one class, in order of its index.
 
     Parameters
     ----------
-    size : int
-        K.
     n_classes : int
     most : int
         Flips that there is room for.
+    shared : bool, default=False
+        Whether they are of shared rows.
+
+    Attributes
+    ----------
+    n : int
+        Flips on the line.
     """
 
-    def __init__(self, int64_t size, int64_t n_classes, int64_t most):
-        self.size, self.n_classes = size, n_classes
-        self.starts = np.zeros(size + 2, np.int64)
-        self.start = self.starts
-        self.true, self.rival = np.empty(most, np.uint32), np.empty(most, np.uint32)
-        self.counts = np.empty(most, np.int64)
+    def __init__(self, int64_t n_classes, int64_t most, bint shared=False):
+        self.n_classes, self.n, self.shared = n_classes, 0, shared
+        self.fields = [*np.empty((4, most), np.uint32), np.empty(most, np.int64)]
+        self.fields += [np.empty(most, np.int64)] if shared else []
+        self.position, self.true, self.rival, self.winner, self.gain = self.fields[:5]
+        self.loss = self.fields[5] if shared else np.empty(0, np.int64)
 
     @property
     def room(self):
         """Flips that there is room for."""
-        return self.true.shape[0]
+        return self.position.shape[0]
 
-    @cython.wraparound(True)
+    @property
+    def positions(self):
+        """The index of each flip, ascending, shape (n,)."""
+        return self.fields[0][: self.n]
+
     def join(self, parts):
         """Take the flips of parts of a table together."""
-        cdef Flips part
-        cdef int64_t k, i
-        starts = np.sum([(<Flips?>part).starts for part in parts], axis=0)
-        if len(starts) != self.size + 2 or starts[-1] > self.true.shape[0]:
-            raise ValueError(f"there is no room for {starts[-1]} flips")
-        self.starts[:] = starts
-        for part in parts:
-            for k in range(1, self.size + 1):
-                for i in range(part.start[k], part.start[k + 1]):
-                    self.add(k, part.true[i], part.rival[i], part.counts[i])
-        self.end()
+        counts = [(<Flips?>part).n for part in parts]
+        order = np.argsort(np.concatenate([part.positions for part in parts]), kind="stable")
+        if len(order) > self.position.shape[0]:
+            raise ValueError(f"there is no room for {len(order)} flips")
+        self.n = len(order)
+        for room, arrays in zip(self.fields, zip(*[(<Flips>part).fields for part in parts])):
+            some = [array[:n] for array, n in zip(arrays, counts)]
+            room[: self.n] = np.concatenate(some)[order]
 
     def move(
         self,
-        int64_t c,
         int64_t origin,
         int64_t target,
         int64_t[:, ::1] confusion not None,
         int64_t[::1] predicted not None,
     ):
-        """Change the counts, in place, as class `c` goes from one index to another."""
+        """Change the counts, in place, as the class of the line goes from one index to another."""
         n = self.n_classes
         if not (confusion.shape[0] == confusion.shape[1] == predicted.shape[0] == n):
             raise ValueError(f"counts must be of {n} classes")
-        if not (0 <= c < n and 1 <= origin <= self.size and 1 <= target <= self.size):
-            raise ValueError(f"there is no class {c}, or no index {origin} or {target}")
-        self.walk(c, origin, target, &confusion[0, 0], &predicted[0])
-
-    # a counting sort in three steps: begin, add, end
-
-    cdef void begin(self, const uint32_t *position, int64_t n) noexcept nogil:
-        """Make `start[k]` the place of the first flip at k, for n flips at the given positions."""
-        cdef int64_t i, k
-        memset(&self.start[0], 0, (self.size + 2) * sizeof(int64_t))
-        for i in range(n):
-            if position[i] <= self.size:
-                self.start[position[i] + 1] += 1
-        for k in range(2, self.size + 2):
-            self.start[k] += self.start[k - 1]
-
-    cdef inline void add(self, int64_t k, uint32_t true, uint32_t rival, int64_t size) noexcept nogil:
-        """Put a flip in its place, and move the start of those at k behind it."""
-        cdef int64_t at = self.start[k]
-        self.start[k] += 1
-        self.true[at] = true
-        self.rival[at] = rival
-        self.counts[at] = size
-
-    cdef void end(self) noexcept nogil:
-        """Move each start back: filling has moved it to its end."""
-        cdef int64_t k
-        for k in range(self.size + 1, 0, -1):
-            self.start[k] = self.start[k - 1]
-        self.start[1] = 0
+        self.walk(origin, target, &confusion[0, 0], &predicted[0])
 
     cdef void walk(
-        self, int64_t c, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
+        self, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
     ) noexcept nogil:
-        """Change the counts as class `c` goes from index `origin` to index `target`."""
-        cdef int64_t low = origin if origin < target else target
-        cdef int64_t high = target if origin < target else origin
-        cdef int64_t sign = 1 if target > origin else -1
-        cdef int64_t i, true, rival, size, n = self.n_classes, gained = 0
-        for i in range(self.start[low + 1], self.start[high + 1]):
-            true, rival, size = self.true[i], self.rival[i], sign * self.counts[i]
+        """Change the counts as the class of the line goes from `origin` to `target`."""
+        if origin < target:
+            self.apply(self.beyond(origin), self.beyond(target), 1, confusion, predicted)
+        else:
+            self.apply(self.beyond(target), self.beyond(origin), -1, confusion, predicted)
+
+    cdef int64_t beyond(self, int64_t index) noexcept nogil:
+        """Return how many flips are at an index or before."""
+        cdef int64_t low = 0, high = self.n, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.position[middle] <= index:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef void apply(
+        self, int64_t first, int64_t end, int64_t sign, int64_t *confusion, int64_t *predicted
+    ) noexcept nogil:
+        """Change the counts by flips, or take them back where `sign` is -1."""
+        cdef int64_t i, true, rival, winner, size, n = self.n_classes
+        if self.shared:
+            for i in range(first, end):
+                rival, winner = self.rival[i], self.winner[i]
+                confusion[rival * n + rival] -= sign * self.loss[i]
+                confusion[winner * n + winner] += sign * self.gain[i]
+            return
+        for i in range(first, end):
+            true, rival, winner = self.true[i], self.rival[i], self.winner[i]
+            size = sign * self.gain[i]
             confusion[true * n + rival] -= size
-            confusion[true * n + c] += size
+            confusion[true * n + winner] += size
             predicted[rival] -= size
-            gained += size
-        predicted[c] += gained
+            predicted[winner] += size
 
 
 @cython.final
@@ -241,6 +247,10 @@ cdef class Rows:
         How many examples each row counts as.
     levels : Levels
         The weights that a class may have.
+    shares : ndarray of shape (M, N), optional
+        How many examples of each class a row counts as, `counts` in all; labels do not matter then.
+    followers, leaders : sequence of int, optional
+        Classes that stand at the geometric middle of others, and those others.
 
     Attributes
     ----------
@@ -256,6 +266,9 @@ cdef class Rows:
         const int64_t[:] labels not None,
         const int64_t[:] counts not None,
         Levels levels not None,
+        shares=None,
+        followers=(),
+        leaders=(),
     ):
         if np.ndim(p) != 2 or not len(p) == labels.shape[0] == counts.shape[0]:
             raise ValueError("p must have a row for each label and count")
@@ -263,18 +276,31 @@ cdef class Rows:
         if n == 0 or len(p) and not 0 <= np.min(labels) <= np.max(labels) < n:
             raise ValueError(f"labels must be 0..{n - 1}")
         self.levels, self.n_classes = levels, n
-        self.weight = np.empty(n)
+        self.weight, self.follows = np.empty(n), np.zeros(n, np.uint8)
+        if not set(leaders) | set(followers) <= set(range(n)) or (len(followers) and not len(leaders)):
+            raise ValueError(f"followers and leaders must be classes of 0..{n - 1}")
+        np.asarray(self.follows)[list(followers)] = 1
+        self.leaders = np.array(leaders, np.int64)
+        self.n_followers = len(followers)
+        self.middle_weight = np.empty(levels.size + 2 if self.n_followers else 0)
+        self.is_shared = shares is not None
+        given = np.zeros((len(p), 0), np.int64) if shares is None else np.asarray(shares, np.int64)
+        if shares is not None and not (
+            given.shape == p.shape and np.array_equal(given.sum(axis=1), counts)
+        ):
+            raise ValueError("the shares of a row must add up to its count")
         self.settled = np.zeros((n, n), np.int64)
         is_open, class_size = np.zeros(len(p), np.bool_), np.zeros(n, np.int64)
         if p.dtype == np.float32:
-            survey[float](self, p, labels, counts, is_open.view(np.uint8), class_size)
+            survey[float](self, p, labels, counts, given, is_open.view(np.uint8), class_size)
         else:
-            survey[double](self, p, labels, counts, is_open.view(np.uint8), class_size)
+            survey[double](self, p, labels, counts, given, is_open.view(np.uint8), class_size)
         self.label = np.asarray(labels)[is_open].astype(np.uint32)
         self.counts = np.asarray(counts)[is_open]
+        self.shares = np.ascontiguousarray(given[is_open])
         self.n_rows, self.n_cells = self.label.shape[0], class_size.sum()
         per_row = SPARSE_ROW + SPARSE_ENTRY * self.n_cells / max(self.n_rows, 1)
-        if self.n_rows * (DENSE_ROW + DENSE_CELL * n) <= self.n_cells / n * per_row:
+        if self.n_followers == 0 and self.n_rows * (DENSE_ROW + DENSE_CELL * n) <= self.n_cells / n * per_row:
             self._lay_out_dense(p, is_open)
         else:
             self._lay_out_sparse(p, is_open, class_size)
@@ -286,7 +312,7 @@ cdef class Rows:
         self.columns, self.n_cells = columns, columns.size
         # flips are tallied where that is faster than to list them one by one
         cells = (self.levels.size + 2) * self.n_classes**2
-        if cells <= CELLS_PER_ROW * self.n_rows:
+        if cells <= CELLS_PER_ROW * self.n_rows and not self.is_shared:
             self.tally = np.zeros(cells, np.int64)
             self._make_room(min(self.n_rows, cells), BLOCK)
         else:
@@ -304,12 +330,18 @@ cdef class Rows:
             list_candidates[float](self, p, is_open.view(np.uint8), class_end)
         else:
             list_candidates[double](self, p, is_open.view(np.uint8), class_end)
-        self._make_room(class_size.max(), class_size.max())
+        n_flips = class_size.max()
+        if self.n_followers:  # two for each row, or a few more where a middle is rounded to K steps
+            n_flips = self.n_rows * min(self.levels.size, 8)
+        self._make_room(n_flips, n_flips)
 
     cdef _make_room(self, int64_t n_flips, int64_t n_found):
-        self.flips = Flips(self.levels.size, self.n_classes, n_flips)
+        self.flips = Flips(self.n_classes, n_flips, self.is_shared)
         self.rival, self.position = np.empty(n_found, np.uint32), np.empty(n_found, np.uint32)
         self.score = np.empty(n_found)
+        self.target = np.empty(n_found if self.n_followers else 0, np.uint32)
+        listed = 0 if self.tally.shape[0] > 0 else n_found
+        self.code, self.spare = np.empty(listed, np.uint64), np.empty(listed, np.uint64)
 
     @property
     def layout(self):
@@ -340,10 +372,34 @@ cdef class Rows:
         return self.flips
 
     cdef void weigh(self, const double *indices) noexcept nogil:
-        """Look the weights up."""
+        """Look the weights up; those of followers are at the middle of the leaders."""
         cdef int64_t n
+        cdef double middle
         for n in range(self.n_classes):
             self.weight[n] = self.levels.weight[<int64_t>indices[n]]
+        if self.n_followers:
+            middle = self.levels.weight[self.middle(self.total(indices, -1))]
+            for n in range(self.n_classes):
+                if self.follows[n]:
+                    self.weight[n] = middle
+
+    cdef double total(self, const double *indices, int64_t but) noexcept nogil:
+        """Sum the indices of the leaders, or their logarithms if linear, but of one class."""
+        cdef double total = 0.0
+        cdef int64_t i, c
+        for i in range(self.leaders.shape[0]):
+            c = self.leaders[i]
+            if c != but:
+                total += self.height(indices[c])
+        return total
+
+    cdef double height(self, double index) noexcept nogil:
+        return log(index) if self.levels.lowest.shape[0] == 0 else index
+
+    cdef int64_t middle(self, double total) noexcept nogil:
+        """Return the index in the middle of leaders whose indices have a sum."""
+        total /= self.leaders.shape[0]
+        return <int64_t>rint(exp(total) if self.levels.lowest.shape[0] == 0 else total)
 
     cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil:
         """Write the counts at weight indices."""
@@ -361,18 +417,27 @@ cdef class Rows:
                     if score > best:
                         best = score
                         winner = self.row_class[entry]
-                confusion[self.label[r] * n_classes + winner] += self.counts[r]
+                self.put(r, winner, confusion)
             return
         for first in range(0, self.n_rows, 512):
             n = min(self.n_rows - first, <int64_t>BLOCK)
             self.lead(-1, first, n, 0)
             for i in range(n):
-                confusion[self.label[first + i] * n_classes + self.rival[i]] += self.counts[first + i]
+                self.put(first + i, self.rival[i], confusion)
+
+    cdef inline void put(self, int64_t r, int64_t winner, int64_t *confusion) noexcept nogil:
+        """Count a row that a class wins."""
+        if self.is_shared:
+            confusion[winner * self.n_classes + winner] += self.shares[r, winner]
+        else:
+            confusion[self.label[r] * self.n_classes + winner] += self.counts[r]
 
     cdef void flip(self, const double *indices, int64_t c) noexcept nogil:
         """Find the flips of class `c`, the others at `indices`."""
         self.weigh(indices)
-        if self.columns.shape[0] == 0:
+        if self.n_followers:
+            self.flip_following(indices, c)
+        elif self.columns.shape[0] == 0:
             self.flip_sparse(c)
         elif self.tally.shape[0] > 0:
             self.flip_tallied(c)
@@ -403,11 +468,50 @@ cdef class Rows:
         cdef int64_t first, r
         for first in range(0, self.n_rows, 512):
             self.find_positions(c, first, min(self.n_rows - first, <int64_t>BLOCK), first)
-        self.flips.begin(&self.position[0], self.n_rows)
         for r in range(self.n_rows):
-            if self.position[r] <= self.levels.size:
-                self.flips.add(self.position[r], self.label[r], self.rival[r], self.counts[r])
-        self.flips.end()
+            self.code[r] = <uint64_t>self.position[r] << 32 | r
+        self.sort(self.n_rows)
+        for r in range(self.flips.n):
+            self.fill(r, <uint32_t>self.code[r], self.rival[<uint32_t>self.code[r]], c)
+
+    cdef void sort(self, int64_t n) noexcept nogil:
+        """Sort codes by their first half, a position, without those that no class reaches."""
+        cdef int64_t ends[512]
+        cdef int64_t i, at, kept = 0
+        cdef uint64_t position, last = self.levels.size
+        memset(ends, 0, sizeof(ends))
+        for i in range(n):
+            position = self.code[i] >> 32
+            if 1 < position <= last:
+                self.spare[kept] = self.code[i]
+                kept += 1
+                ends[position & 255] += 1
+                ends[256 + (position >> 8)] += 1
+        for i in range(1, 256):
+            ends[i] += ends[i - 1]
+            ends[256 + i] += ends[255 + i]
+        for i in range(kept - 1, -1, -1):
+            at = (self.spare[i] >> 32) & 255
+            ends[at] -= 1
+            self.code[ends[at]] = self.spare[i]
+        for i in range(kept - 1, -1, -1):
+            at = 256 + (self.code[i] >> 40)
+            ends[at] -= 1
+            self.spare[ends[at]] = self.code[i]
+        self.code, self.spare = self.spare, self.code
+        self.flips.n = kept
+
+    cdef inline void fill(self, int64_t i, int64_t r, uint32_t rival, uint32_t winner) noexcept nogil:
+        """Write the i-th flip, of a row from its rival to a winner."""
+        self.flips.position[i] = <uint32_t>(self.code[i] >> 32)
+        self.flips.rival[i] = rival
+        self.flips.winner[i] = winner
+        if self.is_shared:
+            self.flips.gain[i] = self.shares[r, winner]
+            self.flips.loss[i] = self.shares[r, rival]
+        else:
+            self.flips.true[i] = self.label[r]
+            self.flips.gain[i] = self.counts[r]
 
     cdef void flip_tallied(self, int64_t c) noexcept nogil:
         """Tally the flips of dense rows, and list the sums."""
@@ -420,16 +524,17 @@ cdef class Rows:
             for i in range(n):
                 cell = (self.position[i] * n_classes + self.label[first + i]) * n_classes
                 self.tally[cell + self.rival[i]] += self.counts[first + i]
-        for k in range(1, self.levels.size + 1):
-            self.flips.start[k] = n_flips
+        for k in range(2, self.levels.size + 1):
             for cell in range(n_cells):
                 here = self.tally[k * n_cells + cell]
                 if here > 0:
+                    self.flips.position[n_flips] = <uint32_t>k
                     self.flips.true[n_flips] = <uint32_t>(cell // n_classes)
                     self.flips.rival[n_flips] = <uint32_t>(cell % n_classes)
-                    self.flips.counts[n_flips] = here
+                    self.flips.winner[n_flips] = <uint32_t>c
+                    self.flips.gain[n_flips] = here
                     n_flips += 1
-        self.flips.start[self.levels.size + 1] = n_flips
+        self.flips.n = n_flips
 
     cdef void flip_sparse(self, int64_t c) noexcept nogil:
         """List the flips of the rows that class `c` can win."""
@@ -453,12 +558,75 @@ cdef class Rows:
         self.levels.find_winning(
             &self.class_p[first], &self.score[0], &self.rival[0], c, n, &self.position[0]
         )
-        self.flips.begin(&self.position[0], n)
         for i in range(n):
-            if self.position[i] <= self.levels.size:
-                r = self.class_row[first + i]
-                self.flips.add(self.position[i], self.label[r], self.rival[i], self.counts[r])
-        self.flips.end()
+            self.code[i] = <uint64_t>self.position[i] << 32 | i
+        self.sort(n)
+        for i in range(self.flips.n):
+            entry = <uint32_t>self.code[i]
+            self.fill(i, self.class_row[first + entry], self.rival[entry], c)
+
+    cdef void flip_following(self, const double *indices, int64_t c) noexcept nogil:
+        """List the flips of rows in which followers rise with class `c`."""
+        cdef int64_t k, r, entry, n = 0, low, high, size = self.levels.size
+        cdef bint rises = False, linear = self.levels.lowest.shape[0] == 0
+        cdef double score, others = self.total(indices, c)
+        cdef Standing row
+        for k in range(self.leaders.shape[0]):
+            rises = rises or self.leaders[k] == c
+        for k in range(1, size + 1):
+            score = others + (self.height(k) if rises else 0.0)
+            self.middle_weight[k] = self.levels.weight[self.middle(score)]
+        for r in range(self.n_rows):
+            row.rival = row.follower = 0
+            row.best = row.p_follower = row.p = -1.0
+            for entry in range(self.row_start[r], self.row_start[r + 1]):
+                k = self.row_class[entry]
+                if k == c:
+                    row.p = self.row_p[entry]
+                elif self.follows[k]:
+                    if self.row_p[entry] > row.p_follower:
+                        row.p_follower = self.row_p[entry]
+                        row.follower = k
+                else:
+                    score = self.weight[k] * self.row_p[entry]
+                    if score > row.best:
+                        row.best = score
+                        row.rival = k
+            # from the rival to the follower, to the class; rounding of a linear scale's middle may
+            # turn a step back, so there every index is tried
+            k = 1
+            while k < size:
+                low, high = k, k + 1
+                if not linear:
+                    high = size + 1
+                    while low + 1 < high:
+                        if self.winner_at((low + high) // 2, c, &row) == self.winner_at(k, c, &row):
+                            low = (low + high) // 2
+                        else:
+                            high = (low + high) // 2
+                k = high
+                if k <= size and n < self.code.shape[0] and self.winner_at(k, c, &row) != self.winner_at(low, c, &row):
+                    self.code[n] = <uint64_t>k << 32 | n
+                    self.position[n] = <uint32_t>r
+                    self.rival[n] = <uint32_t>self.winner_at(low, c, &row)
+                    self.target[n] = <uint32_t>self.winner_at(k, c, &row)
+                    n += 1
+        self.sort(n)
+        for k in range(self.flips.n):
+            entry = <uint32_t>self.code[k]
+            self.fill(k, self.position[entry], self.rival[entry], self.target[entry])
+
+    cdef int64_t winner_at(self, int64_t k, int64_t c, const Standing *row) noexcept nogil:
+        """Return the class that wins a row where class `c` has the index k."""
+        cdef double best = row.best, score = self.middle_weight[k] * row.p_follower
+        cdef int64_t winner = row.rival
+        if row.p_follower >= 0 and (score > best or (score == best and row.follower < winner)):
+            best = score
+            winner = row.follower
+        score = self.levels.weight[k] * row.p
+        if row.p >= 0 and (score > best or (score == best and c < winner)):
+            winner = c
+        return winner
 
 
 cdef void survey(
@@ -466,6 +634,7 @@ cdef void survey(
     const floating[:, :] p,
     const int64_t[:] labels,
     const int64_t[:] counts,
+    const int64_t[:, :] shares,
     uint8_t[::1] is_open,
     int64_t[::1] class_size,
 ):
@@ -482,7 +651,9 @@ cdef void survey(
             for n in range(rows.n_classes):
                 n_candidates += span * p[m, n] >= p[m, top]
             is_open[m] = n_candidates > 1 and counts[m] > 0
-            if n_candidates == 1:
+            if n_candidates == 1 and rows.is_shared:
+                rows.settled[top, top] += shares[m, top]
+            elif n_candidates == 1:
                 rows.settled[labels[m], top] += counts[m]
             elif counts[m] > 0:
                 for n in range(rows.n_classes):

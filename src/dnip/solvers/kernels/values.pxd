@@ -15,12 +15,18 @@ cdef class Values:
     cdef int64_t[::1] correct, predicted  # (N,) counts that the following were computed for
     cdef double[::1] accuracy, pmi  # (N,)
     cdef int64_t[::1] ranking  # classes with examples, in ascending order of accuracy
+    cdef int64_t[::1] rank  # (N,) the place of each class there
+    cdef int64_t n_correct, n_missed  # right predictions, and classes below their floor
+    cdef double gap  # sum of the gaps over pairs
+    cdef bint by_class  # whether Z depends on the right counts alone
 
     cdef _check(self, const int64_t[:, ::1] confusion)
     cdef double value(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double missing(self, const int64_t *correct) noexcept nogil
     cdef double cost(self, const int64_t *confusion) noexcept nogil
-    cdef double pairwise_gap(self) noexcept nogil
+    cdef void rank_classes(self) noexcept nogil
+    cdef void shift(self, int64_t j, int64_t change) noexcept nogil
+    cdef double near(self) noexcept nogil
     cdef double single_gap(self, const int64_t *confusion) noexcept nogil
 
 

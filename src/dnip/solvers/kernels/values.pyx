@@ -70,7 +70,8 @@ cdef class Values:
             )
         self.correct, self.predicted = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
         self.accuracy, self.pmi = np.zeros(n), np.zeros(n)
-        self.ranking = np.flatnonzero(counts)
+        self.ranking, self.rank = np.flatnonzero(counts), np.zeros(n, np.int64)
+        self.by_class = tau == 0.0 and single == 0.0 and costs is None
         self.n_present = self.ranking.shape[0]
 
     def __call__(self, const int64_t[:, ::1] confusion not None):
@@ -97,11 +98,13 @@ cdef class Values:
 
     cdef double value(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
         """Return Z of confusion counts whose column sums are `predicted`."""
-        cdef int64_t n_correct = 0, j, correct
+        cdef int64_t n_correct = 0, n_missed = 0, j, correct
         cdef double pmi_sum = 0.0, missing, z
         for j in range(self.n_classes):
             correct = confusion[j * self.n_classes + j]
             n_correct += correct
+            if self.floors.shape[0] > 0:
+                n_missed += correct < self.floors[j]
             if correct != self.correct[j] or predicted[j] != self.predicted[j]:
                 self.correct[j] = correct
                 self.predicted[j] = predicted[j]
@@ -112,6 +115,9 @@ cdef class Values:
                         (correct + self.smoothing) / (predicted[j] + self.smoothing)
                     )
             pmi_sum += self.pmi[j]
+        self.n_correct, self.n_missed = n_correct, n_missed
+        if self.cobias != 0.0:
+            self.rank_classes()
         if self.floors.shape[0] > 0:
             missing = self.missing(&self.correct[0])
             if missing > 0.0:
@@ -121,9 +127,50 @@ cdef class Values:
         if self.costs.shape[0] > 0:
             z += self.cost(confusion) / self.total
         if self.cobias != 0.0:
-            z += self.cobias * self.pairwise_gap()
+            z += self.cobias * (self.gap / (self.n_present * (self.n_present - 1) / 2.0))
         if self.single != 0.0:
             z += self.single * self.single_gap(confusion)
+        return z
+
+    cdef void shift(self, int64_t j, int64_t change) noexcept nogil:
+        """Change the right count of a class, after a value, and all that :meth:`near` needs."""
+        cdef int64_t i, other, n = self.n_present
+        cdef double a = self.accuracy[j], target
+        self.n_correct += change
+        if self.floors.shape[0] > 0:
+            self.n_missed -= self.correct[j] < self.floors[j]
+            self.n_missed += self.correct[j] + change < self.floors[j]
+        self.correct[j] += change
+        if self.true[j] == 0:
+            return
+        target = <double>self.correct[j] / self.true[j]
+        i = self.rank[j]
+        while i + 1 < n and self.accuracy[self.ranking[i + 1]] < target:
+            other = self.ranking[i + 1]
+            self.gap += (2 * i - n + 1) * (self.accuracy[other] - a)
+            a = self.accuracy[other]
+            self.ranking[i] = other
+            self.rank[other] = i
+            i += 1
+        while i > 0 and self.accuracy[self.ranking[i - 1]] > target:
+            other = self.ranking[i - 1]
+            self.gap += (2 * i - n + 1) * (self.accuracy[other] - a)
+            a = self.accuracy[other]
+            self.ranking[i] = other
+            self.rank[other] = i
+            i -= 1
+        self.gap += (2 * i - n + 1) * (target - a)
+        self.ranking[i] = j
+        self.rank[j] = i
+        self.accuracy[j] = target
+
+    cdef double near(self) noexcept nogil:
+        """Return Z after shifts, but for rounding, where it depends on right counts alone."""
+        cdef double z = self.error * (1.0 - self.n_correct / self.total)
+        if self.floors.shape[0] > 0 and (self.n_missed > 0 or self.n_correct < self.floor):
+            return FAR * (1.0 + self.missing(&self.correct[0]))
+        if self.cobias != 0.0:
+            z += self.cobias * (self.gap / (self.n_present * (self.n_present - 1) / 2.0))
         return z
 
     cdef double missing(self, const int64_t *correct) noexcept nogil:
@@ -148,8 +195,8 @@ cdef class Values:
                 total += self.costs[i, j] * confusion[i * self.n_classes + j]
         return total
 
-    cdef double pairwise_gap(self) noexcept nogil:
-        """Return COBias (equation 1): over ascending A, Σ_{i<j} |A_j - A_i| = Σ_i (2i - n + 1) A_i."""
+    cdef void rank_classes(self) noexcept nogil:
+        """Sum COBias (equation 1): over ascending A, Σ_{i<j} |A_j - A_i| = Σ_i (2i - n + 1) A_i."""
         cdef int64_t i, j, k, n = self.n_present
         cdef double a, total = 0.0
         for i in range(1, n):  # insertion sort: the last ranking is almost right
@@ -162,7 +209,8 @@ cdef class Values:
             self.ranking[k + 1] = j
         for i in range(n):
             total += (2 * i - n + 1) * self.accuracy[self.ranking[i]]
-        return total / (n * (n - 1) / 2.0)
+            self.rank[self.ranking[i]] = i
+        self.gap = total
 
     cdef double single_gap(self, const int64_t *confusion) noexcept nogil:
         """Return the mean over classes of |A_odd(i) - A_i|, where both have examples (A.2)."""
