@@ -98,8 +98,8 @@ def change(after: Floats, before: Floats) -> str:
 
     Examples
     --------
-    >>> change(np.array([0.1, 0.01, 0.3]), np.array([0.5, 0.5, 0.5]))
-    '−80.0 (−93.2 to −3.8) %'
+    >>> change(np.array([0.1, 0.15, 0.2]), np.array([0.5, 0.5, 0.5]))
+    '−80.0 (−89.9 to −86.8) %'
     """
     logs = np.log(np.maximum(after, 1e-9) / np.maximum(before, 1e-9))
     return f"{percent(*np.expm1(interval(logs)))} %"
