@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dnip import DNIPError, InvalidInputError
-from dnip.base.files import atomic_path, make_folder
+from dnip.base.files import make_folder, write_text
 from dnip.base.optional import load_optional
 
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        print("stopped: give the same command again, and it goes on", file=sys.stderr)
         return 130
     return 0
 
@@ -52,7 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--probabilities", type=Path, default=COMMITTED, metavar="FILE", help=told)
     parser.add_argument("--out", type=Path, required=True, help="the folder for all results")
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="average over these tasks alone")
-    parser.add_argument("--jobs", type=int, default=2, choices=range(1, 257), metavar="N", help="2")
+    told = "how many cells to compute at a time, a process each; 2 by default"
+    parser.add_argument(
+        "--jobs", type=int, default=2, choices=range(1, 257), metavar="N", help=told
+    )
     return parser
 
 
@@ -68,7 +71,8 @@ def experiments(
         if name not in (*EXPERIMENTS, "all"):
             hint = f"Choose among {', '.join(EXPERIMENTS)}"
             raise InvalidInputError(f"there is no experiment {name!r}", hint=hint)
-    run = Run(read(probabilities, tasks), jobs)
+    data, whole = read(probabilities, tasks), out.absolute()
+    run = Run(data, make_folder(whole.with_name(f"{whole.name}.cells")), jobs)
     make_folder(out)
     done = []
     for name, experiment in EXPERIMENTS.items():
@@ -76,12 +80,9 @@ def experiments(
             began = time.perf_counter()
             done.append((experiment, present(experiment, run, out)))
             print(f"{name}: {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
-    with atomic_path(out / "claims.json") as path:
-        listed = [claim._asdict() for _, claims in done for claim in claims]
-        path.write_text(json.dumps(listed, indent=1, ensure_ascii=False), encoding="utf-8")
-    with atomic_path(out / "report.md") as path:
-        path.write_text(report(run, out, done), encoding="utf-8")
-    print(out / "report.md")
+    listed = [claim._asdict() for _, claims in done for claim in claims]
+    write_text(out / "claims.json", json.dumps(listed, indent=1, ensure_ascii=False))
+    print(write_text(out / "report.md", report(run, out, done)))
 
 
 if __name__ == "__main__":

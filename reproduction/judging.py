@@ -8,6 +8,7 @@ differences between classes grow with noise, and that takes the growth away agai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -25,6 +26,9 @@ LEAST_ROWS = 200
 #: A key of `scores_of`, or a function of a row of results and weights (rounds, M).
 Metric = str | Callable[[Any, Floats], Floats]
 HOLDS, FAILS, OPEN, UNJUDGED = "holds", "does not hold", "open", "not judged"
+_PAIRS = (("lower", "higher"), ("falls", "rises"), ("below", "above"))
+#: What the name of a contrast says instead, if the contrast is below 0.
+OPPOSITE = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
 
 
 class Unjudged(Exception):  # noqa: N818 - no error, a verdict
@@ -89,6 +93,18 @@ def interval(values: Floats) -> tuple[float, float, float]:
     return float(values[0]), float(2 * values[0] - high), float(2 * values[0] - low)
 
 
+def change(after: Floats, before: Floats) -> str:
+    """Return a relative change and its interval, that of the logarithm: it never leaves −100 %.
+
+    Examples
+    --------
+    >>> change(np.array([0.1, 0.15, 0.2]), np.array([0.5, 0.5, 0.5]))
+    '−80.0 (−89.9 to −86.8) %'
+    """
+    logs = np.log(np.maximum(after, 1e-9) / np.maximum(before, 1e-9))
+    return f"{percent(*np.expm1(interval(logs)))} %"
+
+
 @cache
 def row_weights(task: str, n: int) -> Floats:
     """Return how often each of n test rows counts, (1 + DRAWS, n): once, then as drawn."""
@@ -151,6 +167,12 @@ class Scores:
             "accuracy higher by": self.less("accuracy", other, method, shots),
         }
 
+    def falls(
+        self, method: str, other: str, metrics: Sequence[str] = ("COBias", "accuracy"), **way: str
+    ) -> dict[str, Floats]:
+        """Return by how much metrics of a method, as they are called in print, are below others."""
+        return {f"{m} falls by": self.less(m.lower(), method, other, **way) for m in metrics}
+
     def _replicates(self, row: Any, metric: Metric) -> Floats:
         weights = row_weights(row.task, len(row.labels))
         if not isinstance(metric, str):
@@ -167,7 +189,7 @@ class Scores:
 
 
 def judge(
-    experiment: str, said: Sequence[str], contrasts: Callable[[], Mapping[str, Floats]]
+    experiment: str, said: Sequence[str], contrasts: Callable[[], Mapping[str, Floats]] | str
 ) -> Claim:
     """Judge a claim by contrasts that must all be above 0.
 
@@ -179,18 +201,33 @@ def judge(
         What the paper says, and its numbers.
     contrasts : callable
         Gives each contrast in rates, shape (1 + DRAWS,), by its name in words; or raises
-        `Unjudged`.
+        `Unjudged`. Text instead says why there are none.
     """
     says, paper = said
     try:
-        found = {name: interval(values) for name, values in contrasts().items()}
+        if isinstance(contrasts, str):
+            raise Unjudged(contrasts)
+        intervals = {name: interval(values) for name, values in contrasts().items()}
     except Unjudged as why:  # too little was measured
         return Claim(experiment, says, paper, str(why), UNJUDGED)
-    words = "; ".join(f"{name} {percent(*one)}" for name, one in found.items())
-    ends = [(low, high) for _, low, high in found.values()]
-    fails = FAILS if any(high < 0 for _, high in ends) else OPEN
-    verdict = HOLDS if all(low > 0 for low, _ in ends) else fails
+    words = "; ".join(in_words(name, *ends) for name, ends in intervals.items())
+    fails = FAILS if any(high < 0 for *_, high in intervals.values()) else OPEN
+    verdict = HOLDS if all(low > 0 for _, low, _ in intervals.values()) else fails
     return Claim(experiment, says, paper, words, verdict)
+
+
+def in_words(name: str, value: float, low: float, high: float) -> str:
+    """Return a contrast in words; one below 0 says the opposite.
+
+    Examples
+    --------
+    >>> in_words("COBias lower by", -0.104, -0.138, -0.084)
+    'COBias higher by 10.4 (8.4 to 13.8)'
+    """
+    turned = re.sub(rf"\b({'|'.join(OPPOSITE)})\b", lambda m: OPPOSITE[m[1]], name, count=1)
+    if value < 0 and turned != name:
+        return f"{turned} {percent(-value, -high, -low)}"
+    return f"{name} {percent(value, low, high)}"
 
 
 def percent(value: float, low: float, high: float) -> str:
@@ -209,12 +246,3 @@ def percent(value: float, low: float, high: float) -> str:
 def named(shots: str) -> str:
     """Return the paper's name of a way of prompting."""
     return {"balanced": "N-shot"}.get(shots, f"{shots}-shot" if shots.isdecimal() else shots)
-
-
-def unjudged(why: str) -> Callable[[], Mapping[str, Floats]]:
-    """Return contrasts that are none, as `judge` takes them."""
-
-    def contrasts() -> Mapping[str, Floats]:
-        raise Unjudged(why)
-
-    return contrasts

@@ -19,7 +19,7 @@ from reproduction.linear_adapter import adapt
 from reproduction.probabilities import Cell, Rows
 
 RAW, DNIP, PUBLISHED, FIT = "raw", "DNIP", "published settings", "dnip fit"
-BATCH, ADAPTER = "batch calibration", "linear adapter"
+FOLLOWED, BATCH, ADAPTER = "dnip fit, where it says apply", "batch calibration", "linear adapter"
 
 #: β = 2.7, τ = 0.2, K = 30 as printed; μ = 4000 as in the authors' later code.
 PAPER = Objective(2.7, 0.2, 4000.0)
@@ -57,11 +57,9 @@ def decide(p: Floats, weights: Floats | Integers | float = 1.0) -> Integers:
     return np.asarray((p * weights).argmax(axis=1))
 
 
-def anneal(
-    rows: Rows, seed: int, objective: Objective = PAPER, scale: int = SCALE, preset: str = "paper"
-) -> Solution:
-    """Minimise an objective by the paper's annealing, or by another preset's solver."""
-    solver = PRESETS[preset].solver
+def anneal(rows: Rows, seed: int, objective: Objective = PAPER, scale: int = SCALE) -> Solution:
+    """Minimise an objective by the paper's annealing."""
+    solver = PRESETS["paper"].solver
     return dnip.solve(rows.p, rows.y, objective, scale=scale, solver=solver, seed=seed)
 
 
@@ -115,13 +113,15 @@ def debias(cell: Cell) -> list[Found]:
     with naming(cell):
         dnip_found, chosen = tuned(opt, seed)
         published = anneal(opt, seed)
-        fitted = dnip.fit(opt.p, opt.y, seed=seed, evidence=False).coefficients
+        fit = dnip.fit(opt.p, opt.y, seed=seed)
         adapted = adapt(opt, PAPER, seed)
+    none, fitted = np.ones(test.p.shape[1]), fit.coefficients.weights
     weights = {
-        RAW: (np.ones(test.p.shape[1]), ""),
+        RAW: (none, ""),
         DNIP: (dnip_found.weight_indices, chosen),
         PUBLISHED: (published.weight_indices, ""),
-        FIT: (fitted.weights, ""),
+        FIT: (fitted, fit.verdict),
+        FOLLOWED: (fitted if fit.verdict == "apply" else none, fit.verdict),
         BATCH: (1 / test.p.mean(axis=0), ""),
     }
     found = []

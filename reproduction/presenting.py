@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.judging import named
-from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, PUBLISHED, RAW
+from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, FOLLOWED, PUBLISHED, RAW
 
 TITLES = {
     "accuracy": "Accuracy",
@@ -21,7 +21,7 @@ SHORT = {"agnews": "AGN", "dbpedia": "DBP", "sst5": "SST", "pubmedqa": "PMQA"}
 # Colours that the colour-blind can tell apart (Okabe and Ito).
 COLOURS = ("#8c8c8c", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442")
 # The same method has the same colour in every picture.
-OF_METHOD = {RAW: 0, DNIP: 1, FIT: 2, BATCH: 3, ADAPTER: 4, PUBLISHED: 6}
+OF_METHOD = {RAW: 0, DNIP: 1, FIT: 2, BATCH: 3, ADAPTER: 4, FOLLOWED: 5, PUBLISHED: 6}
 CONSTANT, CHANCE = "ᶜ", "°"
 MARKS = (
     f"{CONSTANT}: under some seed every answer is of one class. {CHANCE}: no more accurate than "

@@ -24,7 +24,7 @@ import pandas as pd
 
 from dnip import InvalidInputError
 from dnip.base.columns import FALLBACK
-from dnip.base.files import atomic_path, check_writable, make_folder
+from dnip.base.files import atomic_path, check_writable, make_folder, write_text
 from dnip.base.typing import Integers
 from dnip.llm.prompting.data import Examples, load_examples
 from dnip.llm.prompting.models import ModelOptions, open_model
@@ -157,8 +157,8 @@ def prompt(
     frame.attrs["model"] = settings["model"]["sha256"]
     with atomic_path(out) as path:
         frame.to_parquet(path, index=False, compression="zstd")
-    with atomic_path(out.with_suffix(".json")) as path:
-        path.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    write_text(out.with_suffix(".json"), f"{text}\n")
     print(f"{out}: {len(frame):,} rows of {frame.groupby(KEY).ngroups} cells")
 
 
@@ -240,8 +240,7 @@ def _parts_of(out: Path) -> Path:
     if out.is_file() and beside.is_file() and not parts.exists():
         about = json.loads(beside.read_text(encoding="utf-8"))
         settings = {"model": about["model"], "tasks": about["prompts"]}
-        with atomic_path(make_folder(parts) / SETTINGS) as path:
-            path.write_text(json.dumps(settings), encoding="utf-8")
+        write_text(make_folder(parts) / SETTINGS, json.dumps(settings))
         for key, cell in pd.read_parquet(out).groupby(KEY):
             cell.to_parquet(parts / f"{'_'.join(map(str, key))}_000.parquet", index=False)
     return make_folder(parts)
@@ -265,8 +264,7 @@ def _same_settings(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
         hint = "Give another --out, or what that run was given"
         raise InvalidInputError(f"{path.parent} holds rows of {wrong}", hint=hint)
     merged = {"model": now, "tasks": {**known["tasks"], **asked["tasks"]}}
-    with atomic_path(path) as partial:
-        partial.write_text(json.dumps(merged, indent=1, ensure_ascii=False), encoding="utf-8")
+    write_text(path, json.dumps(merged, indent=1, ensure_ascii=False))
     return merged
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dnip.base import __version__
 from dnip.base.escaping import markdown as escaped, printable
-from dnip.base.files import atomic_path
+from dnip.base.files import atomic_path, write_text
 from reproduction.experiments import Experiment, Run
 from reproduction.experiments.base import ARRAYS, FIRST
 from reproduction.judging import Claim, Scores, judge
@@ -19,6 +19,8 @@ from reproduction.published import paper_rows, published
 
 def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     """Run an experiment, write its CSV, Markdown and picture, and return what it judges."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
+
     results, name = experiment.run(run), experiment.name
     columns = [*FIRST, *(one for one in results if one not in (*FIRST, *ARRAYS))]
     with atomic_path(out / f"{name}.csv") as path:
@@ -30,29 +32,23 @@ def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     if len(results):
         parts += [experiment.table(run, results), published(name).get("note", "")]
     if experiment.draw and len(results):
-        _draw(experiment, run, results, out / f"{name}.png")
+        figure = Figure(layout="tight")
+        experiment.draw(figure, run, results)
+        with atomic_path(out / f"{name}.png") as path:
+            figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
     parts += [run.missing(experiment.shots, experiment.tasks), *_paper(name)]
-    with atomic_path(out / f"{name}.md") as path:
-        text = "\n\n".join(part for part in parts if part)
-        path.write_text(printable(text) + "\n", encoding="utf-8")
+    text = "\n\n".join(part for part in parts if part)
+    write_text(out / f"{name}.md", printable(text) + "\n")
     said = published(name)["claims"]
     claims = experiment.judge(run, results, Scores(results, run.data.tasks))
-    return [judge(name, said[claim], contrasts) for claim, contrasts in claims]
+    lacking = [task for task in experiment.tasks or TASKS if task not in run.data.tasks]
+    without = f"without {', '.join(lacking)}" if lacking else ""
+    return [judge(name, said[claim], without or contrasts) for claim, contrasts in claims]
 
 
 def _text(weights: Any) -> str:
     """Return weights as text; none of a method that has none."""
     return " ".join(f"{w:.4g}" for w in weights) if isinstance(weights, list) else ""
-
-
-def _draw(experiment: Experiment, run: Run, results: Any, path: Path) -> None:
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
-
-    figure = Figure(layout="tight")
-    if experiment.draw:
-        experiment.draw(figure, run, results)
-    with atomic_path(path) as partial:
-        figure.savefig(partial, dpi=110, bbox_inches="tight", metadata={"Software": None})
 
 
 def _paper(name: str) -> list[str]:

@@ -71,14 +71,15 @@ def surplus(row: Any, weights: Floats, sign: int = 1) -> Floats:
 
 def judge_confusion(_run: Run, _results: Any, scores: Scores) -> Claims:
     """Judge whether some class is over-predicted while another starves, averaged over tasks."""
-    lack = partial(surplus, sign=-1)
-    yield (
-        "uneven",
-        lambda: {
-            "answers of one class beyond its rows, of all rows,": scores.mean(RAW, surplus),
-            "rows of another beyond its answers": scores.mean(RAW, lack),
-        },
-    )
+
+    def uneven() -> dict[str, Floats]:
+        over, under = (scores.mean(RAW, partial(surplus, sign=sign)) for sign in (1, -1))
+        return {
+            "answers of one class beyond its rows, of all rows,": over,
+            "rows of another beyond its answers": under,
+        }
+
+    yield "uneven", uneven
 
 
 # Figure 6.
@@ -120,14 +121,12 @@ def draw_overview(figure: Any, run: Run, results: Any) -> None:
 
 def judge_overview(_run: Run, _results: Any, scores: Scores) -> Claims:
     """Judge differences between classes and the worst class."""
-    worst = "worst_class_accuracy"
-    yield (
-        "worst",
-        lambda: {
-            "COBias falls by": scores.less("cobias", DNIP, RAW),
-            "accuracy of the worst class rises by": scores.less(worst, RAW, DNIP),
-        },
-    )
+
+    def worst() -> dict[str, Floats]:
+        rise = scores.less("worst_class_accuracy", RAW, DNIP)
+        return scores.falls(DNIP, RAW, ["COBias"]) | {"accuracy of the worst class rises by": rise}
+
+    yield "worst", worst
 
 
 # Figures 1 and 2.
@@ -247,32 +246,32 @@ CONFUSION = Experiment(
     "confusion",
     "Over- and under-predicted classes",
     one_shot,
-    table_confusion,
     judge_confusion,
+    table_confusion,
     draw_confusion,
 )
 OVERVIEW = Experiment(
     "overview",
     "Odd classes and class accuracies",
     one_shot,
-    table_overview,
     judge_overview,
+    table_overview,
     draw_overview,
 )
 DENSITIES = Experiment(
     "kde",
     "Probability of the true class",
     one_shot,
-    table_densities,
     judge_densities,
+    table_densities,
     draw_densities,
 )
 LABEL_ORDER = Experiment(
     "label-order",
     "Labels of the demonstrations",
     lambda run: run.over(debias, run.data.cells(FIVE, ["agnews"])),
-    table_order,
     judge_order,
+    table_order,
     shots=(FIVE,),
     tasks=("agnews",),
 )

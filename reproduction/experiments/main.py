@@ -7,14 +7,14 @@ from typing import Any
 
 from dnip.base.typing import Floats
 from reproduction.experiments.base import Claims, Experiment, Run, one_shot
-from reproduction.judging import Scores, Unjudged, interval, named, percent, unjudged
-from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, PUBLISHED, RAW, debias
+from reproduction.judging import Scores, Unjudged, change, named
+from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, FOLLOWED, PUBLISHED, RAW, debias
 from reproduction.presenting import bars, by_task, markdown
 from reproduction.probabilities import BALANCED, FIVE, ONE, TASKS
 from reproduction.published import published, table_2
 
 SHOTS = (ONE, BALANCED, FIVE)
-METHODS = (RAW, DNIP, FIT, PUBLISHED, BATCH, ADAPTER)
+METHODS = (RAW, DNIP, FIT, FOLLOWED, PUBLISHED, BATCH, ADAPTER)
 METRICS = ("accuracy", "cobias", "worst_class_accuracy")
 
 
@@ -23,19 +23,14 @@ def run_main(run: Run) -> Any:
     return run.over(debias, chain(*(run.data.cells(shots) for shots in SHOTS)))
 
 
-def headline(run: Run, scores: Scores) -> str:
+def headline(scores: Scores) -> str:
     """Return averages over all tasks by method, and relative changes, beside the paper's."""
-    rows: list[list[str]] = []
-    same = [task for task in run.data.tasks if task in TASKS]
-    told: dict[str, tuple[str, ...]] = {"*the paper, mean of 7 rows*": TASKS}
-    if 0 < len(same) < len(TASKS):
-        told[f"*the same, {len(same)} tasks*"] = tuple(same)
-    for name, tasks in told.items():
-        before, after = ([table_2(way, m, tasks) for m in METRICS[:2]] for way in ("raw", "dnip"))
-        changes = [f"{100 * (a / b - 1):+.0f} %" for a, b in zip(after, before, strict=True)]
-        rows.append([name, RAW, *(f"{100 * value:.1f}" for value in before), "", "", ""])
-        shown = [change.replace("-", "−") for change in changes]
-        rows.append([name, DNIP, *(f"{100 * value:.1f}" for value in after), "", *shown])
+    name = "*the paper, mean of 7 rows*"
+    before, after = ([table_2(way, m, TASKS) for m in METRICS[:2]] for way in ("raw", "dnip"))
+    shown = [f"{100 * (a / b - 1):+.0f} %" for a, b in zip(after, before, strict=True)]
+    rows = [[name, RAW, *(f"{100 * value:.1f}" for value in before), "", "", ""]]
+    theirs = [*(f"{100 * value:.1f}" for value in after), "", *shown]
+    rows.append([name, DNIP, *(text.replace("-", "−") for text in theirs)])
     for shots in SHOTS:
         for method in METHODS:
             try:
@@ -44,9 +39,7 @@ def headline(run: Run, scores: Scores) -> str:
             except Unjudged as why:
                 rows.append([named(shots), f"not averaged: {why}", "–", "–", "–", "", ""])
                 break
-            changes = [
-                f"{percent(*interval(a / b - 1))} %" for a, b in zip(ours[:2], raw, strict=True)
-            ]
+            changes = [change(a, b) for a, b in zip(ours[:2], raw, strict=True)]
             shown = ["", ""] if method == RAW else changes
             rows.append([named(shots), method, *(f"{100 * o[0]:.1f}" for o in ours), *shown])
     header = ["Prompts", "Method", "Accuracy", "COBias", "Worst class"]
@@ -63,7 +56,7 @@ def table_main(run: Run, results: Any) -> str:
         name = f"*{row['model']}, {row['shots']}-shot, {row['method'].replace('dnip', DNIP)}*"
         paper.setdefault(row["metric"], []).append([name, row["all"][0], *cells])
     own = by_task(results, run.data.tasks, paper=paper)
-    return f"{headline(run, Scores(results, run.data.tasks))}\n\n{own}"
+    return f"{headline(Scores(results, run.data.tasks))}\n\n{own}"
 
 
 def judge_main(_run: Run, _results: Any, scores: Scores) -> Claims:
@@ -79,7 +72,7 @@ def judge_main(_run: Run, _results: Any, scores: Scores) -> Claims:
     yield "below", lambda: {"below 20 % by": 0.2 - scores.mean(DNIP, "cobias")}
     yield "N-shot", lambda: scores.better(DNIP, RAW, BALANCED)
     yield "5-shot", lambda: scores.better(DNIP, RAW, FIVE)
-    yield "sizes", unjudged("the file is of one model")
+    yield "sizes", "the file is of one model"
 
 
 def judge_prior(_run: Run, _results: Any, scores: Scores) -> Claims:
@@ -92,8 +85,8 @@ MAIN = Experiment(
     "main",
     "Before and after",
     run_main,
-    table_main,
     judge_main,
+    table_main,
     lambda f, run, r: bars(f, r[r.shots == ONE], run.data.tasks, METHODS[:3]),
     SHOTS,
 )
@@ -101,7 +94,6 @@ PRIOR = Experiment(
     "prior-methods",
     "Prior methods beside DNIP",
     one_shot,
-    lambda run, results: by_task(results, run.data.tasks),
     judge_prior,
-    lambda f, run, r: bars(f, r, run.data.tasks, (RAW, ADAPTER, BATCH, DNIP, FIT)),
+    draw=lambda f, run, r: bars(f, r, run.data.tasks, (RAW, ADAPTER, BATCH, DNIP, FIT)),
 )

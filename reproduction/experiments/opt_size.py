@@ -94,7 +94,7 @@ def judge(run: Run, results: Any, _scores: Scores) -> Claims:
             raise Unjudged(f"no opt set has {SEVERAL_THOUSAND:,} rows under every seed")
         of = Scores(scores.results, large)
         change = of.less("cobias", f"{PUBLISHED}, {FULL}", f"{PUBLISHED}, 1000")
-        return {f"from 1,000 to all rows ({', '.join(large)}) by": change}
+        return {f"falls from 1,000 to all rows ({', '.join(large)}) by": change}
 
     yield "many", further
 
@@ -103,7 +103,7 @@ OPT_SIZE = Experiment(
     "opt-size",
     "Smaller opt sets",
     lambda run: run.over(by_size, run.data.cells(ONE)),
-    lambda run, results: by_task(labelled(results), run.data.tasks),
     judge,
+    lambda run, results: by_task(labelled(results), run.data.tasks),
     draw,
 )

@@ -45,15 +45,9 @@ def table(run: Run, results: Any) -> str:
 
 def judge(_run: Run, _results: Any, scores: Scores) -> Claims:
     """Judge whether COBias and accuracy fall together."""
-    yield (
-        "noisy",
-        lambda: {
-            "COBias falls by": scores.less("cobias", REASONED, PLAIN, SHOTS),
-            "accuracy falls by": scores.less("accuracy", REASONED, PLAIN, SHOTS),
-        },
-    )
+    yield "noisy", lambda: scores.falls(REASONED, PLAIN, shots=SHOTS)
 
 
 REASONING = Experiment(
-    "cot", "Chain of thought against plain 1-shot", run_reasoning, table, judge, shots=(SHOTS,)
+    "cot", "Chain of thought against plain 1-shot", run_reasoning, judge, table, shots=(SHOTS,)
 )

@@ -1,12 +1,14 @@
 """All experiments, from a file to tables, pictures and verdicts."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 
 from cases import cases
-from reproduction.experiments import EXPERIMENTS
+from reproduction import methods
+from reproduction.experiments import EXPERIMENTS, base
 
 
 def test_all_experiments_of_a_file(quick, saved, frame, reproduce, tmp_path):
@@ -49,6 +51,40 @@ def test_results_repeat_and_tasks_can_be_chosen(quick, saved, reproduce, tmp_pat
     first, second = ((tmp_path / out / "main.csv").read_text() for out in ("one", "two"))
     assert first == second
     assert "trec" not in first
+    claims = json.loads((tmp_path / "one" / "claims.json").read_text())
+    assert {(c["verdict"], c["ours"]) for c in claims} == {("not judged", "without trec")}
+
+
+def test_finished_cells_are_kept_and_a_stopped_run_goes_on(
+    quick, saved, frame, reproduce, tmp_path, monkeypatch
+):
+    done = []
+
+    def one(cell):
+        done.append((cell.task, cell.seed))
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        return methods.debias(cell)
+
+    prior = EXPERIMENTS["prior-methods"]
+    changed = prior._replace(run=lambda run: run.over(one, run.data.cells("1")))
+    monkeypatch.setitem(EXPERIMENTS, "prior-methods", changed)
+    given = ["prior-methods", "--out", tmp_path / "out", "--jobs", 1, "--probabilities"]
+    stopped = reproduce(*given, saved())
+    assert stopped.status == 130
+    assert re.search(r"^sst5, 1-shot, seed 0: \d+\.\d s \(3 of 6\)$", stopped.err, re.MULTILINE)
+    assert reproduce(*given, saved()).status == 0
+    assert done == [*done[:3], ("sst5", 1), ("sst5", 1), ("trec", 0), ("trec", 1)]
+    assert reproduce(*given, saved()).status == 0
+    assert len(done) == 7
+    other = frame.copy()
+    changed = (frame.task == "trec") & (frame.seed == 1) & (frame.split == "test")
+    other.loc[changed, "label"] = (frame.label[changed] + 1) % 6
+    assert reproduce(*given, saved(other)).status == 0
+    assert done[7:] == [("trec", 1)]
+    monkeypatch.setattr(base, "code", lambda: "changed")
+    assert reproduce(*given, saved(other)).status == 0
+    assert len(done) == 8 + 6
 
 
 def test_names_of_classes_do_no_harm(quick, saved, reproduce, tmp_path):

@@ -1,11 +1,23 @@
 """Scores, their intervals, and verdicts."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from dnip import metrics
-from reproduction.judging import DRAWS, Scores, Unjudged, count_pairs, interval, judge, scores_of
+from reproduction.judging import (
+    DRAWS,
+    Scores,
+    Unjudged,
+    change,
+    count_pairs,
+    in_words,
+    interval,
+    judge,
+    scores_of,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -74,6 +86,25 @@ def test_a_claim_holds_fails_stays_open_or_is_not_judged():
     assert (few.verdict, few.ours) == ("not judged", "a has fewer than 200 test rows")
     lacking = verdict(results(), tasks=("a", "b", "c"))
     assert (lacking.verdict, lacking.ours) == ("not judged", "c has no 1-shot rows")
+
+
+def test_a_contrast_below_0_says_the_opposite():
+    assert (
+        in_words("COBias lower by", -0.104, -0.138, 0.004) == "COBias higher by 10.4 (−0.4 to 13.8)"
+    )
+    assert in_words("COBias lower by", 0.01, -0.02, 0.04) == "COBias lower by 1.0 (−2.0 to 4.0)"
+    assert in_words("gap", -0.01, -0.02, 0.04) == "gap −1.0 (−2.0 to 4.0)"
+
+
+def test_a_relative_change_stays_above_minus_100_per_cent():
+    before = 0.5 + RNG.normal(0, 0.02, 1 + DRAWS)
+    after = 0.06 + RNG.normal(0, 0.01, 1 + DRAWS)  # gaps of resampled rows are larger
+    after[0] = 0.03
+    told = change(after, before).replace("−", "-")
+    value, low, high = map(float, re.findall(r"-[\d.]+", told))
+    assert 2 * after[0] < np.quantile(after, 0.975)  # the difference would fall below 0
+    assert -100 < low < high < 0
+    assert value == pytest.approx(100 * (after[0] / before[0] - 1), abs=0.05)
 
 
 def test_no_task_is_left_out_for_its_scores():

@@ -54,7 +54,8 @@ def test_all_methods_predict_the_same_rows_and_batch_calibration_evens_answers_o
     cell = Cell("t", "1", 0, rows(), rows(), (0,))
     found = {one.method: one.predicted for one in methods.debias(cell)}
     assert list(found) == [
-        methods.RAW, methods.DNIP, methods.PUBLISHED, methods.FIT, methods.BATCH, methods.ADAPTER
+        methods.RAW, methods.DNIP, methods.PUBLISHED, methods.FIT, methods.FOLLOWED,
+        methods.BATCH, methods.ADAPTER,
     ]  # fmt: skip
     np.testing.assert_array_equal(found["raw"], cell.test.p.argmax(axis=1))
     share = {name: (one == 0).mean() for name, one in found.items()}
