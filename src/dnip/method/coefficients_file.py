@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
+from dnip.base.objects import once
 from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
 from dnip.method.defer import Deferral
@@ -178,33 +179,6 @@ def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: A
             hint="Fit again with `dnip fit`",
         )
     return fit[name]
-
-
-def flat(content: Mapping[str, Any], within: str = "") -> dict[str, Any]:
-    """Return nested mappings as one, its keys joined by dots."""
-    found: dict[str, Any] = {}
-    for key, value in content.items():
-        inner = flat(value, f"{within}{key}.") if isinstance(value, dict) else None
-        found |= inner or {f"{within}{key}": value}
-    return found
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; one with a key twice, which readers take in two ways, is refused.
-
-    Raises
-    ------
-    TwiceError
-        If there is one.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise TwiceError("a key stands there twice")
-    return found
-
-
-class TwiceError(ValueError):
-    """A JSON object that has a key twice."""
 
 
 def _refuse_constant(name: str) -> None:
