@@ -8,7 +8,15 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from shlex import join
 
-from dnip.base.classes import LABEL, check_classes, default_classes, is_number, name_classes
+from dnip.base.arrays import check_several_columns
+from dnip.base.classes import (
+    LABEL,
+    check_classes,
+    default_classes,
+    is_number,
+    name_classes,
+    names_of,
+)
 from dnip.base.errors import InvalidInputError, listed
 
 ID = "id"
@@ -246,11 +254,7 @@ def resolve_columns(
                 f"{_listed([column for column in columns if column != name])}",
                 hint=hint,
             )
-    if len(columns) < 2:
-        raise InvalidInputError(
-            f"{source}: there is only 1 class column, {columns[0]}, but at least 2 are needed",
-            hint="Give one probability column per class, also for a binary task",
-        )
+    check_several_columns(len(columns), source)
     return layout
 
 
@@ -310,13 +314,8 @@ def _numbered_columns(
             f"{_listed(numbered)}",
             hint="Number the class columns from p0 without a gap",
         )
-    if classes is not None and len(classes) != len(numbered):
-        raise InvalidInputError(
-            f"{source}: there are {len(numbered)} class columns, {_listed(numbered)}, but "
-            f"{len(classes)} classes: {_listed(classes)}",
-            hint="Name every class once, in the order of p0, p1, ...; coefficients serve only the "
-            "classes that they were fitted for",
-        )
+    if classes is not None:
+        names_of(len(numbered), classes, source)
     return expected
 
 

@@ -9,21 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.arrays import SumsSeen, check_mass, check_scalars, normalise_rows
+from dnip.base.arrays import BadRowError, SumsSeen, check_mass, check_scalars, normalise_rows
 from dnip.base.classes import LABEL, name_classes, read_labels
 from dnip.base.columns import CORRECTED, ID, MASS, RECORDED, CellLocation, Layout, read_as_answers
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import (
-    MOST_IDS,
-    Block,
-    EmptyCellError,
-    IdsSeen,
-    as_list,
-    check_ids,
-    numbers_of,
-)
+from dnip.tables.cells import MOST_IDS, Block, IdsSeen, as_list, check_ids, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +166,7 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
                 f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
             )
     except InvalidInputError as error:
-        if layout.from_header and not isinstance(error, EmptyCellError):
+        if layout.from_header and not isinstance(error, BadRowError):
             error.hint = _not_all_classes(layout, as_list(columns.get(LABEL, ())))
         raise
     labels = ids = mass = None
