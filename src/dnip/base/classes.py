@@ -321,6 +321,14 @@ def _unknown(
     return InvalidInputError(f"{where}: {shown(text)} {message}", hint=hint)
 
 
+def labelled_twice(source: str, name: str) -> InvalidInputError:
+    """Return the error for labels beside a table that holds some."""
+    return InvalidInputError(
+        f"{source} holds labels of its own, but {name} was given too",
+        hint=f"Leave {name} out; coefficients are given by their name: coefficients=...",
+    )
+
+
 def name_classes(names: Sequence[str], start: str = "name") -> str:
     """Return advice to name some classes."""
     some = ",".join(names[:8]) + ",..." * (len(names) > 8)
