@@ -41,11 +41,11 @@ def test_normalised_rows_sum_to_one(p):
 
 @cases(
     (check_probabilities, [0.5, 0.5], "shape (2,)"),
-    (check_probabilities, [[1.0]], "at least 2 classes"),
+    (check_probabilities, [[1.0]], "at least 2 are needed"),
     (check_probabilities, [["a", "b"]], "not a matrix of numbers"),
     (check_probabilities, [[0.5], [0.5, 0.5]], "not a matrix of numbers"),
     (check_probabilities, [[1j, 1]], "complex"),
-    (check_probabilities, [[0.5, 0.5], [math.nan, 1]], "[1, 0]: the probability is not a number"),
+    (check_probabilities, [[0.5, 0.5], [math.nan, 1]], "[1, 0]: the number is missing"),
     (check_probabilities, [[math.inf, 1]], "probabilities[0, 0]: the probability is infinite"),
     (check_probabilities, [[1, -0.5]], "[0, 1]: the probability is negative (-0.5)"),
     (check_probabilities, [[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),

@@ -21,7 +21,7 @@ HEAD = "id,label,p0,p1\n"
 @cases(
     ("bad.csv", HEAD, "there are no rows"),
     ("bad.csv", HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"),
-    ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the probability is not a number"),
+    ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the number is missing"),
     ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
     ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
     ("bad.parquet", "junk", "not a sound Parquet file"),

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
+from dnip.llm.answers.fill import open_decisions
 from dnip.llm.prompting.engines.openai_engine import OpenAIEngine
 from dnip.llm.prompting.engines.server import Server
 from dnip.llm.prompting.label_bias import LogitBias
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import PromptBuilder
 from dnip.llm.prompting.task_files import built_in_tasks, load_task
-from dnip.tables.fill import open_decisions
 from processes import free_port, ran, running
 
 pytestmark = pytest.mark.integration

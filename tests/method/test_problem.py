@@ -40,7 +40,7 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
 @cases(
     ([1, 1, 1, 1], None, "only class 1 has labelled rows, .* at least 2 classes"),
     ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
-    ([0, 1, -1, 1], None, r"labels\[2\]: label -1 is outside 0..2"),
+    ([0, 1, None, 1], None, r"labels\[2\]: the row has no label"),
     (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
     (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
     (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
@@ -59,9 +59,9 @@ def test_a_frame_names_the_classes():
 
 
 @cases(
-    ({"ham": [0.9], "spam": [0.1]}, ["ham"], ["spam", "ham"], "the classes in order are"),
-    ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "has a column label"),
-    ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "or class names and classes="),
+    ({"ham": [0.9], "eggs": [0.1]}, ["ham"], ["spam", "ham"], "column spam of the classes"),
+    ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "holds labels of its own"),
+    ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "but the labels are ham"),
 )
 def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, told):
     with pytest.raises(InvalidInputError, match=told):

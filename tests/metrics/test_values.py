@@ -28,10 +28,10 @@ OF_A_CONFUSION_MATRIX = [
 
 @cases(
     ([0, 1, 1], [0, 1], r"predictions has shape \(2,\), but 3 examples"),
-    ([0, -1], [0, 1], r"labels\[1\]: label -1 is outside 0..2"),
-    ([0, 1], [0, -1], r"predictions\[1\]: label -1 is outside 0..2"),
-    ([0, 1], [0, 3], r"predictions\[1\]: label 3 is outside 0..2"),
-    ([0, 1], [0.0, 0.5], "predictions holds values .* not class indices"),
+    ([0, -1], [0, 1], r"labels\[1\]: the row has no label"),
+    ([0, 1], [0, -1], r"predictions\[1\]: the row has no label"),
+    ([0, 1], [0, 3], r"predictions\[1\]: '3' is a class index outside 0..2"),
+    ([0, 1], [0.0, 0.5], r"predictions\[1\]: '0.5' is neither"),
 )
 def test_refuses_what_would_be_counted_elsewhere(labels, predictions, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -231,7 +231,7 @@ HALVES = [[0.5, 0.5]] * 2
     ({"classes": ["a", "b", "c"]}, HALVES, "ab", "2 columns .* classes holds 3"),
     ({"classes": ["a", "b"]}, HALVES, "ax", "label 'x'"),
     ({"classes": ["a", "a"]}, HALVES, "ab", "must differ"),
-    ({}, HALVES, "aa", r"y holds 1 class \(a\)"),
+    ({}, HALVES, "aa", "y: only class a has labelled rows"),
     ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),
     ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
     ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),

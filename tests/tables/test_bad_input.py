@@ -26,7 +26,7 @@ REFUSED = {
         ("\n\n", ["the file is empty"]),
         ("label,p0,p1\n0,1_0,1\n", ["row 1, column p0: '1_0' is not a number"]),
         ('p0,p1\n"0,5","0,5"\n', ["row 1, column p0: '0,5' is not a number", "decimal point"]),
-        ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the cell is empty"]),
+        ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the number is missing"]),
         ("p0,p1\n0,1e999\n", ["row 1, column p1: the probability is infinite"]),
         ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
         ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
@@ -48,8 +48,8 @@ REFUSED = {
         ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
         ("[" * 100_000, ["row 1 is not valid JSON"]),
         ('{"p0": 1, "p1": "0"}\n', ["row 1, column p1: '0' is not a number"]),
-        ('{"p0": 1, "p1": null}\n', ["row 1, column p1: the cell is empty"]),
-        ('{"p0": 1, "p1": NaN}\n', ["row 1, column p1: the probability is not a number"]),
+        ('{"p0": 1, "p1": null}\n', ["row 1, column p1: the number is missing"]),
+        ('{"p0": 1, "p1": NaN}\n', ["row 1, column p1: the number is missing"]),
         (f'{{"p0": 1, "p1": 1{"0" * 400}}}\n', ["row 1, column p1: 1000", "is too large"]),
         ('{"p0": 1, "p1": 0}\n{"p0": 1}\n', ["row 2, column p1 is missing"]),
         (
@@ -61,7 +61,7 @@ REFUSED = {
         ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
     ],
     "parquet": [
-        ({"p0": [0.5, None], "p1": [0.5, 1.0]}, ["row 2, column p0: the cell is empty"]),
+        ({"p0": [0.5, None], "p1": [0.5, 1.0]}, ["row 2, column p0: the number is missing"]),
         ({"p0": [True], "p1": [0.5]}, ["row 1, column p0: True is not a number"]),
         ({"p0": [[1.0]], "p1": [0.5]}, ["row 1, column p0", "is not a number"]),
         ({"p0": [-1.0], "p1": [0.5]}, ["row 1, column p0: the probability is negative"]),

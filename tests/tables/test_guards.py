@@ -95,7 +95,7 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
     ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels are ant, bee, cow, dog.*classes="),
     ((TWO, Y), {}, "2 columns of probabilities, but the labels are ant, bee, cow"),
     ((P, [*Y[1:], "dog"]), {"classes": NAMES}, r"y\[59\]: 'dog' is neither a class name"),
-    ((P, Y), {"classes": ["ant", "bee"]}, "3 columns, but there are 2 classes"),
+    ((P, Y), {"classes": ["ant", "bee"]}, "3 columns of probabilities, but 2 classes"),
     ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
     ((P,), {}, "no class has labelled rows.*column `label`|neither labels|a fit needs labels"),
     ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),

@@ -80,7 +80,7 @@ def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
     ("-0.25", "the captured mass is -0.25, outside 0..1"),
     ("nan", "the captured mass is nan, outside 0..1"),
     ("1.5", "the captured mass is 1.5, outside 0..1"),
-    ("", "the cell is empty"),
+    ("", "the number is missing"),
     ("much", "'much' is not a number"),
 )
 def test_what_no_mass_can_be_is_refused_by_its_cell(tmp_path, cell, told):

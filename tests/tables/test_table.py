@@ -11,13 +11,13 @@ P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
 
 
 @cases(
-    ({"probabilities": P[:, :1]}, "at least 2 classes"),
+    ({"probabilities": P[:, :1]}, "at least 2 are needed"),
     ({"mass": [0.5]}, "mass has shape"),
     ({"mass": [0.5, -1, 1]}, "mass[1]: "),
     ({"mass": ["a", "b", "c"]}, "not a list"),
     ({"labels": [0, 1, -2]}, "labels[2]: '-2' is a class index outside 0..1"),
     ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
-    ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
+    ({"classes": ("a", "b", "c")}, "2 columns of probabilities, but 3 classes: a, b, c"),
     ({"classes": ("a", "a")}, "a appear twice"),
 )
 def test_the_constructor_checks_all(arguments, told):
@@ -70,7 +70,9 @@ class TestFrames:
         pa.table({"p0": [0.5, None], "p1": [0.5, 1]}),
     )
     def test_an_empty_cell_is_refused_with_its_place(self, frame):
-        with pytest.raises(InvalidInputError, match="frame: row 2, column p0: the cell is empty"):
+        with pytest.raises(
+            InvalidInputError, match="frame: row 2, column p0: the number is missing"
+        ):
             ProbabilityTable.from_frame(frame)
 
     @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, warn
+from dnip.base.errors import InvalidInputError, counted, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 
 #: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
@@ -32,8 +32,16 @@ _ALIKE = 1.1
 _MAX_ENTRIES = 1 << 18
 
 
-class EmptyRowError(InvalidInputError):
-    """One row says nothing: a number is missing, or all are 0."""
+class BadRowError(InvalidInputError):
+    """A row is at fault, whatever its columns mean."""
+
+
+def no_number(where: str) -> BadRowError:
+    """Return the error for a cell that is empty or NaN."""
+    return BadRowError(
+        f"{where}: the number is missing (empty or NaN)",
+        hint="Give a number in every row; a class that is ruled out has 0",
+    )
 
 
 class Location(Protocol):
@@ -123,18 +131,27 @@ def check_probabilities(
             f"{location.whole()} is not a matrix of numbers: {error}",
             hint="Give one row per example and one column of numbers per class",
         ) from error
-    if p.ndim != 2 or p.shape[1] < 2:
+    if p.ndim != 2:
         raise InvalidInputError(
-            f"{location.whole()} has shape {p.shape}, but a matrix (examples, classes) of at least "
-            "2 classes is needed",
+            f"{location.whole()} has shape {p.shape}, but a matrix (examples, classes) is needed",
             hint="Give one row per example and one column per class, also for a binary task",
         )
+    check_several_columns(p.shape[1], location.whole())
     p, off, sums = normalise_rows(p, location)
     if warn:
         seen = SumsSeen()
         seen.add(len(p), off, sums, location)
         seen.tell(location.whole())
     return cast("Probabilities", p)
+
+
+def check_several_columns(n_columns: int, source: str) -> None:
+    """Refuse probabilities of fewer than two classes."""
+    if n_columns < 2:
+        raise InvalidInputError(
+            f"{source}: {counted(n_columns, 'column')} of probabilities, but at least 2 are needed",
+            hint="Give one column per class, also for a binary task",
+        )
 
 
 def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities, Integers, Floats]:
@@ -174,7 +191,7 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
             off.append(rows + first)
             off_sums.append(sums[rows])
     if empty is not None:
-        raise EmptyRowError(
+        raise BadRowError(
             f"{location.cell(empty)}: all class probabilities are 0",
             hint="Drop the row, or give the probabilities of a model that ranks the classes",
         )
@@ -239,8 +256,10 @@ def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:
         )
     row, column = (int(i) for i in np.argwhere(bad)[0])
     value = p[row, column]
-    kind = "not a number" if math.isnan(value) else "infinite" if math.isinf(value) else "negative"
-    error = InvalidInputError if value < 0 else EmptyRowError
+    if math.isnan(value):
+        raise no_number(location.cell(row, column))
+    kind = "infinite" if math.isinf(value) else "negative"
+    error = InvalidInputError if value < 0 else BadRowError
     raise error(
         f"{location.cell(row, column)}: the probability is {kind} ({value})",
         hint=_SOFTMAX

@@ -62,7 +62,10 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
         )
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise InvalidInputError(f"class names must differ; {', '.join(twice)} appear twice")
+        raise InvalidInputError(
+            f"class names must differ; {', '.join(twice)} appear twice",
+            hint="Give every class a name of its own",
+        )
     if not all(name.strip() and is_storable(name) for name in names):
         raise InvalidInputError(
             f"class names must not be empty, and be valid Unicode without NUL; got {names!r}"
@@ -83,9 +86,10 @@ def names_of(
     names = check_classes(list(map(str, range(n_columns))) if classes is None else classes)
     if len(names) != n_columns:
         raise InvalidInputError(
-            f"{source} has {n_columns} columns, but there are {len(names)} classes: "
+            f"{source}: there are {n_columns} columns of probabilities, but {len(names)} classes: "
             f"{listed(names)}",
-            hint="Name every class once, in the order of the columns",
+            hint="Name every class once, in the order of the columns; coefficients serve only the "
+            "classes that they were fitted for",
         )
     return names
 
@@ -322,6 +326,14 @@ def _unknown(
     return InvalidInputError(f"{where}: {shown(text)} {message}", hint=hint)
 
 
+def labelled_twice(source: str, name: str) -> InvalidInputError:
+    """Return the error for labels beside a table that holds some."""
+    return InvalidInputError(
+        f"{source} holds labels of its own, but {name} was given too",
+        hint=f"Leave {name} out; coefficients are given by their name: coefficients=...",
+    )
+
+
 def name_classes(names: Sequence[str], start: str = "name") -> str:
     """Return advice to name some classes."""
     some = ",".join(names[:8]) + ",..." * (len(names) > 8)
@@ -358,6 +370,11 @@ def sorted_labels(
     if among or not whole or (numbered and len(known) != n_columns):
         return default_classes(n_columns)  # the reader names the row that holds another
     names = list(map(str, sorted(known, key=_number_or_text)))
+    return check_label_count(names, n_columns)
+
+
+def check_label_count(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
+    """Return the classes that labels tell, if there is one for each column."""
     if len(names) != n_columns:
         raise InvalidInputError(
             f"there are {n_columns} columns of probabilities, but the labels are {listed(names)}",

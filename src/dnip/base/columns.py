@@ -6,10 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from shlex import join
 
-from dnip.base.classes import LABEL, check_classes, default_classes, is_number, name_classes
+from dnip.base.arrays import check_several_columns
+from dnip.base.classes import (
+    LABEL,
+    check_classes,
+    default_classes,
+    is_number,
+    name_classes,
+    names_of,
+)
 from dnip.base.errors import InvalidInputError, listed
 
 ID = "id"
@@ -28,14 +35,11 @@ CORRECTED = "dnip_corrected_by"
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
 
-#: Column under which class names travel, as a JSON list, and key of the metadata of Parquet.
-CLASSES = "dnip.classes"
-CLASSES_METADATA = CLASSES.encode()
+#: Key of the metadata of Parquet under which class names travel, as a JSON list.
+CLASSES_METADATA = b"dnip.classes"
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset(
-    {LABEL, ID, ROW, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED, CLASSES}
-)
+RESERVED = frozenset({LABEL, ID, ROW, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED})
 
 #: What a sidecar records beside the id and the probabilities.
 TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
@@ -149,25 +153,16 @@ def class_columns(classes: Sequence[str], taken: Set[str] = frozenset()) -> tupl
     >>> class_columns(["bad", "good"]), class_columns(["1", "5"]), class_columns(["0", "1"])
     (('bad', 'good'), ('p_1', 'p_5'), ('p0', 'p1'))
     """
-    if tuple(classes) == default_classes(len(classes)) or any(c != c.rstrip() for c in classes):
+    if tuple(classes) == default_classes(len(classes)):
         return probability_columns(len(classes))
     if any(name in taken or _is_odd(name) for name in classes):
         return tuple(f"{_PREFIX}{name}" for name in classes)
     return tuple(classes)
 
 
-@lru_cache
-def recorded_columns(classes: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, list[str]]]:
-    """Return the class columns of a sidecar's rows, and what tells the classes if they do not.
-
-    Examples
-    --------
-    >>> recorded_columns(("bad", "good")), recorded_columns(("time", "money"))
-    ((('bad', 'good'), {}), (('p_time', 'p_money'), {}))
-    """
-    columns = class_columns(classes, RECORDED)
-    told = columns != probability_columns(len(classes)) or classes == default_classes(len(classes))
-    return columns, {} if told else {CLASSES: list(classes)}
+def plain_name(name: str) -> str:
+    """Return the name of a column without the spaces around it, but for those of a class."""
+    return name.lstrip() if name.lstrip().startswith(_PREFIX) else name.strip()
 
 
 def _is_odd(name: str) -> bool:
@@ -261,11 +256,7 @@ def resolve_columns(
                 f"{_listed([column for column in columns if column != name])}",
                 hint=hint,
             )
-    if len(columns) < 2:
-        raise InvalidInputError(
-            f"{source}: there is only 1 class column, {columns[0]}, but at least 2 are needed",
-            hint="Give one probability column per class, also for a binary task",
-        )
+    check_several_columns(len(columns), source)
     return layout
 
 
@@ -325,13 +316,8 @@ def _numbered_columns(
             f"{_listed(numbered)}",
             hint="Number the class columns from p0 without a gap",
         )
-    if classes is not None and len(classes) != len(numbered):
-        raise InvalidInputError(
-            f"{source}: there are {len(numbered)} class columns, {_listed(numbered)}, but "
-            f"{len(classes)} classes: {_listed(classes)}",
-            hint="Name every class once, in the order of p0, p1, ...; coefficients serve only the "
-            "classes that they were fitted for",
-        )
+    if classes is not None:
+        names_of(len(numbered), classes, source)
     return expected
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from dnip.base.errors import CoefficientsFormatError
+from dnip.base.objects import once
 from dnip.method.defer import Deferral
 from dnip.method.scales import Spacing, WeightScale
 
@@ -98,33 +99,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{text:.60} is too large a number")
     return number
-
-
-def flat(content: Mapping[str, Any], within: str = "") -> dict[str, Any]:
-    """Return nested mappings as one, its keys joined by dots."""
-    found: dict[str, Any] = {}
-    for key, value in content.items():
-        inner = flat(value, f"{within}{key}.") if isinstance(value, dict) else None
-        found |= inner or {f"{within}{key}": value}
-    return found
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; one with a key twice, which readers take in two ways, is refused.
-
-    Raises
-    ------
-    TwiceError
-        If there is one.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise TwiceError("a key stands there twice")
-    return found
-
-
-class TwiceError(ValueError):
-    """A JSON object that has a key twice."""
 
 
 def _refuse_constant(name: str) -> None:

@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.arrays import check_probabilities, check_sample_weight
-from dnip.base.classes import check_several_classes, names_of
+from dnip.base.classes import LABEL, check_several_classes, labelled_twice, names_of
 from dnip.base.errors import InvalidInputError
-from dnip.base.frames import take_columns
+from dnip.base.frames import is_frame, take_columns
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
 from dnip.metrics.order import labels_of_columns
@@ -85,6 +86,8 @@ class Problem:
         InvalidInputError
             For input that breaks its contract, or labels of fewer than two classes.
         """
+        if is_frame(probabilities) and LABEL in cast("Any", probabilities).columns:
+            raise labelled_twice("probabilities", "labels")
         probabilities, classes = take_columns(probabilities, classes)
         p = check_probabilities(probabilities, keep_single=True)
         names = classes and names_of(p.shape[1], classes)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dnip.base.objects import flat
 from dnip.method.coefficients import Coefficients
-from dnip.method.coefficients_file import flat
 from dnip.presenting.formats import Column, Row, Value
 from dnip.presenting.terminal import columns_to_text, shorten, to_text
 

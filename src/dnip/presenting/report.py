@@ -97,7 +97,7 @@ def report(
     >>> dnip.report(P, y, coefficients=dnip.Coefficients(["ham", "spam"], [15, 30], 30)).title
     'Class accuracies of table'
     """
-    coefficients = as_coefficients(coefficients)
+    coefficients = None if coefficients is None else as_coefficients(coefficients)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
     table, other = as_table(data, y, classes), None

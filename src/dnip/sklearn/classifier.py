@@ -248,8 +248,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             weight = check_sample_weight(sample_weight, n_examples=len(labels))
         if len(present := np.unique(labels)) == 1:
             raise InvalidInputError(
-                f"y holds 1 class ({present[0]}), but a fit compares at least 2",
-                hint="Give examples of other classes too",
+                f"y: only class {present[0]} has labelled rows, but COBias compares at least 2 "
+                "classes",
+                hint="Label rows of other classes too",
             )
         p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
         table = ProbabilityTable(

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dnip.base.arrays import ArrayLocation, check_probabilities
-from dnip.base.classes import default_classes, read_labels
+from dnip.base.classes import check_label_count, default_classes, names_of, read_labels
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.frames import take_columns
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
@@ -226,15 +226,12 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         """Take X as probabilities, and decide which class each column is."""
         self.estimator_ = None
         p = self._probabilities(X, reset=True)
-        source = "y" if self.classes is None else "classes"
         self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
         names = [str(c) for c in self.classes_.tolist()]
-        if p.shape[1] != len(names):
-            raise InvalidInputError(
-                f"X has {p.shape[1]} columns of probabilities, but {source} holds {len(names)} "
-                f"classes ({listed(names)})",
-                hint="Pass classes=, the class of each column in order, also those that y lacks",
-            )
+        if self.classes is None:
+            check_label_count(names, p.shape[1])
+        else:
+            names_of(p.shape[1], names, "X")
         own = take_columns(X, None, "X")[1] if self.classes is None else None
         if own not in (None, tuple(names)) and tuple(names) != default_classes(len(names)):
             raise InvalidInputError(
@@ -260,7 +257,8 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             names = self.classes if reset else self.classes_.tolist()
             if names is not None:
                 X = take_columns(X, [str(c) for c in names], "X")[0]
-            p = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
+            kind = {"dtype": np.float64, "ensure_min_features": 2, "ensure_all_finite": False}
+            p = validate_data(self, X, reset=reset, **kind)
             return check_probabilities(p, location=ArrayLocation("X"))
         return check_estimated(probabilities_of(self.estimator_, X))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.arrays import ArrayLocation, Location
+from dnip.base.arrays import ArrayLocation, Location, no_number
 from dnip.base.classes import Cells, is_missing, is_storable
 from dnip.base.columns import CellLocation, Layout
 from dnip.base.errors import InvalidInputError, shown
@@ -126,16 +126,9 @@ def _floats_from_numbers(cells: Cells) -> NDArray[Any]:
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 
-class EmptyCellError(InvalidInputError):
-    """A row lacks a number."""
-
-
 def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: str) -> None:
     if cell is None or (isinstance(cell, str) and not cell.strip()):
-        raise EmptyCellError(
-            f"{where}: the cell is empty",
-            hint="Give a number in every row; a class that is ruled out has 0",
-        )
+        raise no_number(where)
     try:
         convert([cell])
     except (ValueError, OverflowError) as error:

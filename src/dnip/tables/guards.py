@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.classes import UNLABELLED, check_classes, check_several_classes, default_classes
+from dnip.base.classes import (
+    UNLABELLED,
+    check_classes,
+    check_several_classes,
+    default_classes,
+    labelled_twice,
+)
 from dnip.base.columns import CONTENT_FREE
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.method.coefficients import Coefficients
@@ -170,17 +176,14 @@ def as_table(
     if y is None:
         return data
     if data.labels is not None:
-        raise InvalidInputError(
-            f"{data.source} holds labels of its own, but y was given too",
-            hint="Leave y out; coefficients are given by their name: coefficients=...",
-        )
+        raise labelled_twice(data.source, "y")
     unnamed = classes is None and data.classes == default_classes(data.n_classes)
     known = None if unnamed else data.classes
     labels, names = labels_of_columns(data.probabilities, y, known, "y")
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
 
 
-def as_coefficients(given: Coefficients | str | os.PathLike[str] | None) -> Coefficients | None:
+def as_coefficients(given: Coefficients | str | os.PathLike[str]) -> Coefficients:
     """Return coefficients, read from their file if a path is given.
 
     Raises
@@ -199,7 +202,7 @@ def as_coefficients(given: Coefficients | str | os.PathLike[str] | None) -> Coef
     """
     if isinstance(given, str | os.PathLike):
         return Coefficients.load(given)
-    if given is not None and not isinstance(given, Coefficients):
+    if not isinstance(given, Coefficients):
         raise InvalidInputError(
             f"coefficients must be Coefficients or the path of their file; got a "
             f"{type(given).__name__}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.arrays import EmptyRowError, SumsSeen, check_mass, check_scalars, normalise_rows
+from dnip.base.arrays import BadRowError, SumsSeen, check_mass, check_scalars, normalise_rows
 from dnip.base.classes import LABEL, name_classes, read_labels
 from dnip.base.columns import (
     CORRECTED,
@@ -24,15 +24,7 @@ from dnip.base.columns import (
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import (
-    MOST_IDS,
-    Block,
-    EmptyCellError,
-    IdsSeen,
-    as_list,
-    check_ids,
-    numbers_of,
-)
+from dnip.tables.cells import MOST_IDS, Block, IdsSeen, as_list, check_ids, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +177,7 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
                 f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
             )
     except InvalidInputError as error:
-        if layout.from_header and not isinstance(error, EmptyCellError | EmptyRowError):
+        if layout.from_header and not isinstance(error, BadRowError):
             read = "" if numbers is None or error.hint is None else f"{error.hint}. "
             error.hint = f"{read}{_not_all_classes(layout, labelled)}".removesuffix(". ")
         raise

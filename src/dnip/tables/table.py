@@ -37,12 +37,12 @@ class ProbabilityTable:
 
     Parameters
     ----------
-    probabilities : ndarray of shape (M, N)
+    probabilities : array-like of shape (M, N), or Rows that are checked already
         One row per example. Rows that do not sum to 1 are normalised, with a warning.
-    labels : ndarray of shape (M,), optional
-        Class indices, -1 for an unlabelled row, or names; None where there is no label column.
+    labels : array-like of shape (M,), optional
+        Class names or indices, None or -1 for an unlabelled row; None without a label column.
     ids : array of str, shape (M,), optional
-        A name for each row; all are different.
+        A name of its own for each row.
     classes : tuple of str, default=()
         Class names; when left out, the indices "0", "1", ...
     source : str, default="table"
@@ -157,13 +157,7 @@ class ProbabilityTable:
 
     @property
     def data_hash(self) -> str:
-        """SHA-256 of probabilities, labels and class names, the same in every file format.
-
-        Examples
-        --------
-        >>> ProbabilityTable(np.array([[0.5, 0.5]])).data_hash[:12]
-        '6f737bef29d1'
-        """
+        """SHA-256 of probabilities, labels and class names, the same in every file format."""
         data_hash = DataHash(self.classes, labelled=self.labels is not None, n_rows=len(self))
         data_hash.add(self.probabilities, self.labels)
         return data_hash.hexdigest()
@@ -174,20 +168,16 @@ class ProbabilityTable:
     ) -> ProbabilityTable:
         r"""Read a table from CSV, Parquet or JSON lines, by suffix.
 
-        The class columns are `p0`, `p1`, ... or carry the names of `classes`. Where there are
-        neither, all columns are classes but `label`, `id`, `prediction`, `mass`, `samples` and
-        `fallback`; labels must then be class names. The column `label`
-        holds class names or class indices, empty for an unlabelled row; it may be absent, and so
-        may `id` and `mass`. There is a warning where many rows have a low captured mass.
+        The class columns are `p0`, `p1`, ... or carry the names of `classes`, alone or after `p_`.
+        Where there are neither, all columns are classes that mean nothing else, and labels must be
+        class names. `label`, `id` and `mass` may be absent; an unlabelled row has an empty label.
 
         Parameters
         ----------
         path : path-like
-            A file that ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz, or a folder of
-            Parquet part files.
+            Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz; or a folder of Parquet files.
         classes : sequence of str, optional
-            Class names. Files whose columns have these names need none here; nor do Parquet files
-            that carry them.
+            Class names, where neither columns nor the file tell them.
 
         Raises
         ------
@@ -242,7 +232,6 @@ class ProbabilityTable:
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Which kind of data frame.
 
         Raises
         ------
@@ -272,10 +261,8 @@ class ProbabilityTable:
 
         Raises
         ------
-        InvalidInputError
-            For an unknown suffix or a table without rows.
-        OutputError
-            If the file cannot be written; an existing file then stays as it was.
+        InvalidInputError, OutputError
+            As `open_writer`; an existing file then stays as it was.
 
         Examples
         --------
@@ -318,27 +305,13 @@ class ProbabilityTable:
         return ProbabilityTable(taken)
 
     def labelled(self) -> ProbabilityTable:
-        """Return the rows that have a label; none where there is no label column.
-
-        Examples
-        --------
-        >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1, 1]))
-        >>> table.labelled().probabilities
-        array([[0.25, 0.75]])
-        """
+        """Return the rows that have a label; none where there is no label column."""
         if self.labels is None:
             return self.take([])
         return self.take(self.labels != UNLABELLED)
 
     def unlabelled(self) -> ProbabilityTable:
-        """Return the rows that have no label, as a table without a label column.
-
-        Examples
-        --------
-        >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1, 1]))
-        >>> table.unlabelled().probabilities
-        array([[0.5, 0.5]])
-        """
+        """Return the rows that have no label, as a table without a label column."""
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)

@@ -284,9 +284,9 @@ def evaluate(
     array([[1, 0],
            [1, 0]])
     """
-    coefficients = as_coefficients(coefficients)
-    if classes is None and coefficients is not None:
-        classes = coefficients.classes
+    if coefficients is not None:
+        coefficients = as_coefficients(coefficients)
+        classes = coefficients.classes if classes is None else classes
     count = partial(_count, coefficients, adjusted)
     blocks: Any = data
     if y is None and isinstance(data, str | os.PathLike):

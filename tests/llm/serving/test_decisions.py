@@ -170,7 +170,7 @@ def choosing(probabilities):
     ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
     ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
     (choosing({"a": 0.5, "b": None}), "'q', b: None"),
-    (choosing({"a": 0.5, "b": float("nan")}), "'q', b: the probability is not a number"),
+    (choosing({"a": 0.5, "b": float("nan")}), "'q', b: the number is missing"),
     (choosing({"a": 0, "b": 0}), "'q'.*all class probabilities are 0"),
     (choosing({"b": 0.5, "c": 0.5}), "'q': the choice 'a' is not among the options b, c"),
     (choosing([{"value": "a", "probability": p} for p in (1, 0)]), "same name"),

@@ -8,7 +8,7 @@ import click
 
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import split_classes
-from dnip.tables.fill import Fill
+from dnip.llm.answers.fill import Fill
 
 
 def import_(

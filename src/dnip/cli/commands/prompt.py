@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
+from dnip.llm.answers.fill import Fill
 from dnip.llm.prompting.engines.base import Engine
 from dnip.llm.prompting.models import ModelOptions, open_model
-from dnip.tables.fill import Fill
 
 
 def prompt(

@@ -13,13 +13,13 @@ import numpy as np
 
 from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.objects import once
+from dnip.llm.answers.fill import fill_unreported
 from dnip.llm.answers.label_matching import matcher_of, variants
 from dnip.llm.answers.tokens import Reported, read_reported
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import Given, load_coefficients, mark_of, marked, reweighted
 from dnip.method.coefficients import Coefficients
-from dnip.method.coefficients_file import once
-from dnip.tables.fill import fill_unreported
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 #: The likeliest tokens to ask for: the most that services give.

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from dnip.base import __version__
 from dnip.base.arrays import check_mass
 from dnip.base.classes import UNLABELLED, check_classes
-from dnip.base.columns import CLASSES, MASS, QUESTION, RESERVED, ROW
+from dnip.base.columns import MASS, QUESTION, RESERVED, ROW
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import write_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
+from dnip.llm.answers.fill import Fill, fill_rows
 from dnip.llm.answers.label_matching import TextMatcher
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import Collector
@@ -30,7 +31,6 @@ from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import check_ids
-from dnip.tables.fill import Fill, fill_rows
 from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of
@@ -330,7 +330,6 @@ def _values(answers: Sequence[Answers]) -> Iterator[Found]:
             seen: set[str] = set()
             for part in parts_of(Path(one)):
                 for count, row in enumerate(json_rows(part, seen), 1):
-                    row.pop(CLASSES, None)
                     yield Found(f"{part}: row {count}", row)
         elif isinstance(one, str | os.PathLike):
             yield from read_values(Path(one))

@@ -13,10 +13,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from dnip.base.columns import CLASSES, ID, CellLocation, check_names, resolve_columns
+from dnip.base.columns import ID, CellLocation, check_names, plain_name, resolve_columns
 from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import as_text, open_input
-from dnip.method.coefficients_file import once
+from dnip.base.objects import once
 from dnip.tables.cells import MOST_IDS, Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
@@ -53,7 +53,7 @@ def csv_rows(
 ) -> tuple[list[str], Iterator[list[str]]]:
     """Return the header of a CSV file, and its other rows; blank lines are skipped."""
     rows = _csv_rows(file, source, delimiter)
-    header = [name.strip() for name in next(rows, [])]
+    header = [plain_name(name) for name in next(rows, [])]
     if not header:
         raise empty_file(source)
     check_names(header, source)
@@ -99,7 +99,7 @@ def read_jsonl(
         if seen is None:
             raise empty_file(source)
         return
-    layout = resolve_columns(list(first), classes=classes, source=source, own=first.get(CLASSES))
+    layout = resolve_columns(list(first), classes=classes, source=source)
     wanted = layout.wanted(others=others)
     first_row = 0
     n_rows = rows_per_block(block_rows, len(first))

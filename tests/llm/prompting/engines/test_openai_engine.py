@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 import sidecars
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
+from dnip.llm.answers.fill import open_decisions
 from dnip.llm.answers.tokens import Reported, Token, read_reported, read_text
 from dnip.llm.prompting.engines.openai_engine import (
     OpenAIEngine,
@@ -19,7 +20,6 @@ from dnip.llm.prompting.engines.openai_engine import (
 from dnip.llm.prompting.engines.server import Server
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task_files import built_in_tasks, load_task
-from dnip.tables.fill import open_decisions
 from failing_server import FailingServer
 from fakes import TASK as HAPPY_OR_SAD, FakeTokenizer
 

@@ -16,13 +16,13 @@ import pytest
 
 from cases import cases
 from dnip import BackendError, InvalidInputError, ProbabilityTable
+from dnip.llm.answers.fill import Fill
 from dnip.llm.prompting.engines.decision_engine import DecisionEngine
 from dnip.llm.prompting.engines.openai_engine import OpenAIEngine, VotingEngine
 from dnip.llm.prompting.engines.server import Server
 from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.run import run_plan
-from dnip.tables.fill import Fill
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
 from processes import free_port, wait_for

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from dnip.base.columns import CORRECTED
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
+from dnip.base.objects import TwiceError, once
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.answers import by_question
 from dnip.llm.decisions.requests import as_listed, asked_question, check_options, in_order
@@ -34,7 +35,6 @@ from dnip.llm.serving.sidecar.recording import Answered
 from dnip.llm.serving.sidecar.upstream import FailedError
 from dnip.llm.serving.sidecar.watching import WatchedCoefficients
 from dnip.method.coefficients import Coefficients
-from dnip.method.coefficients_file import TwiceError, once
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dnip.base.columns import ID, INPUT, MODEL, QUESTION, TIME, recorded_columns
+from dnip.base.columns import ID, INPUT, MODEL, QUESTION, RECORDED, TIME, class_columns
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import check_writable, make_folder
@@ -250,13 +250,12 @@ class _Row(NamedTuple):
 
     def line(self) -> bytes:
         """Return the line of the file."""
-        columns, own = recorded_columns(self.classes)
         p = self.before.probabilities[self.before.ordered(self.classes)] * self.before.total
         now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
-        cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model), **own}
+        cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model)}
         if self.question is not None:
             cells[QUESTION] = json.dumps(self.question.of_model(self.model or None).to_dict())
-        cells |= zip(columns, p.tolist(), strict=True)
+        cells |= zip(class_columns(self.classes, RECORDED), p.tolist(), strict=True)
         cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
         return json.dumps(cells).encode() + b"\n"
 

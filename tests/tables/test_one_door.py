@@ -1,0 +1,115 @@
+"""Every door refuses a fault of the input with the same words, and takes the same labels."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dnip
+from cases import cases
+from dnip import InvalidInputError, ProbabilityTable
+
+NAMES = ["a", "b", "c"]
+P = np.random.default_rng(0).dirichlet(np.ones(3), 12)
+Y = NAMES * 4
+QUICK = {"robust": "off", "evidence": False}
+
+
+def frame_of(p, y):
+    names = [f"p{index}" for index in range(p.shape[1])]
+    return pd.DataFrame(p, columns=names).assign(label=pd.Series(list(y), dtype=object))
+
+
+def table_file(path, p, y):
+    """Write a table as other programs do."""
+    frame = frame_of(p, y)
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":  # where all cells of a column are of one type
+        alike = len({type(label) for label in y}) == 1
+        frame.astype({"label": object if alike else "string"}).to_parquet(path)
+    else:
+        frame["label"] = frame["label"].replace({np.nan: None})
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in frame.to_dict("records")))
+    return path
+
+
+#: Whatever takes probabilities and labels.
+DOORS = {
+    "evaluate": lambda p, y, classes, _: dnip.evaluate(p, y, classes=classes),
+    "fit": lambda p, y, classes, _: dnip.fit(p, y, classes=classes, **QUICK),
+    "solve": lambda p, y, classes, _: dnip.solve(p, y, classes=classes),
+    "classifier": lambda p, y, classes, _: dnip.DNIPClassifier(classes=classes, **QUICK).fit(p, y),
+    "table": lambda p, y, classes, _: dnip.evaluate(ProbabilityTable(p, y, classes=classes)),
+    "frame": lambda p, y, classes, _: dnip.evaluate(frame_of(p, y), classes=classes),
+    **{
+        suffix: lambda p, y, classes, folder, suffix=suffix: dnip.evaluate(
+            table_file(folder / f"t.{suffix}", p, y), classes=classes
+        )
+        for suffix in ("csv", "jsonl", "parquet")
+    },
+}
+
+
+def with_cell(row, column, value):
+    p = P.copy()
+    p[row, column] = value
+    return p
+
+
+def with_label(label):
+    return [*Y[:2], label, *Y[3:]]
+
+
+@pytest.mark.parametrize("door", DOORS)
+@cases(
+    (P, with_label("dog"), NAMES, "'dog' is neither a class name nor a class index"),
+    (P, with_label(0.5), NAMES, "'0.5' is neither a class name nor a class index"),
+    (P, with_label(7), NAMES, "'7' is a class index outside 0..2"),
+    (P, with_label(-2), NAMES, "'-2' is a class index outside 0..2"),
+    (P, [0, *[5] * 11], ["5", "6", "7"], "'0' is not a class name, and as an index it would be"),
+    (with_cell(1, slice(None), 0), Y, NAMES, "all class probabilities are 0"),
+    (with_cell(1, 1, np.nan), Y, NAMES, "the number is missing (empty or NaN)"),
+    (with_cell(1, 1, -0.5), Y, NAMES, "the probability is negative (-0.5)"),
+    (with_cell(1, 1, np.inf), Y, NAMES, "the probability is infinite (inf)"),
+    (
+        P,
+        ["b"] * 12,
+        NAMES,
+        "only class b has labelled rows, but COBias compares at least 2 classes",
+    ),
+    (P, Y, ["a", "b", "b"], "class names must differ; b appear twice"),
+    (P, Y, ["a", "b"], "there are 3 columns of probabilities, but 2 classes: a, b"),
+    (P[:, :1], Y, None, "1 column of probabilities, but at least 2 are needed"),
+)
+def test_a_fault_has_one_message(tmp_path, door, p, y, classes, message):
+    if door == "classifier" and p.shape[1] == 1:
+        pytest.skip("scikit-learn refuses one column itself")
+    with pytest.raises(InvalidInputError) as caught:
+        DOORS[door](p, y, classes, tmp_path)
+    place = r"(|probabilities|X|labels|y|frame|table|.*[/\\]t\.(csv|jsonl|parquet))"
+    cell = r"(\[\d+(, \d+)?\]|: row \d+(, column \w+)?)?"
+    assert re.fullmatch(rf"({place}{cell}: )?{re.escape(message)}.*", caught.value.message)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("door", sorted(DOORS.keys() - {"fit", "solve", "classifier"}))
+@cases(
+    *((NAMES, missing, -1) for missing in (None, "", np.nan, pd.NA, -1, "-1", -1.0)),
+    (["nan", "None", "b"], None, -1),
+    (["b", "nan", "NA"], "nan", 1),
+    (["b", "NA", "None"], "None", 2),
+    (["b", "NA", "-1"], -1, 2),
+    (["1", "3", "5"], 3.0, 1),
+    (["5", "1", "3"], "3.0", 2),
+    (["x", "y", "z"], 2.0, 2),
+)
+def test_a_label_means_the_same_everywhere(tmp_path, door, names, label, index):
+    y = [names[c] for c in [2, 0, 1] * 4]
+    expected = np.bincount([2, 0, 1] * 3 + [0, 1], minlength=3)
+    expected += np.arange(3) == index
+    result = DOORS[door](P, [label, *y[1:]], names, tmp_path)
+    assert result.raw.sum(axis=1).tolist() == expected.tolist()
+    assert result.n_unlabelled == (index == -1)
