@@ -152,6 +152,8 @@ def fill(template):
         ("{{ text.strip()|upper ~ '.' }}", "A JOY."),
         ("{% for c in choices %}{{ loop.index }}{{ c }}{{ '' if loop.last else ', ' }}{% endfor %}",
          "1u, 2v"),
+        ("{% set n = namespace(a=1) %}{% for c in choices %}{% set n.a = 3 %}{% endfor %}{{ n.a }}",
+         "3"),
         ("{% for key, value in deep.items() %}{{ key }}{{ value.b }}{% endfor %}", "a1"),
         ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no")
 )  # fmt: skip
@@ -169,6 +171,8 @@ def test_templates_write_fields_with_conditions_loops_and_filters(template, expe
     "{{ self._TemplateReference__context }}",
     "{{ choices.append(1) }}",
     "{{ choices|map(attribute='__class__')|join }}",
+    "{% set n = namespace() %}{% set n._x = 1 %}",
+    "{{ namespace(_x=1) }}",
     "{% include 'mood.toml' %}",
     "{% import 'mood.toml' as m %}",
 )

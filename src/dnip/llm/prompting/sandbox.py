@@ -16,10 +16,12 @@ from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError, nodes, pass_context
 from jinja2.compiler import CodeGenerator, Frame
+from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.runtime import Context, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
 # Characters and seconds of one rendering.
 _MOST_CHARACTERS, _SECONDS = 10_000_000, 5.0
@@ -90,6 +92,21 @@ class _Generator(CodeGenerator):
         super().visit_For(node, frame)
 
 
+class _Namespace(Namespace):
+    """A namespace in which no name begins with _, as in that of transformers."""
+
+    def __init__(*given: Any, **named: Any) -> None:  # noqa: ANN401 - "self" may be a name
+        self, *mapping = given
+        Namespace.__init__(self)
+        for name, value in dict(*mapping, **named).items():
+            self[name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:  # noqa: ANN401
+        if name.startswith("_"):
+            raise SecurityError(f"{name!r} cannot be a name here")
+        super().__setitem__(name, value)
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja2's sandbox without loader, whose templates end soon and make nothing huge."""
 
@@ -105,6 +122,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             **(settings or {"undefined": StrictUndefined, "keep_trailing_newline": True}),
         )
         self.budget = _Budget()
+        self.globals["namespace"] = _Namespace
         self.globals.pop("lipsum")
         self.filters = {
             name: self._bounded(name, function)
