@@ -1,6 +1,9 @@
 """What an import may load, and what a room may know."""
 
+import re
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,8 @@ HEAVY = [
     *("jinja2", "pydantic", "rich.console", "importlib.metadata", "email", "http", "asyncio"),
     "subprocess",
 ]
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
 
 
 def loaded_after(statement, names=HEAVY):
@@ -61,3 +65,17 @@ def test_every_name_of_the_package_can_be_asked_for():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         dnip.nonsense  # noqa: B018
     assert {"Objective", "solve", "Solution"} <= set(dir(dnip))
+
+
+DOCS = [*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.py")]
+
+
+def test_every_name_that_the_docs_import_is_there():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in DOCS)
+    lines = re.findall(r"from (dnip[\w.]*) import \(?([^)\n]*|[^)]*\))", text)
+    named = {(module, name) for module, names in lines for name in re.findall(r"\w+", names)}
+    named |= {tuple(path.rsplit(".", 1)) for path in re.findall(r":: (dnip\.[\w.]+)", text)}
+    assert len(named) > 40
+    for module, name in sorted(named):
+        with suppress(dnip.base.errors.MissingDependencyError):
+            assert hasattr(import_module(module), name), f"from {module} import {name}"

@@ -11,6 +11,7 @@ from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.llm.prompting.audit import in_order
 from dnip.llm.prompting.prompt import PromptBuilder
+from dnip.llm.prompting.sandbox import render_chat
 from dnip.llm.prompting.task_files import built_in_tasks, check_task, load_task
 from fakes import TASK
 
@@ -151,6 +152,8 @@ def fill(template):
         ("{{ text.strip()|upper ~ '.' }}", "A JOY."),
         ("{% for c in choices %}{{ loop.index }}{{ c }}{{ '' if loop.last else ', ' }}{% endfor %}",
          "1u, 2v"),
+        ("{% set n = namespace(a=1) %}{% for c in choices %}{% set n.a = 3 %}{% endfor %}{{ n.a }}",
+         "3"),
         ("{% for key, value in deep.items() %}{{ key }}{{ value.b }}{% endfor %}", "a1"),
         ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no")
 )  # fmt: skip
@@ -168,6 +171,8 @@ def test_templates_write_fields_with_conditions_loops_and_filters(template, expe
     "{{ self._TemplateReference__context }}",
     "{{ choices.append(1) }}",
     "{{ choices|map(attribute='__class__')|join }}",
+    "{% set n = namespace() %}{% set n._x = 1 %}",
+    "{{ namespace(_x=1) }}",
     "{% include 'mood.toml' %}",
     "{% import 'mood.toml' as m %}",
 )
@@ -252,6 +257,48 @@ def test_long_texts_are_no_trouble():
     row = {**ROW, "text": "line\n" * 100_000}
     task = replace(TASK, template="{{ (text|replace('\n', ' | '))[:9] }}", fields=tuple(ROW))
     assert PromptBuilder(task).prompt(row).example == "line | li"
+
+
+CHAT = """{{- bos_token }}
+{%- if tools %}{{ tools | tojson }}{% endif %}
+{% for message in messages %}
+    {% if message['role'] == 'none' %}{% continue %}{% endif %}
+    {% set content = message.content | trim + eos_token %}
+    {% if message.role == 'assistant' %}
+        {%- generation %}{{ '<|' ~ message.role ~ '|>\\n' + content }}{% endgeneration %}
+    {% else %}
+{{ '<' + message.role + '>' ~ loop.index }}
+{{ content }} {{ message | tojson }} {{ message.missing }}
+    {% endif %}
+{% endfor %}
+{% if add_generation_prompt %}<|assistant|>{% endif %}
+"""
+TURNS = [
+    {"role": "system", "content": " Be <brief> é. "},
+    {"role": "none", "content": "x"},
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": "Ho"},
+]
+NAMES = {"messages": TURNS, "bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": True}
+
+
+def test_chat_templates_are_rendered_as_transformers_renders_them():
+    utilities = pytest.importorskip("transformers.utils.chat_template_utils")
+    expected, _ = utilities.render_jinja_template(
+        conversations=[TURNS], chat_template=CHAT, **{k: NAMES[k] for k in [*NAMES][1:]}
+    )
+    assert [render_chat(CHAT, **NAMES)] == expected
+
+
+@cases(
+    ("{{ raise_exception('no system') }}", "no system"),
+    ("{% set x = 'abc' %}" + DOUBLED * 40, "more than 10,000,000 characters"),
+    ("{{ lipsum(n=100000) }}", "undefined"),
+    ("{{ strftime_now('%999999999Y') }}", "no widths"),
+)
+def test_chat_templates_have_the_same_budget(template, told):
+    with pytest.raises(Exception, match=told):
+        render_chat(template, **NAMES)
 
 
 # --- task files ---

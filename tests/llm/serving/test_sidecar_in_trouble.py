@@ -1,5 +1,6 @@
 """The sidecar among clients that are slow or leave, and before an upstream that fails."""
 
+import errno
 import gzip
 import json
 import logging
@@ -174,6 +175,14 @@ def test_clients_with_half_a_header_silence_nobody(start, upstream, caplog):
     assert line.startswith("20 connections are open, as many as there are sockets for")
     for client in clients:
         client.close()
+
+
+def test_an_upstream_for_which_no_socket_is_left_is_told():
+    from dnip.llm.serving.sidecar.upstream import FailedError, told_of_failures
+
+    none_left = aiohttp.ClientConnectorError(None, OSError(errno.EMFILE, "too many"))
+    with pytest.raises(FailedError, match="no sockets left"), told_of_failures(1):
+        raise none_left
 
 
 # --- paths ---

@@ -1,4 +1,4 @@
-"""The environment of prompt templates, which others may have written.
+"""The environment of prompt templates and chat templates, which others may have written.
 
 A template can read no file and run no code. It has some seconds, and a budget of characters for all
 that it makes: texts joined by `~` and `+`, results of filters and calls, what is printed.
@@ -6,15 +6,22 @@ that it makes: texts joined by `~` and `+`, results of filters and calls, what i
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable
-from functools import wraps
+from datetime import datetime
+from functools import lru_cache, wraps
 from time import monotonic
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, nodes, pass_context
+from jinja2 import StrictUndefined, Template, TemplateError, nodes, pass_context
 from jinja2.compiler import CodeGenerator, Frame
+from jinja2.exceptions import SecurityError
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
 from jinja2.runtime import Context, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
 # Characters and seconds of one rendering.
 _MOST_CHARACTERS, _SECONDS = 10_000_000, 5.0
@@ -22,6 +29,8 @@ _MOST_CHARACTERS, _SECONDS = 10_000_000, 5.0
 _MOST = 1_000_000
 # They take widths within texts.
 _WIDE = {"format", "format_map"}
+# A width within the form of a date.
+_PADDED = re.compile(r"%[^a-zA-Z%]*[0-9]")
 # They may write one of their arguments once for each character of another.
 _GROWING = {"replace", "join", "expandtabs", "translate", "indent", "wordwrap", "urlize", "xmlattr"}
 
@@ -83,6 +92,21 @@ class _Generator(CodeGenerator):
         super().visit_For(node, frame)
 
 
+class _Namespace(Namespace):
+    """A namespace in which no name begins with _, as in that of transformers."""
+
+    def __init__(*given: Any, **named: Any) -> None:  # noqa: ANN401 - "self" may be a name
+        self, *mapping = given
+        Namespace.__init__(self)
+        for name, value in dict(*mapping, **named).items():
+            self[name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:  # noqa: ANN401
+        if name.startswith("_"):
+            raise SecurityError(f"{name!r} cannot be a name here")
+        super().__setitem__(name, value)
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja2's sandbox without loader, whose templates end soon and make nothing huge."""
 
@@ -90,15 +114,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
     code_generator_class = _Generator
     template_class = _Template
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401
         # Nothing is computed as a template is compiled: it would be before any of these checks.
         super().__init__(
-            undefined=StrictUndefined,
-            keep_trailing_newline=True,
             optimized=False,
             finalize=pass_context(lambda _, value: self.counted(value)),
+            **(settings or {"undefined": StrictUndefined, "keep_trailing_newline": True}),
         )
         self.budget = _Budget()
+        self.globals["namespace"] = _Namespace
         self.globals.pop("lipsum")
         self.filters = {
             name: self._bounded(name, function)
@@ -164,3 +188,48 @@ class Sandbox(ImmutableSandboxedEnvironment):
         *_, second, first = sorted([1, 1, *numbers, *sizes])
         if max(first, first * second * (name in _GROWING)) > self.budget.characters:
             raise ValueError(f"it makes more than {_MOST_CHARACTERS:,} characters")
+
+
+def render_chat(template: str, **names: Any) -> str:  # noqa: ANN401
+    """Render the chat template of a model, with what transformers gives to it.
+
+    Examples
+    --------
+    >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    >>> render_chat(template, messages=[{"role": "user", "content": "Hi"}])
+    '<user>Hi'
+    """
+    return _chat_template(template).render(tools=None, documents=None, **names)
+
+
+@lru_cache(maxsize=8)
+def _chat_template(template: str) -> Template:
+    extensions = [loopcontrols, _Generation]
+    environment = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
+    environment.filters["tojson"] = environment._bounded("tojson", _to_json)
+    environment.globals |= {"raise_exception": _fail, "strftime_now": _now}
+    return environment.from_string(template)
+
+
+class _Generation(Extension):
+    """The statement around what an assistant writes; here it changes nothing."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _to_json(value: Any, *, ensure_ascii: bool = False, **settings: Any) -> str:  # noqa: ANN401
+    return json.dumps(value, ensure_ascii=ensure_ascii, **settings)
+
+
+def _fail(message: str) -> None:
+    raise TemplateError(message)
+
+
+def _now(form: str) -> str:
+    if _PADDED.search(form):
+        raise ValueError("a date has no widths here")
+    return datetime.now().strftime(form)

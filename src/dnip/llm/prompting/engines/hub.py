@@ -350,14 +350,16 @@ class HubTokenizer:
                 f"the tokenizer of {self.name!r} has no chat template",
                 hint="Score the prompts as they are, or take a model that is made for chats",
             )
+        from dnip.llm.prompting.sandbox import render_chat  # noqa: PLC0415 - it imports jinja2
+
         try:
-            # in jinja2's sandbox: a template can read no file and run no code
-            text = self.backend.apply_chat_template(
-                list(map(dict, messages)),
-                tokenize=False,
+            text = render_chat(
+                self.backend.get_chat_template(),
+                messages=list(map(dict, messages)),
                 add_generation_prompt=messages[-1]["role"] == "user",
+                **self.backend.special_tokens_map,
             )
-            return check_size(str(text))
+            return check_size(text)
         except Exception as error:
             raise InvalidInputError(
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",

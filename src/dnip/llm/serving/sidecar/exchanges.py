@@ -42,9 +42,11 @@ class OtherQuestionError(InvalidInputError):
     """A question, or a model, that the coefficients are not for."""
 
 
-def by_api(
-    coefficients: Mapping[str, str | os.PathLike[str]], chats: Mapping[str, str | os.PathLike[str]]
-) -> tuple[dict[str, str | os.PathLike[str]], dict[str, str | os.PathLike[str]]]:
+#: Coefficients files by name.
+Files: TypeAlias = Mapping[str, str | os.PathLike[str]]
+
+
+def by_api(coefficients: Files, chats: Files) -> tuple[Files, Files]:
     """Return the files for decisions and those for chats: a file says what it was fitted on.
 
     Raises
@@ -53,7 +55,10 @@ def by_api(
         For a file that was fitted on something else than chats where it is given for them, and for
         a name that is given twice.
     """
-    forms = {name: _form_of(path) for name, path in coefficients.items()}
+    of_decisions: dict[str, str | os.PathLike[str]] = {}
+    of_chats = dict(chats)
+    for name, path in coefficients.items():
+        (of_chats if _form_of(path) == CHAT else of_decisions)[name] = path
     for name, path in chats.items():
         if (form := _form_of(path)) not in (None, CHAT):
             raise InvalidInputError(
@@ -64,9 +69,7 @@ def by_api(
             raise InvalidInputError(
                 f"the name {name!r} is given twice", hint="Give every file a name of its own"
             )
-    fitted_on_chats = {name: path for name, path in coefficients.items() if forms[name] == CHAT}
-    decisions = {name: path for name, path in coefficients.items() if forms[name] != CHAT}
-    return decisions, {**fitted_on_chats, **chats}
+    return of_decisions, of_chats
 
 
 def _form_of(path: str | os.PathLike[str]) -> str | None:
@@ -124,9 +127,7 @@ class Decisions:
         Whether a question that does not fit passes, or is refused.
     """
 
-    def __init__(
-        self, files: Mapping[str, str | os.PathLike[str]], metrics: Metrics, *, passes: bool
-    ) -> None:
+    def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
         self.watched = WatchedCoefficients(files)
         self._metrics, self._passes = metrics, passes
         self._last: dict[str, tuple[str, Coefficients, _Fitting]] = {}
@@ -249,9 +250,7 @@ class Chats:
         Whether another question, or another model, passes, or is refused.
     """
 
-    def __init__(
-        self, files: Mapping[str, str | os.PathLike[str]], metrics: Metrics, *, passes: bool
-    ) -> None:
+    def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
         self.watched = WatchedCoefficients(files)
         check_chats(self.watched.current.values())
         self._metrics, self._passes = metrics, passes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -21,10 +20,8 @@ try:
 except ImportError:  # Windows, which has no such limit
     resource = None  # type: ignore[assignment]
 
-# Sockets of a process that are enough, and those that are for other things than clients.
-_ENOUGH, _OTHERS = 10_000, 64
-# Connections that wait for the first look of the server.
-_BACKLOG = 2048
+# Connections that are enough, and sockets that are for other things.
+_ENOUGH, _OTHERS = 4096, 64
 
 
 def listen(host: str, port: int, *, timeout: float) -> socket.socket:
@@ -47,7 +44,7 @@ def listen(host: str, port: int, *, timeout: float) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((host, port), family=family, backlog=_ENOUGH)
     except (OSError, OverflowError) as error:
         raise InvalidInputError(
             f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
@@ -86,7 +83,7 @@ def make_server(
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=math.ceil(grace),
-        backlog=min(_BACKLOG, most),
+        backlog=most,
     )
     return uvicorn.Server(settings)
 
@@ -94,18 +91,11 @@ def make_server(
 def _most_connections() -> int:
     """Return how many clients there are sockets for: one for each, one upstream, one on its way."""
     if resource is None:
-        return _BACKLOG
-    soft, hard = (
-        _ENOUGH if most == resource.RLIM_INFINITY else min(most, _ENOUGH)
-        for most in resource.getrlimit(resource.RLIMIT_NOFILE)
-    )
-    if soft < hard:
-        with suppress(OSError, ValueError):  # the system may allow less than it says
-            resource.setrlimit(
-                resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-            )
-            soft = hard
-    return max(1, (soft - _OTHERS) // 3)
+        return _ENOUGH
+    sockets, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if sockets == resource.RLIM_INFINITY:
+        return _ENOUGH
+    return max(1, min(_ENOUGH, (sockets - _OTHERS) // 3))
 
 
 class _Bounds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
 import zlib
 from collections.abc import AsyncIterator, Container, Iterable, Iterator
@@ -192,7 +193,10 @@ def told_of_failures(timeout: float) -> Iterator[None]:
         yield
     except TimeoutError:
         raise FailedError(504, f"the upstream does not answer within {timeout:g} s") from None
-    except aiohttp.ClientConnectorError:
+    except aiohttp.ClientConnectorError as error:
+        if error.os_error.errno == errno.EMFILE:
+            told = "this process has no sockets left; raise its limit of open files"
+            raise FailedError(503, told) from None
         raise FailedError(502, "the upstream cannot be reached; is it running?") from None
     except (aiohttp.ClientError, ConnectionError) as error:
         name = type(error).__name__
