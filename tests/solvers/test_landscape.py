@@ -28,7 +28,7 @@ def force(monkeypatch):
 
     def force(layout, n_threads):
         take_layout(monkeypatch, layout)
-        monkeypatch.setattr(landscape, "_SHARED", 0)
+        monkeypatch.setattr(landscape, "_DIVIDED", 0)
         monkeypatch.setattr(landscape, "_FEWEST_CELLS", 1)
         monkeypatch.setattr(landscape, "n_cores", lambda: n_threads)
 
