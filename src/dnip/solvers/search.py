@@ -146,7 +146,7 @@ def find_optimum(
     demands = settings.constraints.on(problem.classes, problem.present)
     unfitted = _find_unfitted(problem, demands, absent)
     goal = on_classes(settings.objective, problem.classes)
-    scale = settings.scale or WeightScale.over(problem.probabilities)
+    scale = settings.scale or WeightScale.over(problem.probabilities, problem.counts)
     by_class = isinstance(goal, Objective) and goal.is_by_class
     if not (by_class and isinstance(settings.solver, Coordinate)):
         problem = problem.expanded()

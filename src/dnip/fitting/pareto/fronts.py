@@ -196,7 +196,8 @@ def front(
     check_number("effort", effort, above=0)
     check_integer("seed", seed, at_least=0)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
-    weights = WeightScale.over(problem.probabilities) if scale is None else WeightScale.of(scale)
+    default = WeightScale.over(problem.probabilities, problem.counts)
+    weights = default if scale is None else WeightScale.of(scale)
     objective = Objective(smoothing=smoothing)
     deadline = None if time_limit is None else began + time_limit
     share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM

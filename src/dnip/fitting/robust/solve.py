@@ -224,7 +224,7 @@ def fit_robustly(
     rows = smooth.rows.as_problem(problem.classes, smooth.shares)
 
     freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
-    scale = settings.scale or WeightScale.over(given.probabilities)
+    scale = settings.scale or WeightScale.over(given.probabilities, given.counts)
     settings = replace(settings, scale=scale)
     sought = replace(settings, objective=goal, constraints=freezing)
     found = find_optimum(rows, sought, began, absent=absent, progress=progress)
