@@ -1,4 +1,4 @@
-"""The default search: at the proven optimum, alike for p and p^k, and for rows of several classes."""
+"""The default search: at the proven optimum, alike for p and p^k, and for rows of many classes."""
 
 import numpy as np
 import pytest
