@@ -12,7 +12,7 @@ from dnip import DNIPWarning, InvalidInputError, Status, solve
 from dnip.base.arrays import row_sums
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
-from dnip.method.scales import Spacing, WeightScale
+from dnip.method.scales import Spacing, WeightScale, spread_of
 from strategies import KINDS, random_probabilities, seeded, tables
 
 P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.25]])
@@ -172,6 +172,48 @@ def test_a_spanned_scale_goes_from_e_to_the_minus_span_to_one_in_equal_ratios(sp
     assert (len(levels), levels[-1]) == (10_000, 1.0)
     np.testing.assert_allclose(np.log(levels), np.linspace(-span, 0, 10_000), rtol=0, atol=1e-13)
     assert (np.diff(levels) > 0).all()
+
+
+SHARP = np.random.default_rng(3).dirichlet(np.full(4, 0.3), 60)
+
+
+@pytest.mark.parametrize("k", [0.1, 0.25, 3.0, 25.0])
+def test_the_spread_of_p_to_the_k_is_k_times_that_of_p(k):
+    q = SHARP**k / (SHARP**k).sum(axis=1, keepdims=True)
+    assert spread_of(q, np.ones(60)) == pytest.approx(k * spread_of(SHARP, np.ones(60)), rel=1e-9)
+
+
+def test_the_spread_is_of_most_rows_and_of_positive_probabilities():
+    apart = np.sort(np.log(SHARP.max(axis=1) / SHARP.min(axis=1)))
+    assert spread_of(SHARP, np.ones(60)) == pytest.approx(apart[56], rel=1e-9)
+    more = np.concatenate([SHARP, np.eye(4)[[0, 1] * 100]])  # a single positive one says nothing
+    assert spread_of(more, np.ones(260)) == spread_of(SHARP, np.ones(60))
+    times = np.arange(60) % 3
+    repeated = np.repeat(SHARP, times, axis=0)
+    assert spread_of(SHARP, times) == spread_of(repeated, np.ones(len(repeated)))
+
+
+@cases(
+    (np.full((9, 3), 1 / 3), 1.0),
+    (np.eye(3), 1.0),
+    ([[0.5, 0.5]] * 50 + [[0.25, 0.75]], 1.098612289),
+    ([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0]], 1.386294361),
+)
+def test_the_spread_of_odd_rows(p, expected):
+    p = np.array(p)
+    assert spread_of(p, np.ones(len(p))) == pytest.approx(expected, rel=1e-9)
+    assert WeightScale.over(p, np.ones(len(p))).span == spread_of(p, np.ones(len(p)))
+
+
+def test_rows_that_count_for_several_classes_equal_a_row_for_each():
+    rng = np.random.default_rng(0)
+    p, weights = rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(3), 20)
+    rows = Problem.shared(p, weights, ["a", "b", "c"])
+    each, at = rows.expanded(), np.array([1.0, 0.5, 2.0])
+    assert each.shares is None
+    assert rows.n_examples == each.n_examples == pytest.approx(20)
+    np.testing.assert_array_equal(rows.class_counts, each.class_counts)
+    np.testing.assert_array_equal(rows.confusion(at), each.confusion(at))
 
 
 def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():

@@ -55,8 +55,8 @@ def test_a_search_cut_short_keeps_its_best_and_a_bound():
 
 def test_the_search_ends_within_the_gap_that_is_asked_for():
     p, labels = hard_problem(300, 5)
-    best = solve(p, labels, Objective(tau=0), solver=Exact())
-    near = solve(p, labels, Objective(tau=0), solver=Exact(gap=0.05))
+    best = solve(p, labels, Objective(tau=0), scale="log:1000", solver=Exact())
+    near = solve(p, labels, Objective(tau=0), scale="log:1000", solver=Exact(gap=0.05))
     assert best.status is Status.OPTIMAL
     assert near.status is Status.WITHIN_GAP
     assert 0 < near.gap <= 0.05
@@ -66,15 +66,17 @@ def test_the_search_ends_within_the_gap_that_is_asked_for():
 
 def test_a_short_queue_finds_the_same(blind):
     p, labels = random_problem(1, 4, "random", n_rows=300)
-    short, usual = (solve(p, labels, solver=Exact(**most)) for most in ({"max_open": 2}, {}))
+    short, usual = (
+        solve(p, labels, scale="log:1000", solver=Exact(**most)) for most in ({"max_open": 2}, {})
+    )
     assert short.value == usual.value
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     p, labels = random_problem(2, 4, "random", n_rows=300)
-    several = solve(p, labels, solver="exact")
+    several = solve(p, labels, scale="log:1000", solver="exact")
     monkeypatch.setattr(exact, "n_cores", lambda: 1)
-    alone = solve(p, labels, solver="exact")
+    alone = solve(p, labels, scale="log:1000", solver="exact")
     assert several.weight_indices.tolist() == alone.weight_indices.tolist()
     assert several.evaluations == alone.evaluations
 

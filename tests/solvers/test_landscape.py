@@ -28,7 +28,7 @@ def force(monkeypatch):
 
     def force(layout, n_threads):
         take_layout(monkeypatch, layout)
-        monkeypatch.setattr(landscape, "_SHARED", 0)
+        monkeypatch.setattr(landscape, "_DIVIDED", 0)
         monkeypatch.setattr(landscape, "_FEWEST_CELLS", 1)
         monkeypatch.setattr(landscape, "n_cores", lambda: n_threads)
 
@@ -129,4 +129,4 @@ def test_a_fit_holds_its_rows_once_more_and_a_little_for_each(n_rows, n_classes,
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert peak <= 8 * p.size + 96 * n_rows
+    assert peak <= 8 * p.size + 160 * n_rows

@@ -8,8 +8,10 @@ import pytest
 import oracles
 from cases import cases
 from dnip import Objective, Status, solve
+from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.solvers import Anneal, Coordinate
+from dnip.solvers.landscape import Passes, levels_of
 from strategies import KINDS, random_probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore:no labelled example")
@@ -46,6 +48,34 @@ def test_no_fit_is_worse_than_equal_weights(solver):
         assert set(found.weight_indices[list(found.unfitted)]) == {middle}
 
 
+def test_the_smallest_case_in_which_a_class_follows():
+    p = [[6 / 13, 4 / 13, 3 / 13], [4 / 21, 8 / 21, 9 / 21]]
+    for solver in ("coordinate", "exact", "exhaustive"):
+        assert solve(p, [0, 1], scale=30, solver=solver).value == 0
+
+
+@pytest.mark.parametrize("scale", [9, 30, "log:30", "span:3.5"])
+def test_rows_flip_to_followers_and_on_where_recounting_says_so(scale):
+    for seed in range(12):
+        p, labels = unlabelled_table(seed)
+        rng, scale = np.random.default_rng(seed), WeightScale.of(scale)
+        problem = Problem.of(p, labels)
+        present, missing = np.flatnonzero(problem.present), np.flatnonzero(~problem.present)
+        passes = Passes(problem, levels_of(scale), followers=missing.tolist())
+        here = rng.integers(1, scale.size + 1, p.shape[1]).astype(np.float64)
+        counts = passes.count(here)
+        predicted = counts.sum(axis=0)
+        for _ in range(30):
+            c, index = int(rng.choice(present)), int(rng.integers(1, scale.size + 1))
+            passes.find_flips(here, c).move(int(here[c]), index, counts, predicted)
+            here[c] = index
+            point = here.astype(int)
+            point[missing] = scale.middle(point[present])
+            recount = oracles.confusion_at(p, labels, scale.multipliers(point))
+            np.testing.assert_array_equal(counts, recount)
+            np.testing.assert_array_equal(predicted, recount.sum(axis=0))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_exact_is_the_least_of_all_points_under_the_rule(seed):
     p, labels = unlabelled_table(seed)
@@ -61,6 +91,7 @@ def test_exact_is_the_least_of_all_points_under_the_rule(seed):
         raw = oracles.confusion_at(p, labels, np.ones(p.shape[1]))
         if not (np.diag(confusion)[np.diag(raw) > 0] == 0).any():  # no class is silenced
             least = min(least, Objective()(confusion))
-    found = solve(p, labels, scale=scale, solver="exact")
-    assert found.status is Status.OPTIMAL
-    assert found.value == found.lower_bound == pytest.approx(least, abs=1e-9)
+    for solver in ("exact", "exhaustive"):
+        found = solve(p, labels, scale=scale, solver=solver)
+        assert found.status is Status.OPTIMAL
+        assert found.value == found.lower_bound == pytest.approx(least, abs=1e-9)

@@ -193,7 +193,9 @@ class Fitter:
             unlabelled = np.concatenate([unlabelled, more.probabilities])
         self._exponent = 1.0
         if settings.scale is None:
-            scale = WeightScale.over(np.concatenate([p, unlabelled]))
+            counts = np.ones(len(p)) if self._weight is None else self._weight
+            every = np.concatenate([counts, np.ones(len(unlabelled))])
+            scale = WeightScale.over(np.concatenate([p, unlabelled]), every)
             assert scale.span is not None
             settings, self._exponent = replace(settings, scale=scale), COMMON_SPREAD / scale.span
         mix = settings.target_prior

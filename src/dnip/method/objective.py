@@ -178,6 +178,11 @@ class Objective:
         return self.costs is not None or self.gap == "single"
 
     @property
+    def is_by_class(self) -> bool:
+        """Whether the accuracies of the classes decide it, however rows are confused."""
+        return not self.needs_cells and ("pmi" not in self.terms or self.tau == 0)
+
+    @property
     def cost_matrix(self) -> Floats:
         """The costs as an array of shape (N, N), or (0, 0) if there are none."""
         if self.costs is None:

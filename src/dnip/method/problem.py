@@ -45,6 +45,9 @@ class Problem:
         Examples per unit.
     classes : tuple of str
         Class names.
+    shares : ndarray of shape (M, N), optional
+        How much each example counts for each class, in units; `counts` in all. Labels are then
+        those of which each counts most.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Problem:
     counts: Integers
     unit: float
     classes: tuple[str, ...]
+    shares: Integers | None = None
 
     @classmethod
     def of(
@@ -125,6 +129,31 @@ class Problem:
         check_several_classes(problem.present, classes)
         return problem
 
+    @classmethod
+    def shared(
+        cls, probabilities: Probabilities, weights: Floats, classes: Sequence[str]
+    ) -> Problem:
+        """Make a problem of rows that count for several classes, by weights of shape (M, N).
+
+        Examples
+        --------
+        >>> rows = Problem.shared(np.array([[0.9, 0.1]]), np.array([[3.0, 1.0]]), ["no", "yes"])
+        >>> rows.class_counts, rows.expanded().labels, rows.expanded().counts
+        (array([3, 1]), array([0, 1]), array([3, 1]))
+        """
+        counted, unit = _as_counts(check_sample_weight(weights.ravel(), n_examples=weights.size))
+        shares = counted.reshape(weights.shape)
+        labels = shares.argmax(axis=1)
+        return cls(probabilities, labels, shares.sum(axis=1), unit, tuple(classes), shares)
+
+    def expanded(self) -> Problem:
+        """Return the same problem with a row for each class that an example counts for."""
+        if self.shares is None:
+            return self
+        row, label = np.nonzero(self.shares)
+        counts = self.shares[row, label]
+        return Problem(self.probabilities[row], label, counts, self.unit, self.classes)
+
     @property
     def n_classes(self) -> int:
         """N."""
@@ -143,6 +172,8 @@ class Problem:
     @cached_property
     def class_counts(self) -> Integers:
         """Units of each class, shape (N,)."""
+        if self.shares is not None:
+            return np.asarray(self.shares.sum(axis=0))
         totals = np.zeros(self.n_classes, np.int64)
         np.add.at(totals, self.labels, self.counts)
         return totals
@@ -159,7 +190,11 @@ class Problem:
                [0, 1]]))
         """
         counts = np.zeros((self.n_classes, self.n_classes), np.int64)
-        np.add.at(counts, (self.labels, decide(self.probabilities, multipliers)), self.counts)
+        chosen = decide(self.probabilities, multipliers)
+        if self.shares is not None:
+            np.add.at(counts.T, chosen, self.shares)
+        else:
+            np.add.at(counts, (self.labels, chosen), self.counts)
         return counts
 
     def in_examples(self, counts: Confusion) -> Counts:

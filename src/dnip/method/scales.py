@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Floats, Probabilities, WeightIndices
+from dnip.base.typing import Floats, Integers, Probabilities, WeightIndices
 from dnip.base.validation import (
     MAX_SCALE,
     check_number,
@@ -115,9 +115,9 @@ class WeightScale:
         return cls(Spacing.LOG, check_scale(size), float(nats))
 
     @classmethod
-    def over(cls, probabilities: Probabilities) -> WeightScale:
+    def over(cls, probabilities: Probabilities, weight: Floats | Integers) -> WeightScale:
         """Return the default scale of rows: 10,000 geometric steps over their spread."""
-        return cls.spanning(min(max(spread_of(probabilities), _NARROWEST), _WIDEST))
+        return cls.spanning(min(max(spread_of(probabilities, weight), _NARROWEST), _WIDEST))
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> WeightScale:
@@ -223,25 +223,31 @@ def _are_close(stated: ArrayLike, weights: Floats) -> bool:
     return numbers and np.allclose(values, weights, rtol=1e-8, atol=0)
 
 
-def spread_of(probabilities: Probabilities) -> float:
+def spread_of(probabilities: Probabilities, weight: Floats | Integers) -> float:
     """Return how far apart the classes are in most rows, in nats.
 
-    It is max - min of ln p over the positive probabilities of a row: the 95th percentile of the
-    rows that have several, to ten digits. Where that is 0, it is the largest of them; where no two
-    differ, it is 1. Of many rows, 100,000 at even distances are looked at. The spread of p^k is k
-    times that of p.
+    It is max - min of ln p over the positive probabilities of a row: the least that 95 % of the
+    rows that have several do not exceed, to ten digits. Where that is 0, it is the largest of them;
+    where no two differ, it is 1. Of many rows, 100,000 at even distances are looked at. The spread
+    of p^k is k times that of p.
 
     Examples
     --------
-    >>> spread_of(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]))
-    0.6584898215
-    >>> spread_of(np.array([[0.5, 0.5], [1.0, 0.0]]))
+    >>> spread_of(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), np.ones(3))
+    0.6931471806
+    >>> spread_of(np.array([[0.5, 0.5], [1.0, 0.0]]), np.ones(2))
     1.0
     """
-    p = probabilities[:: len(probabilities) // _ROWS + 1].astype(np.float64)
-    lowest = np.where(p > 0, p, np.inf).min(axis=1)
-    apart = (np.log(p.max(axis=1)) - np.log(lowest))[np.count_nonzero(p, axis=1) > 1]
-    spread = float(np.quantile(apart, _PART) or apart.max()) if len(apart) else 0.0
+    step = len(probabilities) // _ROWS + 1
+    p, counts = probabilities[::step].astype(np.float64), weight[::step]
+    several = (np.count_nonzero(p, axis=1) > 1) & (counts > 0)
+    p, counts = p[several], counts[several]
+    if not len(p):
+        return 1.0
+    apart = np.log(p.max(axis=1)) - np.log(np.where(p > 0, p, np.inf).min(axis=1))
+    order = np.argsort(apart)
+    total = np.cumsum(counts[order])
+    spread = apart[order[np.searchsorted(total, _PART * total[-1])]] or apart.max()
     return float(f"{spread:.10g}") or 1.0
 
 

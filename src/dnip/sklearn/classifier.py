@@ -73,8 +73,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     smoothing : float, default=None
         μ, above 0, of the same; 0.4·M if None.
     scale : int or str, optional
-        K for weights k/K, "log:K" for K geometric steps from 1/K to 1. By default "log:1000", or
-        "log:10000" where a robust fit needs it.
+        K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "span:S" for 10,000 from
+        e^-S to 1. By default S is the spread of the probabilities.
     solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
         Name of a solver, or a solver with settings of its own.
     robust : {"auto", "on", "off"}, default="auto"

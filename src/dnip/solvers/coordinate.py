@@ -21,7 +21,7 @@ _FRUITLESS = 96
 # The span, in nats, of which strengths of kicks are meant.
 _USUAL_SPAN = 7.0
 # Rows that the second start is made of, at most.
-_ROWS = 20_000
+_ROWS = 2_000
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def _equally_likely(landscape: Landscape) -> Floats:
     with np.errstate(divide="ignore"):
         below = np.maximum(np.log(p / p.max(axis=1, keepdims=True)), levels[0] - levels[-1])
     mean = np.average(below, axis=0, weights=counts if counts.any() else None)
-    nearest = np.abs(levels - (levels[-1] + mean.min() - mean)[:, None]).argmin(axis=1)
-    return np.asarray(nearest + 1.0)
+    above = np.searchsorted(levels[1:-1], levels[-1] + mean.min() - mean)
+    return np.asarray(above + 1.0)
 
 
 def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Kicks:

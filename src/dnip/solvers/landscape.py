@@ -33,7 +33,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 # Bytes of a table whose rows are divided among threads, and cells that are worth a thread.
-_SHARED, _FEWEST_CELLS = 1 << 22, 1 << 17
+_DIVIDED, _FEWEST_CELLS = 1 << 22, 1 << 17
 # Cells that compiled code may read between two looks at the clock: a fraction of a second.
 _CELLS = 100_000_000
 
@@ -211,6 +211,9 @@ class Landscape:
 
     def confusion(self, point: WeightIndices | Floats) -> Counts:
         """Count examples by true and predicted class at a point, held classes included."""
+        if self.problem.shares is not None:  # passes count right predictions alone
+            multipliers = self._weights.multipliers(point.astype(np.int64))
+            return self.problem.in_examples(self.problem.confusion(multipliers))
         return self.problem.in_examples(self._passes.count(point.astype(np.float64)))
 
     def keeps_floors(self, point: WeightIndices | Floats) -> bool:
@@ -337,13 +340,14 @@ class Passes:
         following = (followers, np.flatnonzero(problem.present).tolist()) if followers else ()
         p, labels, counts = problem.probabilities, problem.labels, problem.counts
         n_parts = 1
-        if p.nbytes > _SHARED:
+        if p.nbytes > _DIVIDED and problem.shares is None:
             n_parts = max(min(n_cores(), p.size // _FEWEST_CELLS), 1)
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
 
         def lay_out(part: slice) -> Rows:
-            return Rows(p[part], labels[part], counts[part], levels, None, *following)
+            shares = None if problem.shares is None else problem.shares[part]
+            return Rows(p[part], labels[part], counts[part], levels, shares, *following)
 
         self._parts = self._run(lay_out, [slice(*ends) for ends in bounds])
         self.whole = self._parts[0] if n_parts == 1 else None

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed, warn
 from dnip.base.typing import Floats
 from dnip.method.constraints import Constraints, Demands
-from dnip.method.objective import ConfusionFunction, ObjectiveLike, on_classes
+from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
+from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Progress, Solver, run
 from dnip.solvers.landscape import Landscape
 from dnip.solvers.settings import Settings
@@ -145,7 +146,10 @@ def find_optimum(
     demands = settings.constraints.on(problem.classes, problem.present)
     unfitted = _find_unfitted(problem, demands, absent)
     goal = on_classes(settings.objective, problem.classes)
-    scale = settings.scale or WeightScale.over(problem.probabilities)
+    scale = settings.scale or WeightScale.over(problem.probabilities, problem.counts)
+    by_class = isinstance(goal, Objective) and goal.is_by_class
+    if not (by_class and isinstance(settings.solver, Coordinate)):
+        problem = problem.expanded()
     lowest = dict.fromkeys(absent, 1.0)
     frozen = dict.fromkeys(demands.frozen, float(scale.size))
     held = dict.fromkeys(unfitted, float(scale.size)) | lowest | frozen

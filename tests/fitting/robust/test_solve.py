@@ -339,26 +339,3 @@ def test_the_first_weights_on_the_way_that_keep_are_taken():
     assert repair.repair(end, None, scale)[1] == 0.0
     repair.keeps = lambda _: False
     assert repair.repair(start, lambda: replace(optimum, weight_indices=end), scale)[1] == 1.0
-
-
-@cases((6.0, 0.0, 10_000), (1.0, 0.0, 1_000), (1.0, -11.0, 10_000))
-def test_a_wider_scale_where_a_model_is_sharp_or_a_class_out_of_reach(sharpness, last, size):
-    rng = np.random.default_rng(1)
-    labels = rng.integers(4, size=400)
-    scores = rng.normal(size=(400, 4)) + 1.2 * np.eye(4)[labels] + [0.7, -0.5, 0.3, last]
-    p = np.exp(sharpness * scores)
-    p /= p.sum(axis=1, keepdims=True)
-    assert fit(p, labels, evidence=False).solution.scale.size == size
-    assert fit(p, labels, evidence=False, scale="log:1000").solution.scale.size == 1_000
-    assert fit(p, labels, evidence=False, robust="off").solution.scale.size == 1_000
-
-
-def test_the_usual_scale_where_many_classes_of_few_labels_fill_it_by_chance():
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(30), 4)
-    scores = 14 * np.eye(30)[labels] + 2 * rng.standard_t(4, (120, 30))
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    found = fit(p, labels, evidence=False, robust="on")
-    assert np.ptp(found.decision.optimum) > np.log(500)
-    assert found.solution.scale.size == 1_000

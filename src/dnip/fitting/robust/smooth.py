@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.problem import Problem
 from dnip.priors.calibration import Calibration, log_probabilities, softmax, to_power
 from dnip.priors.estimate import label_shares, update_shares
@@ -227,53 +227,58 @@ _LEAST_MEMBERSHIP = 0.005
 
 
 class CountedRows(NamedTuple):
-    """Rows, the class of each, and how many labels each counts as.
+    """Rows, and as how many labels of each class each row counts.
 
     Examples
     --------
     >>> p = np.array([[0.8, 0.2], [0.4, 0.6]])
-    >>> labelled = CountedRows(p, np.array([0, 1]), np.ones(2))
-    >>> both = labelled.and_expected(p[:1], np.array([[0.75, 0.25]]), np.ones(1))
-    >>> both.labels, both.counts
-    (array([0, 1, 0, 1]), array([ 1.,  1., 30., 30.]))
+    >>> CountedRows.of(p, np.array([0, 1]), np.ones(2)).counts
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     probabilities: Probabilities  # (R, N)
-    labels: Labels  # (R,)
-    counts: Floats  # (R,)
+    counts: Floats  # (R, N)
 
-    def and_expected(
-        self, probabilities: Probabilities, membership: Probabilities, weight: Floats
-    ) -> Self:
-        """Add rows with known class probabilities: each counts for every class that it may be.
+    @classmethod
+    def of(cls, probabilities: Probabilities, labels: Labels, weight: Floats) -> Self:
+        """Return rows of which the first have labels."""
+        counts = np.zeros(probabilities.shape)
+        counts[np.arange(len(labels)), labels] = weight
+        return cls(probabilities, counts)
+
+    def with_expected(self, membership: Probabilities, weight: Floats, rows: Integers) -> Self:
+        """Let rows count for every class that they may be of, beside their labels.
 
         The accuracy of a class is then a mean of the accuracy on its labels and of the expected
         accuracy on these rows, which counts as 30 labels.
 
         Parameters
         ----------
-        probabilities, membership : ndarray of shape (M, N)
-            Class probabilities of the rows, and how probably each is of each class.
+        membership : ndarray of shape (M, N)
+            How probably each row is of each class.
         weight : ndarray of shape (M,)
             How much each row counts.
+        rows : ndarray of shape (M,)
+            Their places.
         """
-        n_classes = membership.shape[1]
-        present = np.bincount(self.labels, minlength=n_classes) > 0
-        row, label = np.nonzero((membership >= _LEAST_MEMBERSHIP) & present)
-        part = membership[row, label] * weight[row]
-        counts = _EXPECTED_LABELS * part / np.bincount(label, part, n_classes)[label]
-        return type(self)(
-            np.concatenate([self.probabilities, probabilities[row]]),
-            np.concatenate([self.labels, label]),
-            np.concatenate([self.counts, counts]),
-        )
+        if not np.allclose(membership.sum(axis=1), 1):
+            raise ValueError("the memberships of a row must sum to 1")
+        present = self.counts.any(axis=0)
+        part = np.where((membership >= _LEAST_MEMBERSHIP) & present, membership, 0.0)
+        part *= weight[:, None]
+        total = part.sum(axis=0)
+        counts = self.counts.copy()
+        counts[rows] += _EXPECTED_LABELS * part / np.where(total > 0, total, 1.0)
+        return self._replace(counts=counts)
 
     def as_problem(self, classes: Sequence[str], shares: Floats) -> Problem:
         """Return the rows as a problem whose classes have the given shares."""
-        support = np.bincount(self.labels, self.counts, len(classes))
+        support = self.counts.sum(axis=0)
         part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
-        counts = self.counts * part[self.labels] * (support.sum() / (part * support).sum())
-        return Problem.trusted(self.probabilities, self.labels, classes, counts)
+        counts = self.counts * part * (support.sum() / (part * support).sum())
+        counted = counts.any(axis=1)
+        return Problem.shared(self.probabilities[counted], counts[counted], classes)
 
 
 #: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
@@ -330,9 +335,11 @@ def fit_smooth(
         Class shares of the unlabelled rows as far as they can be told, where `target` is not known.
     """
     n_classes = probabilities.shape[1]
-    labelled = CountedRows(probabilities, labels, weight)
+    rows = CountedRows.of(np.concatenate([probabilities, unlabelled]), labels, weight)
     support = np.bincount(labels, weight, n_classes).astype(np.float64)
-    everywhere, count = _sample(labelled, unlabelled, rng)
+    sampled = _sample(len(rows.counts), rng)
+    everywhere = rows.probabilities[sampled]
+    count = np.concatenate([weight, np.ones(len(unlabelled))])[sampled]
     prior_shares = label_shares(support)
     known = there if target is None else target
     if known is not None:
@@ -353,20 +360,14 @@ def fit_smooth(
         shares = update_shares(posterior, prior_shares, support, count)
     membership = posterior * np.where(shares > 0, shares, np.finfo(np.float64).tiny)
     membership /= membership.sum(axis=1, keepdims=True)
-    rows = labelled
     if not is_over(deadline):
-        rows = labelled.and_expected(everywhere, membership, count)
+        rows = rows.with_expected(membership, count, sampled)
     sharpness = shift.sharpness * exponent
     return Smooth(support, batch / exponent, log_weights / exponent, sharpness, shares, rows)
 
 
-def _sample(
-    labelled: CountedRows, unlabelled: Probabilities, rng: np.random.Generator
-) -> tuple[Probabilities, Floats]:
-    """Return probabilities of all rows, or of a sample, and how often each counts."""
-    p = np.concatenate([labelled.probabilities, unlabelled])
-    count = np.concatenate([labelled.counts, np.ones(len(unlabelled))])
-    if len(p) <= _ROWS:
-        return p, count
-    rows = np.sort(rng.choice(len(p), _ROWS, replace=False))
-    return p[rows], count[rows]
+def _sample(n_rows: int, rng: np.random.Generator) -> Integers:
+    """Return the places of all rows, or of a sample."""
+    if n_rows <= _ROWS:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, _ROWS, replace=False))

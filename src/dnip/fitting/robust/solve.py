@@ -268,7 +268,7 @@ class Estimator:
         smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)
         repair = ConstraintRepair(settings.constraints, problem)
         freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
-        scale = settings.scale or WeightScale.over(self.rows.probabilities)
+        scale = settings.scale or WeightScale.over(self.rows.probabilities, self.rows.counts)
         settings = replace(settings, scale=scale)
         sought = replace(settings, objective=goal, constraints=freezing)
         solution = optimum_of(self._expected, sought)

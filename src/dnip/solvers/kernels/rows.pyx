@@ -341,7 +341,9 @@ cdef class Rows:
         self.score = np.empty(n_found)
         self.target = np.empty(n_found if self.n_followers else 0, np.uint32)
         listed = 0 if self.tally.shape[0] > 0 else n_found
-        self.code, self.spare = np.empty(listed, np.uint64), np.empty(listed, np.uint64)
+        self.code = np.empty(listed, np.uint64)
+        # scores are read no more when flips are sorted
+        self.spare = np.asarray(self.score)[:listed].view(np.uint64)
 
     @property
     def layout(self):

@@ -1,0 +1,63 @@
+"""The default search: at the proven optimum, alike for p and p^k, and for rows of many classes."""
+
+import numpy as np
+import pytest
+
+from dnip import Objective, solve
+from dnip.method.problem import Problem
+from dnip.solvers import Settings, find_optimum
+
+
+def silent_class(seed, n_rows=60):
+    """Rows of three classes, one of which is far below the others."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n_rows)
+    scores = rng.normal(size=(n_rows, 3)) + 1.5 * np.eye(3)[labels] + [0, -1, -5]
+    p = np.exp(scores)
+    return p / p.sum(axis=1, keepdims=True), labels
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("beta", [0.5, 2.7])
+def test_ends_at_the_proven_optimum_of_the_default_scale(seed, beta):
+    p, labels = silent_class(seed, 24)
+    proof = solve(p, labels, Objective(beta), solver="exact", time_limit=20)
+    assert str(proof.scale).startswith("span:")
+    found = [solve(p, labels, Objective(beta), seed=k).value for k in range(3)]
+    assert proof.lower_bound - 1e-9 <= min(found)
+    if proof.status == "optimal":
+        assert max(found) <= proof.value + 1e-9
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "exact"])
+@pytest.mark.parametrize("k", [0.25, 3, 10, 25])
+def test_p_and_p_to_the_k_are_one_problem(k, solver):
+    for seed in range(4):
+        p, labels = silent_class(seed, 24)
+        q = p**k / (p**k).sum(axis=1, keepdims=True)
+        one, other = (solve(x, labels, solver=solver, time_limit=5) for x in (p, q))
+        assert other.scale.span == pytest.approx(k * one.scale.span, rel=1e-9)
+        np.testing.assert_array_equal(one.confusion, other.confusion)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+def test_rows_of_several_classes_are_searched_as_rows_of_one_class_each(tau):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        p, labels = silent_class(seed, 80)
+        weights = rng.dirichlet(np.full(3, 0.5), 80) + np.eye(3)[labels]
+        rows = Problem.shared(p, weights, ["a", "b", "c"])
+        settings = Settings(Objective(tau=tau), scale="log:300")
+        found, expected = (find_optimum(x, settings, 0.0) for x in (rows, rows.expanded()))
+        np.testing.assert_array_equal(found.weight_indices, expected.weight_indices)
+        np.testing.assert_allclose(found.confusion, expected.confusion, rtol=1e-12)
+        assert found.value == pytest.approx(expected.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [np.full((9, 3), 1 / 3), np.eye(3)[[0, 1, 2] * 3]])
+def test_rows_without_any_spread(p):
+    labels = np.arange(9) % 3
+    found = solve(p, labels)
+    assert (found.scale.span, found.scale.size) == (1.0, 10_000)
+    hits = (p * found.weights).argmax(axis=1) == labels
+    assert found.terms["error"] == pytest.approx(1 - hits.mean())
