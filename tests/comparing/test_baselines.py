@@ -75,7 +75,7 @@ def opt():
 
 
 def test_the_published_settings_anneal(opt):
-    settings = {"scale": 30, "solver": Anneal.paper(), "seed": 7}
+    settings = {"scale": 30, "solver": Anneal(), "seed": 7}
     found = solve(opt.probabilities, opt.labels, Objective.published(), **settings)
     fitted = baselines.PaperDNIP().fit(opt, seed=7)
     assert (fitted.weights == found.weight_indices).all()
