@@ -44,7 +44,7 @@ def test_equals_the_plain_loops_move_by_move(name, chain, share, compiled):
 
 
 def test_the_schedules_of_the_paper_and_of_the_authors():
-    known = KNOWN["three classes"]
+    known = KNOWN["three classes, ties"]
     published = {"t_max": 200_000.0, "t_min": 0.002 * len(known.p), "chain": 3, "share": 0.5}
     assert_same_moves(known, "anneal", **published)
     assert_same_moves(known, Anneal.authors(), t_max=200_000.0, t_min=200.0)

@@ -134,15 +134,14 @@ def test_a_failing_server_costs_a_run_no_row_and_its_files_hold_no_key(tmp_path)
 
 
 def test_no_more_requests_at_a_time_than_asked_for():
-    first = threading.Semaphore(3), threading.Barrier(3)
+    three = threading.Barrier(3)
 
     def answer(body):
-        if first[0].acquire(blocking=False):
-            first[1].wait(100)  # until three are under way
+        three.wait(200)  # for one another
         return completion(body)
 
     with FailingServer(answer) as server:
-        assert len(score(server.url, 40, concurrency=3, timeout=100)) == 40
+        assert len(score(server.url, 39, concurrency=3, timeout=200)) == 39
     assert server.most_under_way == 3
 
 
