@@ -12,8 +12,8 @@ def ran(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-def wait_for(condition, seconds=20):
-    """Wait until there is something, and return it."""
+def wait_for(condition, seconds=200):
+    """Wait until there is something, and return it; on a busy machine that takes a while."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline
@@ -45,7 +45,7 @@ def running(command, url, log, headers=None, **options):
             return httpx2.get(url, headers=headers, timeout=5).status_code == 200
 
     try:
-        wait_for(is_up, 180)
+        wait_for(is_up)
         yield process
     finally:
         process.terminate()

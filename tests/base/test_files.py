@@ -145,7 +145,7 @@ class TestStreams:
         reader.start()
         with atomic_path(pipe) as target:
             target.write_text("through")
-        reader.join(timeout=10)
+        reader.join()
         assert received == ["through"]
         assert list(tmp_path.iterdir()) == [pipe]
 

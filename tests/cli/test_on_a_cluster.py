@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -15,23 +16,74 @@ import pytest
 from cases import cases
 from dnip import ProbabilityTable
 from dnip.base.cluster import connect
-from processes import ran
+from processes import free_port, ran, wait_for
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
 parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster need pyarrow")
 
 ROOT = Path(__file__).parents[2]
 N_ROWS, CLASSES = 6_000, ("red", "green", "blue", "grey")
-NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
+NODE = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
+#: What Ray waits for on a busy machine, where its parts take long to start.
+PATIENCE = {
+    "RAY_gcs_server_port_wait_time_s": "300",
+    "RAY_raylet_start_wait_time_s": "300",
+    "RAY_worker_register_timeout_seconds": "300",
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_NUM_REDIS_GET_RETRIES": "300",
+    "RAY_gcs_server_request_timeout_seconds": "300",
+    "RAY_DASHBOARD_STARTUP_TIMEOUT_S": "300",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience():
+    """Let all clusters of this file have it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in PATIENCE.items():
+            patch.setenv(name, value)
+        be_patient(patch.setattr)
+        yield
+
+
+def be_patient(set_attribute=setattr):
+    """Let Ray wait for a node until it is there, which else has 30 s, and its agents 15 s."""
+    from ray._private import services
+
+    def get_node(*arguments, get_node=services.get_node):
+        def node():
+            with suppress(RuntimeError):
+                return get_node(*arguments)
+
+        return wait_for(node)
+
+    def start_raylet(*arguments, start_raylet=services.start_raylet, **settings):
+        agents = "metrics_agent", "metrics_export", "dashboard_agent_listen", "runtime_env_agent"
+        ports = {f"{agent}_port": free_port() for agent in agents}
+        named = signature(start_raylet).bind(*arguments, **settings).arguments | ports
+        for name, port in ports.items():
+            Path(named["session_dir"], f"{name}_{named['node_id']}").write_text(str(port))
+        return start_raylet(**named)
+
+    set_attribute(services, "get_node", get_node)
+    set_attribute(services, "start_raylet", start_raylet)
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    """A cluster of two nodes with one core each."""
-    cluster = ray_cluster.Cluster(initialize_head=True, head_node_args=dict(NODE))
-    cluster.add_node(**NODE)
+def cluster(patience):
+    """A cluster of two nodes with one core each, shared by all tests."""
+    cluster = ray_cluster.Cluster()
+    for _ in range(2):
+        add_node(cluster)
     yield cluster
     cluster.shutdown()
+
+
+def add_node(cluster, **settings):
+    """Add a node, and wait until the others know of it."""
+    node = cluster.add_node(wait=False, **NODE, **settings)
+    cluster.wait_for_nodes(timeout=300)
+    return node
 
 
 @pytest.fixture
@@ -137,12 +189,12 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
 
 
 @cases(
-    ("bytes", "b.parquet: this is not a sound Parquet file"),
-    ("columns", "the columns found are id, label, red, green, blue"),
-    ("ids", "b.parquet: row 1: the id 'row 0' is already in an earlier row"),
-    ("cell", "b.parquet: row 2502, column green: the probability is negative"),
+    ("bytes", "b.parquet: this is not a sound Parquet file", "evaluate"),
+    ("columns", "the columns found are id, label, red, green, blue", "apply"),
+    ("ids", "b.parquet: row 1: the id 'row 0' is already in an earlier row", "apply"),
+    ("cell", "b.parquet: row 2502, column green: the probability is negative", "evaluate"),
 )
-def test_bad_rows_are_refused_by_their_place(address, fitted, dnip, damage, told):
+def test_bad_rows_are_refused_by_their_place(address, fitted, dnip, damage, told, command):
     Path("parts").mkdir()
     shutil.copy("t.parquet", "parts/a.parquet")
     whole = parquet.read_table("t.parquet").to_pandas()
@@ -158,15 +210,19 @@ def test_bad_rows_are_refused_by_their_place(address, fitted, dnip, damage, told
         whole.to_parquet("parts/b.parquet", row_group_size=1000)
     on = "--on", address, "--workers", 2
     words = "parts", "--coefficients", "c.json", *on
-    dnip("apply", *words, "--out", "out.csv").assert_refused(told)
-    dnip("evaluate", *words).assert_refused(told)
+    out = ("--out", "out.csv") if command == "apply" else ()
+    dnip(command, *words, *out).assert_refused(told)
     assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
 
 
 def test_a_worker_that_runs_out_of_memory_again_and_again_ends_the_command(tables):
-    threshold = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
-    command = sys.executable, "-m", "dnip", "evaluate", "t.parquet", "--on", "ray", "--workers", "1"
-    run = ran(*command, env={**os.environ, **threshold}, timeout=300)
+    limits = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
+    limits["RAY_task_oom_retry_delay_base_ms"] = "10"
+    patient = "from dnip.cli import main; import test_on_a_cluster as of; of.be_patient(); main()"
+    words = "evaluate", "t.parquet", "--on", "ray", "--workers", 1
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, **limits, "PYTHONPATH": path}
+    run = ran(sys.executable, "-c", patient, *words, env=environment)
     assert (run.returncode, run.stdout) == (1, "")
     assert re.search("error: the cluster failed: .*memory", run.stderr), run.stderr
 
@@ -186,7 +242,7 @@ def test_a_node_with_another_version_is_refused(cluster, address, tables, dnip, 
     other = "import dnip.base as of; of.__version__ = '0.0.1'"
     (tmp_path / "sitecustomize.py").write_text(other)
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    node = cluster.add_node(**NODE, env_vars={"PYTHONPATH": path})
+    node = add_node(cluster, env_vars={"PYTHONPATH": path})
     try:
         run = dnip("evaluate", "t.parquet", "--on", address)
     finally:

@@ -88,7 +88,7 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, s
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(number)
-    told = process.communicate(timeout=60)
+    told = process.communicate(timeout=200)
     assert (process.returncode, out.read_text()) == (status, "old")
     assert told == ("", f"{kind}: every output file is complete or unchanged\n")
     assert not list(Path().glob(".dnip-*"))
@@ -102,7 +102,7 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, s
 )
 def test_a_pipe_is_read_once(files, command, status, told):
     os.mkfifo("f.csv")
-    run = shell(f"timeout 20 cat t.csv >f.csv & timeout 20 dnip {command}")
+    run = shell(f"timeout 200 cat t.csv >f.csv & timeout 200 dnip {command}")
     assert run.returncode == status, run.stderr
     assert told in run.stdout + run.stderr
 
@@ -171,7 +171,7 @@ def test_a_disk_that_fills_leaves_the_old_output_and_nothing_beside_it(fitted):
         resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
 
     command = [DNIP, "apply", "t.parquet", "--coefficients", "c.json", "--out", "out.parquet"]
-    run = ran(*command, preexec_fn=limit, timeout=60)
+    run = ran(*command, preexec_fn=limit)
     told = "error: out.parquet cannot be written: File too large. Write elsewhere\n"
     assert (run.returncode, run.stdout, run.stderr) == (1, "", told)
     assert Path("out.parquet").read_bytes() == b"old"

@@ -6,6 +6,7 @@ import pytest
 import oracles
 from dnip import Constraints, CustomObjective, Objective, solve
 from dnip.solvers import Anneal
+from dnip.solvers.settings import AUTHORS, PAPER
 from problems import KNOWN
 
 
@@ -38,15 +39,16 @@ def test_equals_the_plain_loops_move_by_move(name, chain, share, compiled):
     objective = Objective() if compiled else CustomObjective(oracles.objective)
     for seed, t_max in enumerate([200_000.0, 50.0]):
         schedule = {"t_max": t_max, "t_min": t_max / 1000, "chain": chain}
-        solver = Anneal(chain_accepted=share, **schedule)
+        solver = Anneal(chain_accepted=share, examples=None, **schedule)
         assert_same_moves(KNOWN[name], solver, seed, objective, share=share, **schedule)
 
 
 def test_the_schedules_of_the_paper_and_of_the_authors():
-    known = KNOWN["three classes"]
+    known = KNOWN["three classes, ties"]
     published = {"t_max": 200_000.0, "t_min": 0.002 * len(known.p), "chain": 3, "share": 0.5}
-    assert_same_moves(known, Anneal.paper(), **published)
-    assert_same_moves(known, "anneal", t_max=200_000.0, t_min=200.0)
+    assert_same_moves(known, "anneal", **published)
+    assert_same_moves(known, Anneal.authors(), t_max=200_000.0, t_min=200.0)
+    assert (PAPER.solver, AUTHORS.solver) == (Anneal(), Anneal.authors())
 
 
 def test_a_chain_in_parts_is_the_same_chain(monkeypatch):

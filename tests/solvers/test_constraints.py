@@ -152,7 +152,8 @@ def test_functions_of_ones_own_keep_to_constraints(solver):
 
     raw = oracles.confusion_at(FOUR.p, FOUR.labels, [1, 1, 1, 1])
     annealing = solver == "anneal"
-    settings = {"solver": Anneal(t_max=1.0, t_min=0.001) if annealing else solver, "scale": 5}
+    few = Anneal(t_max=1.0, t_min=0.001, chain=None, examples=None)
+    settings = {"solver": few if annealing else solver, "scale": 5}
     settings["constraints"] = Constraints(0.03)
     solution = solve(FOUR.p, FOUR.labels, undefined_at_the_raw_argmax, **settings)
     assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
@@ -180,7 +181,7 @@ def test_constraints_that_cannot_be_kept_are_named_with_what_is_reached(solver, 
 
 
 # --- silence ---
-SMALL = {"exhaustive": 6, "exact": 8}  # weights on a scale where a solver tries them all
+SMALL = {"exhaustive": 6, "exact": 8, "anneal": 6}  # weights on a scale that takes a solver long
 
 
 def hopeless_class():

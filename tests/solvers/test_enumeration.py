@@ -72,7 +72,7 @@ def test_coordinate_is_no_worse_than_the_published_annealings(opt_set, smoothing
     p, labels = opt_set.probabilities, opt_set.labels
     objective = Objective(tau=0.2, smoothing=smoothing)
     found = solve(p, labels, objective, scale=30)
-    for solver, n_seeds in (Anneal.paper(), 1), (Anneal(), 20):
+    for solver, n_seeds in (Anneal(), 1), (Anneal.authors(), 20):
         for seed in range(n_seeds):
             annealed = solve(p, labels, objective, scale=30, solver=solver, seed=seed)
             assert found.value <= annealed.value + 1e-12

@@ -19,7 +19,9 @@ FOUR = KNOWN["four classes"]
 
 each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
 #: Those that ask of an objective nothing but its values.
-each_calling_solver = pytest.mark.parametrize("solver", sorted({*SOLVERS} - {"exact"}))
+each_calling_solver = pytest.mark.parametrize(
+    "solver", ["coordinate", "exhaustive", Anneal.authors()], ids=str
+)
 each_problem = pytest.mark.parametrize("name", KNOWN)
 
 

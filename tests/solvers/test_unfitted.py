@@ -31,7 +31,10 @@ def unlabelled_table(seed):
     return p[:, np.argsort(order)], order[labels]
 
 
-@cases("coordinate", "exact", "exhaustive", Anneal(t_min=1e4), Coordinate(effort=0.01))
+FEW_MOVES = Anneal(t_min=1e4, chain=0.1, examples=None)
+
+
+@cases("coordinate", "exact", "exhaustive", FEW_MOVES, Coordinate(effort=0.01))
 def test_no_fit_is_worse_than_equal_weights(solver):
     for seed in range(80):
         p, labels = unlabelled_table(seed)

@@ -19,15 +19,16 @@ from dnip.solvers.landscape import Landscape, Proposal
 
 @dataclass(frozen=True)
 class Anneal(Solver):
-    """The paper's solver; the defaults are the schedule of the authors' code.
+    """The paper's solver, with the paper's schedule.
 
     A move gives one class another index; both are drawn uniformly. A temperature ends by the number
-    of moves that are generated or accepted (appendix C). The paper prints neither number: the
-    authors' public code of a later paper has six and three, :meth:`paper` has multiples of NK.
+    of moves that are generated or accepted. The first temperature and α are printed (appendix C).
+    Chosen here: temperatures are on the scale of M·Z, the objective in examples, and the last is 20
+    at 10,000 examples; a chain ends after λNK moves, or when half of them are accepted, the share
+    in the authors' code. Only λ matters: docs/paper-choices.md has the figures.
 
-    Temperatures are on the scale of M·Z, the objective in examples. The trace has an entry for each
-    of them: ``temperature``, the number of ``generated``, ``accepted`` and ``improved`` moves, and
-    their rates.
+    The trace has an entry for each temperature: ``temperature``, the number of ``generated``,
+    ``accepted`` and ``improved`` moves, and their rates.
 
     Parameters
     ----------
@@ -35,36 +36,37 @@ class Anneal(Solver):
         First temperature, and the lowest at which moves are still made.
     cooling : float
         α, the factor between two temperatures, between 0 and 1.
-    max_generated, max_accepted : int
-        A temperature ends when one of these numbers of moves is reached. As in the authors' code,
-        an accepted move to a worse point does not count toward `max_accepted`.
-    chain : float, optional
-        λ: a temperature ends after λNK moves instead.
-    chain_accepted : float, default=1.0
+    chain : float or None, default=3.0
+        λ: a temperature ends after λNK moves; the paper says that a chain is often several times
+        NK long.
+    chain_accepted : float, default=0.5
         A chain also ends when this share of its moves is accepted, to better points or worse.
-    examples : int, optional
+    examples : int or None, default=10_000
         How many examples `t_min` is meant for: with M examples it is multiplied by M / `examples`.
         None: it is taken as it is.
+    max_generated, max_accepted : int
+        Where `chain` is None, a temperature ends when one of these numbers of moves is reached. As
+        in the authors' code, an accepted move to a worse point does not count as accepted.
 
     Examples
     --------
     >>> from dnip import solve
     >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
-    >>> for solver in Anneal(), Anneal.paper():
+    >>> for solver in Anneal(), Anneal.authors():
     ...     first = solve(p, [0, 1, 0, 1], scale=30, solver=solver).trace[1].statistics
     ...     print(first["temperature"], first["generated"])
-    200000.0 3
     200000.0 96
+    200000.0 3
     """
 
     t_max: float = 200_000.0
-    t_min: float = 200.0
+    t_min: float = 20.0
     cooling: float = 0.95
+    chain: float | None = 3.0
+    chain_accepted: float = 0.5
+    examples: int | None = 10_000
     max_generated: int = 6
     max_accepted: int = 3
-    chain: float | None = None
-    chain_accepted: float = 1.0
-    examples: int | None = None
 
     name: ClassVar[str] = "anneal"
 
@@ -81,20 +83,9 @@ class Anneal(Solver):
         check_integer("max_accepted", self.max_accepted, at_least=1)
 
     @classmethod
-    def paper(cls, chain: float = 3.0) -> Anneal:
-        """Return the paper's schedule: chains that end by moves generated or accepted.
-
-        The first temperature and α are printed (appendix C). Chosen here: temperatures are on the
-        scale of M·Z, and the last is 20 at 10,000 examples; a chain ends after λNK moves, or when
-        half of them are accepted, the share in the authors' code. Only λ matters:
-        docs/paper-choices.md has the figures.
-
-        Parameters
-        ----------
-        chain : float, default=3.0
-            λ; the paper says that a chain is often several times NK long.
-        """
-        return cls(t_min=20.0, chain=chain, chain_accepted=0.5, examples=10_000)
+    def authors(cls) -> Anneal:
+        """Return the schedule in the authors' public code of a later paper: six moves, or three."""
+        return cls(t_min=200.0, chain=None, examples=None)
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point of each temperature, and of each part of a long chain."""

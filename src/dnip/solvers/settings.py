@@ -138,8 +138,8 @@ def _check_constraints(constraints: Constraints | None) -> Constraints:
 
 #: The paper's annealing, β = 2.7, τ = 0.2, K = 30. The paper chooses μ on a dev set and does not
 #: print it. A plain fit has no dev set and takes that of the authors' code, 4000.
-PAPER = Settings(Objective.published(), scale=30, solver=Anneal.paper())
+PAPER = Settings(Objective.published(), scale=30, solver=Anneal())
 #: The public code of a later paper of the authors: at most 6 moves at each temperature, μ = 4000.
-AUTHORS = replace(PAPER, solver=Anneal())
+AUTHORS = replace(PAPER, solver=Anneal.authors())
 #: What ``--preset`` takes.
 PRESETS = {"paper": PAPER, "authors": AUTHORS}

@@ -134,12 +134,14 @@ def test_a_failing_server_costs_a_run_no_row_and_its_files_hold_no_key(tmp_path)
 
 
 def test_no_more_requests_at_a_time_than_asked_for():
+    three = threading.Barrier(3)
+
     def answer(body):
-        time.sleep(0.01)
+        three.wait(200)  # for one another
         return completion(body)
 
     with FailingServer(answer) as server:
-        assert len(score(server.url, 40, concurrency=3)) == 40
+        assert len(score(server.url, 39, concurrency=3, timeout=200)) == 39
     assert server.most_under_way == 3
 
 
@@ -177,7 +179,7 @@ def test_retries_of_a_request_are_capped(fault, told):
         FailingServer(completion, lambda _: fault) as server,
         pytest.raises(BackendError, match=f"/v1/completions, prompt 0: {told}") as caught,
     ):
-        score(server.url, retries=2, timeout=0.3)
+        score(server.url, retries=2, timeout=0.3 if fault == "hang" else 100)
     assert len(server.requests) == 3
     assert caught.value.retryable
 
@@ -249,13 +251,12 @@ def test_surroundings_that_cannot_be_used_are_told_unseen(monkeypatch, name, val
 
 # --- ending early ---
 def test_closing_ends_requests_under_way():
-    with FailingServer(completion, lambda number: "hang" if number >= 4 else None) as server:
-        stream = engine(server.url, timeout=60).score(prompts(100), TASK)
+    faults = dict.fromkeys(range(4, 100), "hang")
+    with FailingServer(completion, faults.get, hang=1000) as server:
+        stream = engine(server.url, timeout=1000).score(prompts(100), TASK)
         for _ in range(4):
             next(stream)
-        start = time.monotonic()
-        stream.close()
-        assert time.monotonic() - start < 30  # half the time that a request may take
+        stream.close()  # else the test would wait for them until its own time is up
         assert len(server.requests) <= 12
 
 
@@ -278,15 +279,13 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
 def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
-    with FailingServer(completion, lambda _: "hang", hang=60) as server:
+    with FailingServer(completion, lambda _: "hang", hang=1000) as server:
         command = [sys.executable, "-c", CTRL_C.format(url=server.url)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         child = subprocess.Popen(command, **pipes)
         wait_for(lambda: server.requests)
-        start = time.monotonic()
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=20)
-        assert time.monotonic() - start < 5
+        out, err = child.communicate(timeout=200)  # far less than a request may take
     assert out.splitlines() == ["begin", "interrupted ['MainThread']"]
     assert err == ""
 
