@@ -14,8 +14,9 @@ from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
+from dnip.fitting.settings import FitSettings
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.solvers import SOLVERS, Exhaustive, Settings
+from dnip.solvers import SOLVERS, Exhaustive
 from populations import biased_rows
 from problems import KNOWN
 
@@ -35,7 +36,7 @@ def opt(folder):
 
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
-    assert vars(FitOptions().settings()) == vars(Settings())
+    assert vars(FitOptions().settings()) == vars(FitSettings())
     assert FitOptions(preset="paper").settings().objective == Objective.published()
     silent = FitOptions(allow_silence=True).settings().constraints
     assert silent == Constraints(allow_silence=True)
@@ -55,7 +56,7 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     assert summary["objective"] == pytest.approx(oracles.objective(confusion))
     fitted = Coefficients.load("c.json")
     assert fitted.weight_indices.tolist() == summary["weight_indices"]
-    assert fitted.fit["data"]["source"] == "opt.csv"
+    assert fitted.fit.data.source == "opt.csv"
 
 
 @cases(
@@ -258,7 +259,7 @@ def test_constraints_are_kept_told_and_stored(dnip, four, robust):
     told = run.json["constraints"]
     assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
     assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
-    assert Coefficients.load("coefficients.json").fit["constraints"] == told
+    assert Coefficients.load("coefficients.json").fit.search["constraints"] == told
 
 
 def test_constraints_that_cannot_be_kept_write_nothing(dnip, four, folder):

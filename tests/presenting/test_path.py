@@ -6,13 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from dnip.fitting.pareto import Rule, trace_front
+from dnip.presenting.front import FILES, present_front
 
 from cases import cases
 from dnip import ProbabilityTable
-from dnip.fitting.pareto import Rule, trace_front
 from dnip.metrics.expected import expected_cobias
 from dnip.presenting.drawing import save_figure
-from dnip.presenting.front import FILES, present_front
 from strategies import random_probabilities
 
 

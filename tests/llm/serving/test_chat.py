@@ -271,7 +271,7 @@ def test_another_question_is_refused_where_the_operator_says_so(serve, upstream)
 
 def test_chats_are_recorded_by_fingerprint_and_new_files_are_taken(serve, tmp_path):
     fitted = fitted_on()
-    name = Question.read(fitted.fit["data"]["origin"][QUESTION]).fingerprint
+    name = Question.read(fitted.fit.data.origin[QUESTION]).fingerprint
     recorder = Recorder(tmp_path / "r", ["topic", name])
     port, asked = serve(fitted, recorder=recorder)
     headers = [asked()[2] for _ in range(3)]  # all with the same id of the upstream
