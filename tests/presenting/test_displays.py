@@ -11,8 +11,8 @@ from dnip import (
     Coefficients,
     DNIPClassifier,
     DNIPWarning,
-    FrontDisplay,
     OddClassDisplay,
+    PathDisplay,
 )
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
@@ -20,7 +20,7 @@ from dnip.metrics import class_accuracies
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
-EVERY = [ClassAccuracyDisplay, OddClassDisplay, FrontDisplay]
+EVERY = [ClassAccuracyDisplay, OddClassDisplay, PathDisplay]
 NAMES = np.array(["ant", "bee", "cow"])
 
 
