@@ -8,7 +8,6 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting.fit import PATH
 from dnip.fitting.robust import Estimator
 from dnip.metrics import METRICS
 from dnip.metrics.catalogue import Metric
@@ -24,9 +23,13 @@ def table_of(seed, prefix):
     return ProbabilityTable(rows.probabilities, rows.labels, ids, NAMES)
 
 
+BETAS = (0.1, 0.5, 2.7)
+
+
 @pytest.fixture
-def tables(folder):
-    """An opt and a test table, with ids."""
+def tables(folder, monkeypatch):
+    """An opt and a test table, with ids; and a path of few points."""
+    monkeypatch.setattr("dnip.fitting.fit.PATH", BETAS)
     for seed, name in enumerate(("opt", "test")):
         table_of(seed, name).write(folder / f"{name}.csv")
     return folder
@@ -41,8 +44,8 @@ def test_json_and_files_say_the_same(dnip, tables):
     assert Path("dnip-pareto/pareto.png").stat().st_size > 5000
     assert json.loads(Path("dnip-pareto/pareto.json").read_text()) == summary
     assert summary["classes"] == list(NAMES)
-    assert [point["beta"] for point in summary["points"]] == list(PATH)
-    assert summary["knee"] in PATH
+    assert [point["beta"] for point in summary["points"]] == list(BETAS)
+    assert summary["knee"] in BETAS
     assert summary["expected"] is True
     assert all(point["test"].keys() == METRICS.keys() for point in summary["points"])
     assert "chosen" not in summary
@@ -75,7 +78,7 @@ def test_ctrl_c_keeps_the_fits_so_far(dnip, tables, monkeypatch):
         return solve(self, settings, *more)
 
     def interrupted(*arguments):
-        if calls.count(PATH[2]) == 1:
+        if calls.count(BETAS[1]) == 1:
             raise KeyboardInterrupt
         return search(*arguments)
 
@@ -83,8 +86,8 @@ def test_ctrl_c_keeps_the_fits_so_far(dnip, tables, monkeypatch):
     monkeypatch.setattr(Coordinate, "search", interrupted)
     run = dnip("pareto", "opt.csv", "--no-evidence", "--choose", "knee", "--json")
     assert run.status == 0
-    assert run.err.startswith("interrupted: 3 fits so far are kept")
-    assert [point["beta"] for point in run.json["points"]] == list(PATH[:3])
+    assert run.err.startswith("interrupted: 2 fits so far are kept")
+    assert [point["beta"] for point in run.json["points"]] == list(BETAS[:2])
     assert Path("coefficients.json").exists()
 
 
@@ -115,7 +118,7 @@ def test_a_metric_of_the_catalogue_is_told_of_every_point(dnip, tables, monkeypa
 
 @cases(
     (["opt.csv", "--choose", "best"], "a point is chosen by knee or by a β above 0; got 'best'"),
-    (["opt.csv", "--choose", "-1"], "beta must be"),
+    (["opt.csv", "--choose", "-1"], "by a β above 0; got '-1'"),
     (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
     (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
     (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
