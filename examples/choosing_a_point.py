@@ -3,13 +3,13 @@
 Accuracy against evenness: choose a point
 =========================================
 
-Equal class accuracies can cost accuracy. β says how much evenness counts beside accuracy. This example
-fits at several β, draws what is expected of each on other rows, and takes one.
+Equal class accuracies can cost accuracy. β says how much evenness counts beside accuracy. This
+example fits at several β, draws what is expected of each on other rows, and takes one.
 """
 
 # %%
-# The fits of 500 news items that SmolLM2-135M-Instruct sorted. The second table has no influence, and
-# shows what the same weights do on other rows.
+# The fits of 500 news items that SmolLM2-135M-Instruct sorted. The second table has no influence,
+# and shows what the same weights do on other rows.
 
 import matplotlib.pyplot as plt
 
@@ -22,8 +22,8 @@ path = trace_path(opt, test=test)
 print(len(path.points), "fits")
 
 # %%
-# The knee, where accuracy and evenness gained over both ends are most, or any β of the path. COBias is
-# the mean gap between the accuracies of two classes.
+# The knee, where accuracy and evenness gained over both ends are most, or any β of the path. COBias
+# is the mean gap between the accuracies of two classes.
 
 for choice in ("knee", 0.5, 2.7):
     fit = path.points[path.choose(choice)].fit
