@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dnip
-from dnip import Coefficients, DNIPClassifier, Objective, ProbabilityTable
+from dnip import DNIPClassifier, Objective, ProbabilityTable
 from dnip.cli.commands.fit import FitOptions
 from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
@@ -57,7 +57,10 @@ def by_classifier(p, names, table, objective, **asked):
 
 
 @pytest.mark.parametrize("asked", [{}, {"constraints": Constraints(max_accuracy_loss=0.02)}])
-def test_arrays_frames_files_tables_and_the_classifier_agree(rows, table, tmp_path, asked):
+def test_arrays_frames_files_tables_and_the_classifier_agree(
+    rows, table, tmp_path, monkeypatch, asked
+):
+    monkeypatch.setattr("dnip.fitting.fit.PATH", (0.1, BETA, 2.7))
     asked = {"objective": Objective(beta=BETA), **asked}
     p, names = rows
     expected = fit(p, names, classes=NAMES, **asked)
@@ -83,10 +86,14 @@ def test_the_path_and_the_report_are_that_fit_too(rows, table):
     for content in (expected, of_path):
         content["fit"]["evidence"].pop("reason")
     assert of_path == expected
-    half = dnip.report(table, seed=1).coefficients
-    read = Coefficients.from_json(half.to_json())
-    assert half.fit.to_dict().keys() == point.fit.coefficients.fit.to_dict().keys()
-    assert read.fit.evidence["verdict"] in ("apply", "keep")
+    other = biased_rows(np.random.default_rng(4), 90, bias=[1.5, 0.0, -1.5])
+    test = ProbabilityTable(other.probabilities, other.labels, classes=NAMES)
+    reported = dnip.report(table, test=test).coefficients
+    fitted = fit(table, evidence=False).coefficients
+    records = [each.fit.to_dict() for each in (reported, fitted)]
+    assert all(record.pop("seconds") for record in records)
+    assert records[0] == records[1]
+    assert reported.weights.tolist() == fitted.weights.tolist()
 
 
 def test_the_command_line_and_the_classifier_declare_the_defaults_of_a_fit():

@@ -81,7 +81,7 @@ def test_no_change_is_no_reason_to_apply():
 
 def test_where_all_is_right_there_is_nothing_to_gain():
     y = np.arange(60) % 3
-    [told] = assess(np.eye(3)[y] * 0.6 + 0.1, y).objections
+    [told] = assess(np.eye(3)[y] * 0.7 + 0.1, y).objections
     assert told == "The raw argmax gets every labelled row right: there is nothing to gain."
 
 

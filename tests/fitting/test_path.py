@@ -111,8 +111,11 @@ def test_a_limit_takes_the_most_even_point_of_the_path_that_keeps_it(costly, pat
 
 
 def test_the_raw_argmax_stays_where_no_point_keeps_the_limit():
-    rows = biased_rows(np.random.default_rng(0), 200, bias=[0.5, 0, -0.5], shares=[0.7, 0.2, 0.1])
-    fitted = fit(rows.probabilities, rows.labels, constraints=Constraints(max_accuracy_loss=0.0))
+    many = biased_rows(np.random.default_rng(99), 20_000, bias=[0.5, 0.0, -0.5])
+    kept = np.random.default_rng(0).random(20_000) < np.array([0.7, 0.2, 0.1])[many.labels]
+    rows = np.flatnonzero(kept)[np.random.default_rng(0).choice(kept.sum(), 200, replace=False)]
+    limit = Constraints(max_accuracy_loss=0.0)
+    fitted = fit(many.probabilities[rows], many.labels[rows], constraints=limit)
     assert fitted.notes[-1] == note_on_limit(0.0, None)
     assert fitted.coefficients.weights.tolist() == [1, 1, 1]
     np.testing.assert_array_equal(fitted.evaluation.reweighted, fitted.evaluation.raw)

@@ -176,8 +176,8 @@ class Fitter:
         self._unlabelled = unlabelled[: 0 if settings.robust == "off" else None]
         problem = Problem.trusted(p, labels, table.classes, self._weight)
         self._estimator = Estimator(problem, settings, self._unlabelled, self._deadline)
-        self._is_judged = refits_are_quick(problem) if evidence is None else evidence
-        self._is_judged |= settings.defer_below is not None
+        needed = refits_are_quick(problem) or settings.defer_below is not None
+        self._is_judged = needed if evidence is None else evidence
         self._settings, self._problem, self._is_estimated = settings, problem, is_estimate(mix)
         self._refitted: dict[float, list[LeftOut]] = {}
 

@@ -159,6 +159,7 @@ class Fit:
             weight_indices=np.full(len(coefficients.classes), coefficients.scale.size),
             objective=objective,
             fit=record,
+            weights=None,
             defer=None,
         )
 
