@@ -116,16 +116,19 @@ def test_rows_are_weighed_to_a_target_prior(opt):
     assert kept(found) == sketch_of(opt.probabilities, weight)
 
 
-def test_the_classifier_and_the_path_keep_a_sketch_too(opt, new):
+def test_the_classifier_and_the_path_keep_a_sketch_and_scores_too(opt, new):
     plain = FitSettings(robust="off")
-    path = trace_path(opt, settings=plain, betas=(0.5,), evidence=False).points[0].fit.coefficients
+    path = trace_path(opt, settings=plain, betas=(0.5,)).points[0].fit.coefficients
     names = np.array(opt.classes)
     classifier = DNIPClassifier(classes=opt.classes, robust="off")
     classifier.fit(opt.probabilities, names[opt.labels])
+    shuffled = np.random.default_rng(0).permutation(new.labels)
+    wrong = ProbabilityTable(new.probabilities, shuffled, classes=new.classes)
     for coefficients in (path, classifier.coefficients_):
         assert kept(coefficients) == sketch_of(opt.probabilities)
         result = check([new], coefficients)
-        assert (result.same_distribution, result.compared, result.holds) == (True, False, False)
+        assert (result.same_distribution, result.compared) == (True, True)
+        assert not check([wrong], coefficients).holds
 
 
 @cases(

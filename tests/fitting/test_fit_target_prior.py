@@ -37,9 +37,9 @@ def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     many = repeated(p, labels, [3, 2, 1])
     mix = np.bincount(many.labels) / len(many)
     # as many rows in both: μ is counted in rows
-    objective = Objective(tau=0.2, smoothing=len(few) / len(many))
+    objective = Objective(2.7, tau=0.2, smoothing=len(few) / len(many))
     weighed = fit(few, objective=objective, robust="off", scale=scale, target_prior=mix)
-    plain = fit(many, objective=Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale)
+    plain = fit(many, objective=Objective(2.7, 0.2, 1.0), robust="off", scale=scale)
     assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
     np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
     if scale == 30:
