@@ -3,34 +3,34 @@
 Accuracy against evenness: choose a point
 =========================================
 
-Equal class accuracies can cost accuracy. The *front* holds every choice of weights that no other
-choice beats in both. This example draws it, and takes the most even point that loses no accuracy.
+Equal class accuracies can cost accuracy. β says how much evenness counts beside accuracy. This
+example fits at several β, draws what is expected of each on other rows, and takes one.
 """
 
 # %%
-# The front of 500 news items that SmolLM2-135M-Instruct sorted. It is searched on the first
-# table; the second has no influence, and shows what the same weights do on other rows.
+# The fits of 500 news items that SmolLM2-135M-Instruct sorted. The second table has no influence,
+# and shows what the same weights do on other rows.
 
 import matplotlib.pyplot as plt
 
-from dnip import FrontDisplay, evaluate
+from dnip import PathDisplay, evaluate
 from dnip.comparing.demonstration import bundled_table
-from dnip.fitting.pareto import Rule, trace_front
+from dnip.fitting.path import trace_path
 
 opt, test = bundled_table("opt"), bundled_table("test")
-found = trace_front(opt, test, effort=0.2)
-print(len(found.front.points), "points")
+path = trace_path(opt, test=test)
+print(len(path.points), "fits")
 
 # %%
-# A rule picks one point, on the first table alone. COBias is the mean gap between the accuracies of
-# two classes.
+# The knee, where accuracy and evenness gained over both ends are most, or any β of the path. COBias
+# is the mean gap between the accuracies of two classes.
 
-for text in ("max-accuracy", "cobias<=0.03", "loss<=0"):
-    coefficients = found.coefficients(Rule.of(text))
-    print(text, evaluate(test, coefficients=coefficients), sep="\n    ")
+for choice in ("knee", 0.5, 2.7):
+    fit = path.points[path.choose(choice)].fit
+    print(choice, evaluate(test, coefficients=fit.coefficients), sep="\n    ")
 
 # %%
-# The star is the point of the last rule.
+# The star is the point at the default β.
 
-FrontDisplay(found, chosen=Rule.of("loss<=0").choose(found.front)).plot()
+PathDisplay(path, chosen=path.choose(0.5)).plot()
 plt.show()

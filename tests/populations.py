@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dnip.fitting.robust import fit_robustly
+from dnip.fitting.robust import Estimator
+from dnip.fitting.settings import FitSettings
 from dnip.method.problem import Problem
-from dnip.solvers import Settings
 
 
 class Rows(NamedTuple):
@@ -47,4 +47,5 @@ def solve_robustly(p, labels, objective=None, *, unlabelled=None, sample_weight=
     """Fit labelled rows, and rows without a label if there are any."""
     problem = Problem.of(p, labels, sample_weight=sample_weight)
     rows = np.empty((0, problem.n_classes)) if unlabelled is None else np.asarray(unlabelled)
-    return fit_robustly(problem, Settings(objective, **settings), rows)
+    asked = FitSettings(objective, **settings)
+    return Estimator(problem, asked, rows).solve(asked)

@@ -1,6 +1,7 @@
 """``dnip evaluate`` and ``dnip report``: keys, both sides, rows that do not count, and files."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     found = fit(ProbabilityTable.read("t.csv"), evidence=True, defer=0.3)
     found.coefficients.save("h.json")
     fitted = Coefficients.load("h.json")
-    fitted.with_defer(None).save("c.json")
+    replace(fitted, defer=None).save("c.json")
     share = fitted.deferred(p).mean()
     now = f"{100 * round(share, 3):.1f} %"
     told = [now, "asked for 30.0 %", "remaining", "helper right on 90%"]

@@ -14,7 +14,8 @@ from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base.option import SolverName
 from dnip.cli.commands.fit import FitOptions
-from dnip.solvers import SOLVERS, Exhaustive, Settings
+from dnip.fitting.settings import FitSettings
+from dnip.solvers import SOLVERS, Exhaustive
 from populations import biased_rows
 from problems import KNOWN
 
@@ -34,14 +35,14 @@ def opt(folder):
 
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
-    assert vars(FitOptions().settings()) == vars(Settings())
+    assert vars(FitOptions().settings()) == vars(FitSettings())
     assert FitOptions(preset="paper").settings().objective == Objective.published()
     silent = FitOptions(allow_silence=True).settings().constraints
     assert silent == Constraints(allow_silence=True)
 
 
 def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
-    settings = ("--seed", "3", "--scale", "9", "--robust", "off")
+    settings = ("--seed", "3", "--scale", "9", "--robust", "off", "--beta", "2.7")
     run = dnip("fit", opt, "--out", "c.json", "--json", *settings)
     assert (run.status, run.err) == (0, "")
     summary = run.json
@@ -54,7 +55,7 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     assert summary["objective"] == pytest.approx(oracles.objective(confusion))
     fitted = Coefficients.load("c.json")
     assert fitted.weight_indices.tolist() == summary["weight_indices"]
-    assert fitted.fit["data"]["source"] == "opt.csv"
+    assert fitted.fit.data.source == "opt.csv"
 
 
 @cases(
@@ -119,7 +120,7 @@ def test_unlabelled_rows_are_noted_and_not_used_where_a_plain_fit_is_asked_for(d
 
 
 def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
-    run = dnip("fit", opt, "--rows", "60", "--json")
+    run = dnip("fit", opt, "--rows", "60", "--beta", "2.7", "--json")
     told = "Fitted on a sample of 60 of 80 rows; the objective is of all."
     assert (run.status, run.json["notes"][0]) == (0, told)
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, run.json["weights"])
@@ -132,7 +133,7 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
     line = "robust: with 10 to 45 labels per class, the weights go 71% to 92% of the way\n"
     assert line in dnip("fit", opt).out
-    told = dnip("fit", opt, "--json").json
+    told = dnip("fit", opt, "--beta", "2.7", "--json").json
     assert (told["robust"]["mode"], told["robust"]["labels"]) == ("auto", [45.0, 25.0, 10.0])
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, told["weights"])
     assert told["objective"] == pytest.approx(oracles.objective(confusion))
@@ -171,10 +172,23 @@ def test_evidence_is_told_kept_and_advice_only(dnip, opt):
     assert "coefficients written to coefficients.json" in text
 
 
+def test_other_beta_are_told_and_the_chosen_one_is_marked(dnip, opt):
+    found = dnip("fit", opt, "--beta", "0.7", "--json").json["evidence"]["alternatives"]
+    assert [(each["beta"], each["is_chosen"]) for each in found] == [
+        (beta, beta == 0.7) for beta in (0.25, 0.5, 0.7, 1.0, 2.7)
+    ]
+    text = dnip("fit", opt, "--beta", "0.7").out
+    lines = text.partition("What other β would give on other rows (* this fit):\n")[2].splitlines()
+    for line, each in zip(lines[1:6], found, strict=True):
+        mark = ["*"] if each["is_chosen"] else []
+        numbers = [f"{each[name]:.3f}" for name in ("accuracy", "cobias", "worst")]
+        assert line.split() == [*mark, f"{each['beta']:g}", *numbers]
+
+
 def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatch):
     monkeypatch.setattr("dnip.fitting.fit._MOST_PRODUCTS", 10)
     run = dnip("fit", opt, *PLAIN, "--json")
-    assert run.json["evidence"] == {"verdict": "not judged"}
+    assert run.json["evidence"] == {"verdict": "not judged", "alternatives": []}
     told = dnip("fit", opt, *PLAIN).out
     assert "\nverdict: not judged\n" in told
     assert f"\nNext, ask for a verdict: dnip fit {opt} --evidence\n" in told
@@ -257,7 +271,7 @@ def test_constraints_are_kept_told_and_stored(dnip, four, robust):
     told = run.json["constraints"]
     assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
     assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
-    assert Coefficients.load("coefficients.json").fit["constraints"] == told
+    assert Coefficients.load("coefficients.json").fit.search["constraints"] == told
 
 
 def test_constraints_that_cannot_be_kept_write_nothing(dnip, four, folder):

@@ -32,7 +32,7 @@ WRITES = {
     "prompt": {"out": ".csv"},
     "import": {"out": ".csv"},
     "evaluate": {"picture": ".png"},
-    "pareto": {"out": "", "folder": ("pareto.json", "pareto.csv", "pareto.png")},
+    "pareto": {"out": "", "folder": ("pareto.json", "pareto.png")},
     "compare": {"out": ("results.json", "runs.csv", "comparison.png")},
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
     "audit": {},

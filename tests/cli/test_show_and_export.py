@@ -1,6 +1,7 @@
 """``dnip show`` and ``dnip export``: what is in coefficients files, and what becomes of it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_continuous_weights_have_no_index(dnip, folder):
 
 
 def test_thresholds_of_deferring_are_shown_and_compared(dnip, first):
-    first.with_defer(Deferral([0.9, 0.0, 0.5], 0.3, 0.8)).save("b.json")
+    replace(first, defer=Deferral([0.9, 0.0, 0.5], 0.3, 0.8)).save("b.json")
     shown = lines(dnip("show", "b.json"))
     assert shown["class"] == ["weight", "index", "deferred", "below"]
     assert shown["no"] == ["1.00000", "30", "0.90000"]

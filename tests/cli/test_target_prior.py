@@ -73,7 +73,7 @@ def test_apply_multiplies_by_the_adjusted_weights(dnip, fitted, mix):
     np.testing.assert_array_equal(written.probabilities, moved.apply(table.probabilities))
     assert told["weights"] == dict(zip(NAMES, moved.weights.tolist(), strict=True))
     assert told["shares"] == dict(zip(NAMES, list(shares), strict=True))
-    assert told["part"] == moved.fit["adjusted"]["part"]
+    assert told["part"] == moved.fit.adjusted["part"]
     p = table.probabilities
     changed = oracles.predict(p, moved.multipliers) != p.argmax(axis=1)
     assert run.json["changed"] == changed.sum()

@@ -7,11 +7,20 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
-from dnip.fitting.defer import FRONT, Decided, Helper, assess, exchange, learn
-from dnip.fitting.right_enough import SURE, is_right_enough, threshold_of
+from dnip.fitting.deferring import (
+    FRONT,
+    SURE,
+    Decided,
+    Helper,
+    assess,
+    exchange,
+    is_right_enough,
+    learn,
+    threshold_of,
+)
+from dnip.fitting.settings import FitSettings
 from dnip.method.defer import NEVER
 from dnip.metrics import cobias
-from dnip.solvers import Settings
 from dnip.solvers.settings import PAPER
 from populations import biased_rows
 
@@ -189,7 +198,7 @@ def test_any_fit_may_hand_rows_on(settings):
 def test_a_sample_of_a_large_table_is_learned_from(folder):
     p, labels = population(3_000, 4)
     ProbabilityTable(p, labels).write("t.parquet")
-    made = fit(folder / "t.parquet", settings=Settings(defer=0.3), rows=1_000, evidence=False)
+    made = fit(folder / "t.parquet", settings=FitSettings(defer=0.3), rows=1_000, evidence=False)
     assert made.coefficients.deferred(p).mean() == pytest.approx(0.3, abs=0.04)
 
 

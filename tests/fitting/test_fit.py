@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from dnip.fitting.pareto import Rule, trace_front
 
 import oracles
 from cases import cases
@@ -13,8 +12,9 @@ from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
+from dnip.fitting.path import trace_path
 from dnip.fitting.sampled import sample_of
-from dnip.solvers import Settings
+from dnip.fitting.settings import FitSettings
 from dnip.using.drift import check
 from dnip.using.sketch import Sketch
 from problems import KNOWN
@@ -77,7 +77,7 @@ def new():
 
 
 def kept(coefficients):
-    content = coefficients.fit["sketch"]
+    content = coefficients.fit.sketch
     return {name: content[name] for name in ("rows", "classes")}
 
 
@@ -91,15 +91,15 @@ def test_a_fit_keeps_a_sketch_of_its_labelled_rows(opt):
     assert kept(fitted.coefficients) == sketch_of(opt.probabilities)
     raw = opt.probabilities.argmax(axis=1)
     chosen = oracles.predict(opt.probabilities, fitted.coefficients.multipliers)
-    assert fitted.coefficients.fit["sketch"]["changed_decisions"] == np.mean(raw != chosen)
+    assert fitted.coefficients.fit.sketch["changed_decisions"] == np.mean(raw != chosen)
     right = np.diag(fitted.evaluation.reweighted).tolist()
-    assert fitted.coefficients.fit["scores"]["right"] == right
+    assert fitted.coefficients.fit.scores["right"] == right
 
 
 def test_scores_are_those_of_rows_that_refits_have_not_seen(opt):
     fitted = fit(opt, robust="off", evidence=True)
     right = np.diag(fitted.evidence.evaluation.reweighted).tolist()
-    assert fitted.coefficients.fit["scores"]["right"] == right
+    assert fitted.coefficients.fit.scores["right"] == right
 
 
 @pytest.mark.parametrize(("n_rows", "used"), [(29, False), (30, True)])
@@ -116,15 +116,19 @@ def test_rows_are_weighed_to_a_target_prior(opt):
     assert kept(found) == sketch_of(opt.probabilities, weight)
 
 
-def test_the_classifier_and_the_front_keep_a_sketch_too(opt, new):
-    front = trace_front(opt, scale=30, effort=0.1).coefficients(Rule.of("knee"))
+def test_the_classifier_and_the_path_keep_a_sketch_and_scores_too(opt, new):
+    plain = FitSettings(robust="off")
+    path = trace_path(opt, settings=plain, betas=(0.5,)).points[0].fit.coefficients
     names = np.array(opt.classes)
     classifier = DNIPClassifier(classes=opt.classes, robust="off")
     classifier.fit(opt.probabilities, names[opt.labels])
-    for coefficients in (front, classifier.coefficients_):
+    shuffled = np.random.default_rng(0).permutation(new.labels)
+    wrong = ProbabilityTable(new.probabilities, shuffled, classes=new.classes)
+    for coefficients in (path, classifier.coefficients_):
         assert kept(coefficients) == sketch_of(opt.probabilities)
         result = check([new], coefficients)
-        assert (result.same_distribution, result.compared, result.holds) == (True, False, False)
+        assert (result.same_distribution, result.compared) == (True, True)
+        assert not check([wrong], coefficients).holds
 
 
 @cases(
@@ -185,7 +189,7 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
     of = large.probabilities, large.labels, large.ids
     whole = ProbabilityTable(*of, LETTERS, source=str(path), mass=large.mass)
     for rows in (None, len(large), 10 * len(large)):
-        fitted = fit(path, settings=Settings(seed=3), rows=rows, evidence=False)
+        fitted = fit(path, settings=FitSettings(seed=3), rows=rows, evidence=False)
         assert told(fitted) == told(fit(whole, seed=3, evidence=False))
         assert not any("sample" in note for note in fitted.notes)
     assert sample_of(path)[0].table.ids.tolist() == large.ids.tolist()
@@ -193,15 +197,15 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
 
 @pytest.mark.parametrize("mix", [None, [0.4, 0.3, 0.2, 0.1]])
 def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
-    settings = Settings(seed=3, target_prior=mix)
+    settings = FitSettings(seed=3, target_prior=mix)
     fitted = fit(path, settings=settings, rows=6_000, evidence=False)
     assert fitted.notes[0] == (
         "Fitted on a sample of 5,999 of 18,003 rows; the objective is of all."
     )
-    data = fitted.coefficients.fit["data"]
-    assert data["sha256"] == large.data_hash
-    assert (data["rows"], data["labelled_rows"]) == (len(large), sum(SIZES))
-    assert data["sample"] == {"rows": 5_999, "seed": 3}
+    data = fitted.coefficients.fit.data
+    assert data.sha256 == large.data_hash
+    assert (data.rows, data.labelled_rows) == (len(large), sum(SIZES))
+    assert data.sample == {"rows": 5_999, "seed": 3}
     assert fitted.evaluation.raw.sum(axis=1).tolist() == list(SIZES)
     assert (fitted.evaluation.n_unlabelled, fitted.captured_mass.rows) == (700, len(large))
     confusion = fitted.evaluation.in_population(fitted.evaluation.reweighted)
@@ -225,7 +229,7 @@ def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
     asked = Constraints(max_accuracy_loss=0.01)
     fitted = fit(
         path,
-        settings=Settings(scale=4, solver="exhaustive", constraints=asked),
+        settings=FitSettings(scale=4, solver="exhaustive", constraints=asked),
         rows=2_000,
         evidence=False,
     )
@@ -240,10 +244,10 @@ def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
 
 
 def test_a_sample_is_fitted_robustly_where_that_is_asked_for(large, path, tmp_path):
-    assert fit(path, settings=Settings(), rows=2_000, evidence=False).decision is None
+    assert fit(path, settings=FitSettings(), rows=2_000, evidence=False).decision is None
     more = tmp_path / "more.parquet"
     ProbabilityTable(large.probabilities[:900], None, classes=LETTERS).write(more)
-    settings = Settings(robust="on", target_prior="estimate")
+    settings = FitSettings(robust="on", target_prior="estimate")
     fitted = fit(path, settings=settings, rows=2_000, unlabelled=more, evidence=False)
     assert fitted.decision.n_unlabelled == 499 + 900  # as many as of each large class
     np.testing.assert_allclose(fitted.decision.support[3], 3)
@@ -251,7 +255,7 @@ def test_a_sample_is_fitted_robustly_where_that_is_asked_for(large, path, tmp_pa
 
 
 def test_evidence_of_a_sample_is_for_the_mix_of_all_rows(path):
-    fitted = fit(path, settings=Settings(), rows=2_000, evidence=True)
+    fitted = fit(path, settings=FitSettings(), rows=2_000, evidence=True)
     judged = fitted.evidence.evaluation
     np.testing.assert_allclose(judged.target, np.array(SIZES) / sum(SIZES))
     expected = np.trace(fitted.evaluation.raw) / sum(SIZES)
@@ -263,21 +267,16 @@ def test_a_warning_of_the_table_is_given_once(large, tmp_path):
     mass = large.mass / 20
     ProbabilityTable(large.probabilities, large.labels, classes=LETTERS, mass=mass).write(path)
     with pytest.warns(DNIPWarning, match="the labels capture less") as caught:
-        fit(path, settings=Settings(), rows=2_000, evidence=False)
+        fit(path, settings=FitSettings(), rows=2_000, evidence=False)
     assert len(caught) == 1
 
 
-def test_the_front_takes_the_same_sample(large, path, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, None, 6_000, 0))
-    found = trace_front(path, effort=0.05)
-    np.testing.assert_allclose(found.front.support, SIZES)
-    data = found.provenance["data"]
-    assert (data["sample"]["rows"], data["sha256"]) == (5_999, large.data_hash)
-    whole = trace_front(large, effort=0.05, cross="off").front.points[0].accuracy
-    assert found.front.points[0].accuracy == pytest.approx(whole, abs=0.02)
-    assert found.cross is None
-    with pytest.raises(InvalidInputError, match="the front is that of a sample"):
-        trace_front(path, cross="on")
+def test_the_path_takes_the_same_sample(large, path, monkeypatch):
+    monkeypatch.setattr("dnip.fitting.path.MOST_ROWS", 6_000)
+    [point] = trace_path(path, betas=(0.5,), evidence=False).points
+    expected = fit(path, rows=6_000, evidence=False)
+    assert told(point.fit) == told(expected)
+    assert point.fit.coefficients.fit.data.sample == {"rows": 5_999, "seed": 0}
 
 
 @cases(
@@ -290,4 +289,4 @@ def test_what_cannot_be_sampled_is_refused(tmp_path, labels, rows, message):
     path = tmp_path / "opt.csv"
     ProbabilityTable(np.full((300, 3), 1 / 3), labels).write(path)
     with pytest.raises(InvalidInputError, match=message):
-        fit(path, settings=Settings(), rows=rows, evidence=False)
+        fit(path, settings=FitSettings(), rows=rows, evidence=False)

@@ -1,5 +1,6 @@
 """Fits for another class mix: equal to fits on tables that were resampled to it."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -36,9 +37,9 @@ def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     many = repeated(p, labels, [3, 2, 1])
     mix = np.bincount(many.labels) / len(many)
     # as many rows in both: μ is counted in rows
-    objective = Objective(tau=0.2, smoothing=len(few) / len(many))
+    objective = Objective(2.7, tau=0.2, smoothing=len(few) / len(many))
     weighed = fit(few, objective=objective, robust="off", scale=scale, target_prior=mix)
-    plain = fit(many, objective=Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale)
+    plain = fit(many, objective=Objective(2.7, 0.2, 1.0), robust="off", scale=scale)
     assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
     np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
     if scale == 30:
@@ -64,12 +65,12 @@ def test_what_coefficients_keep():
     p, labels = rows()
     plain = fit(ProbabilityTable(p, labels), robust="off").coefficients
     np.testing.assert_allclose(plain.class_shares, np.bincount(labels) / 60)
-    assert "target_prior" not in plain.fit
+    assert plain.fit.target_prior is None
     fitted = fit(ProbabilityTable(p, labels), target_prior={"2": 0.5, "1": 0.25, "0": 0.25})
     read = Coefficients.from_json(fitted.coefficients.to_json())
     mix = np.array([0.25, 0.25, 0.5])
     np.testing.assert_array_equal(read.class_shares, mix)
-    told, effective = read.fit["target_prior"], 1 / (mix**2 / np.bincount(labels)).sum()
+    told, effective = read.fit.target_prior, 1 / (mix**2 / np.bincount(labels)).sum()
     assert (told["source"], told["effective_rows"]) == ("given", pytest.approx(effective))
     assert read.calibration.to_dict() == plain.calibration.to_dict()
 
@@ -83,7 +84,7 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
     beside = fit(ProbabilityTable(p, labels), unlabelled=new, **settings)
     np.testing.assert_allclose(beside.target.shares, [0.1, 0.2, 0.7], atol=0.06)
     assert beside.target.estimate.n_rows == 3_000
-    assert beside.coefficients.fit["unlabelled"]["source"] == "new"
+    assert beside.coefficients.fit.unlabelled.source == "new"
     within = ProbabilityTable(np.vstack([p, others]), np.concatenate([labels, np.full(3_000, -1)]))
     same = fit(within, **settings)
     np.testing.assert_array_equal(same.target.shares, beside.target.shares)
@@ -99,7 +100,7 @@ def test_a_class_without_share_gets_the_least_weight_and_counts_nowhere(robust, 
     assert fitted.coefficients.weights.argmin() == 1
     assert fitted.solution.weight_indices[1] == 1
     assert fitted.solution.confusion[1].sum() == 0
-    assert fitted.coefficients.fit["unfitted"] == ["1"]
+    assert fitted.coefficients.fit.search["unfitted"] == ["1"]
 
 
 def test_a_class_with_share_and_without_labels_is_told():
@@ -159,14 +160,14 @@ class TestAdjusted:
         read = Coefficients.from_json(moved.to_json())
         np.testing.assert_array_equal(read.multipliers, moved.multipliers)
         np.testing.assert_array_equal(read.class_shares, [0.05, 0.05, 0.9])
-        assert read.fit["adjusted"]["from"]["weights"] == fitted.weights.tolist()
+        assert read.fit.adjusted["from"]["weights"] == fitted.weights.tolist()
         assert "value" not in read.objective
-        assert read.objective["beta"] == 2.7
+        assert read.objective["beta"] == 0.5
 
     def test_its_own_mix_leaves_it_as_it_is(self, fitted):
         assert fitted.adjusted(fitted.class_shares) is fitted
         with pytest.raises(InvalidInputError, match="hold for the class mix of the fit alone"):
-            fitted.with_defer(Deferral([0.5] * 3, 0.3)).adjusted([0.05, 0.05, 0.9])
+            replace(fitted, defer=Deferral([0.5] * 3, 0.3)).adjusted([0.05, 0.05, 0.9])
 
     def test_of_an_estimate_only_classes_outside_the_interval_have_changed(self, fitted):
         own = fitted.class_shares
@@ -183,8 +184,7 @@ class TestAdjusted:
 
     @pytest.mark.parametrize("name", ["class_shares", "calibration"])
     def test_a_file_without_what_a_fit_learns(self, fitted, name):
-        fit = {key: value for key, value in fitted.fit.items() if key != name}
-        old = Coefficients(fitted.classes, fitted.weight_indices, fitted.scale, fit=fit)
+        old = replace(fitted, fit=replace(fitted.fit, **{name: None}))
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):
             old.adjusted("uniform")
 
@@ -196,7 +196,5 @@ class TestAdjusted:
         *(("calibration", SOUND | {"sharpness": v}) for v in (0, "sharp", float("nan"))),
     )
     def test_a_damaged_file(self, fitted, name, value):
-        fit = {**fitted.fit, name: value}
-        broken = Coefficients(fitted.classes, fitted.weight_indices, fitted.scale, fit=fit)
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name}"):
-            broken.adjusted("uniform")
+            replace(fitted, fit={**fitted.fit.to_dict(), name: value})

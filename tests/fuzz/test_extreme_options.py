@@ -22,7 +22,7 @@ SERVER = ["--data", ".", "--model", "{url}", "--served-model", "m"]
 LINES = {
     "demo": [],
     "fit": ["t.csv", "--out", "o.json"],
-    "pareto": ["t.csv", "--effort", "0.01"],
+    "pareto": ["t.csv"],
     "evaluate": ["t.csv", "--coefficients", "c.json"],
     "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],
     "compare": ["t.csv", "--test", "t2.csv", "--methods", "raw", "--out", "o"],

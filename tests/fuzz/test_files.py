@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -73,7 +74,7 @@ def fitted_on(kind):
         found = fit(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
     coefficients = found.coefficients
     if kind == 30:
-        coefficients = coefficients.with_defer(Deferral([0.6, 0.8], 0.3, 0.9))
+        coefficients = replace(coefficients, defer=Deferral([0.6, 0.8], 0.3, 0.9))
     if kind == "moved":  # its weights are on no scale
         coefficients = coefficients.adjusted([0.2, 0.8])
     return json.loads(coefficients.to_json())

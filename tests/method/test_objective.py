@@ -56,7 +56,9 @@ def test_published_settings():
     told = Objective.published().to_dict()
     assert (told["beta"], told["tau"], told["smoothing"]) == (2.7, 0.2, 4000.0)
     assert (told["terms"], told["gap"]) == (["error", "cobias", "pmi"], "pairwise")
-    assert Objective() == dataclasses.replace(Objective.published(), tau=0.0, smoothing=None)
+    assert Objective() == dataclasses.replace(
+        Objective.published(), beta=0.5, tau=0.0, smoothing=None
+    )
     assert Objective.published().is_published
     assert not Objective().is_published
 

@@ -51,7 +51,7 @@ def test_a_fit_and_an_evaluation_say_so():
     fitted = fit(table)
     assert (fitted.verdict, fitted.evidence.apply) == ("no signal", False)
     assert "Change the prompt or the model" in fitted.reason
-    assert fitted.coefficients.fit["evidence"]["verdict"] == "no signal"
+    assert fitted.coefficients.fit.evidence["verdict"] == "no signal"
     assert fit(table, evidence=False).verdict == "no signal"
     assert evaluate(table).to_dict()["signal"] is False
 

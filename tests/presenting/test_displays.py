@@ -11,8 +11,8 @@ from dnip import (
     Coefficients,
     DNIPClassifier,
     DNIPWarning,
-    FrontDisplay,
     OddClassDisplay,
+    PathDisplay,
 )
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
@@ -20,7 +20,7 @@ from dnip.metrics import class_accuracies
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
-EVERY = [ClassAccuracyDisplay, OddClassDisplay, FrontDisplay]
+EVERY = [ClassAccuracyDisplay, OddClassDisplay, PathDisplay]
 NAMES = np.array(["ant", "bee", "cow"])
 
 
@@ -35,7 +35,7 @@ def fitted():
     kinds = {"n_informative": 4, "n_classes": 3, "weights": [0.7, 0.2, 0.1]}
     X, y = make_classification(300, random_state=0, **kinds)
     with pytest.warns(DNIPWarning, match="accuracy falls"):
-        return DNIPClassifier(LogisticRegression()).fit(X, NAMES[y]), X, NAMES[y]
+        return DNIPClassifier(LogisticRegression(), beta=2.7).fit(X, NAMES[y]), X, NAMES[y]
 
 
 @pytest.mark.parametrize("display", EVERY)

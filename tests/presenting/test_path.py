@@ -1,97 +1,79 @@
-"""A front as text, as files and as a picture."""
+"""A path over β as text, as files and as a picture."""
 
-import csv
 import json
 import sys
 
 import numpy as np
 import pytest
-from dnip.fitting.pareto import Rule, trace_front
-from dnip.presenting.front import FILES, present_front
+from dnip.presenting.front import FILES
 
 from cases import cases
 from dnip import ProbabilityTable
-from dnip.metrics.expected import expected_cobias
+from dnip.fitting.path import trace_path
 from dnip.presenting.drawing import save_figure
-from strategies import random_probabilities
+from dnip.presenting.path import FILES, describe_choice, present_path
+from populations import biased_rows
+
+BETAS = (0.1, 0.5, 2.7)
 
 
-def made(n_classes=4, n_rows=400, *, test=True, cross="off"):
-    tables = []
-    for seed in (0, 1):
-        rng = np.random.default_rng(seed)
-        p = random_probabilities(rng, n_rows, n_classes)
-        follows, shares = rng.random(n_rows) < 0.6, np.arange(1, n_classes + 1)
-        rare = rng.choice(n_classes, n_rows, p=shares / shares.sum())
-        labels = np.where(follows, p.argmax(axis=1), rare)
-        tables.append(ProbabilityTable(p, labels))
-    opt, held_out = tables
-    return trace_front(opt, held_out if test else None, scale=9, effort=0.1, cross=cross)
-
-
-def shown(found, rule=None):
-    return present_front(found, {}, rule).to_text()
+def made(n_classes=4, n_rows=300, *, test=True, evidence=True):
+    opt, held_out = (
+        ProbabilityTable(rows.probabilities, rows.labels)
+        for seed in (0, 1)
+        for rows in [
+            biased_rows(np.random.default_rng(seed), n_rows, bias=np.linspace(1.5, -1.5, n_classes))
+        ]
+    )
+    return trace_path(opt, test=held_out if test else None, betas=BETAS, evidence=evidence)
 
 
 @pytest.fixture(scope="module")
-def found():
+def path():
     return made()
 
 
-def test_the_text_holds_the_ends_the_choice_and_what_they_are(found):
-    last = len(found.front.points)
-    text = shown(found, Rule.of(last - 1))
-    lines = text.splitlines()
-    assert lines[0].split() == ["opt", "test"]
+def test_the_text_holds_raw_and_every_beta_and_marks_knee_and_choice(path):
+    chosen = next(place for place in range(3) if place != path.knee)
+    lines = present_path(path, {}, chosen).to_text().splitlines()
+    assert " ".join(lines[0].split()) == "on other rows on the test table"
     assert lines[2].split()[0] == "raw"
-    assert [line.split()[1] for line in lines if line.split()[:1] == ["*"]] == [str(last - 1)]
-    first = next(line.split() for line in lines if line.split()[:1] == ["1"])
-    best = found.front.points[0]
-    assert first[1:3] == [f"{best.accuracy:.3f}", f"{best.cobias:.3f}"]
-    tested = found.test.points[0]
-    assert first[3] == f"{expected_cobias(best.confusion):.3f}"
-    assert first[5] == f"{np.trace(tested) / tested.sum():.3f}"
-    assert len({len(line) for line in lines[1:5]}) == 1
+    for place, point in enumerate(path.points):
+        mark = {path.knee: "knee", chosen: "*"}.get(place)
+        words = lines[3 + place].split()
+        assert words[0] == (mark or f"{point.beta:g}")
+        tested = point.test.to_dict()["reweighted"]
+        shown = [*(point.expected[name] for name in ("accuracy", "cobias")), tested["accuracy"]]
+        numbers = words[1 + (mark is not None) :]
+        assert [numbers[at] for at in (0, 1, 3)] == [f"{number:.3f}" for number in shown]
+    assert len({len(line) for line in lines[1:6]}) == 1
+    told = describe_choice(path, chosen)
+    assert told.startswith(f"chosen: β = {BETAS[chosen]:g}, accuracy ")
+    assert told.endswith(f"verdict: {path.points[chosen].fit.verdict}")
 
 
-def test_few_labels_are_told_of():
-    few = shown(made(3, 60, cross="on"))
-    assert few.splitlines()[0].split() == ["opt", "test", "left", "out"]
-    assert "Few labels: class" in few
-    assert "'left out' scores each row under a front found without it" in few
-    assert "no rows were left out to check them" in shown(made(3, 60, cross="off"))
-    assert "Few labels" not in shown(made(2, 400))
+def test_what_was_not_judged_is_said_to_be_of_the_fitted_rows():
+    text = present_path(made(test=False, evidence=False), {}).to_text()
+    assert text.splitlines()[0].split() == ["on", "the", "fitted", "rows"]
+    assert "as refits expect" not in text
 
 
-def test_the_files_hold_every_point(found, tmp_path):
-    FILES.prepare(tmp_path / "results")
-    summary = found.to_dict()
-    written = FILES.write(tmp_path / "results", present_front(found, summary))
-    assert [path.name for path in written] == ["pareto.json", "pareto.csv", "pareto.png"]
+def test_the_files_are_the_summary_and_a_picture(path, tmp_path, monkeypatch):
+    FILES.prepare(tmp_path / "both")
+    summary = path.to_dict()
+    written = FILES.write(tmp_path / "both", present_path(path, summary))
+    assert [file.name for file in written] == ["pareto.json", "pareto.png"]
     assert json.loads(written[0].read_text()) == summary
-    with written[1].open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == len(found.front.points)
-    for row, point in zip(rows, summary["points"], strict=True):
-        assert [int(row[f"weight_index:{c}"]) for c in range(4)] == point["weight_indices"]
-        assert float(row["opt:cobias"]) == point["cobias"]
-        assert float(row["test:accuracy"]) == point["test"]["accuracy"]
-        assert [float(row[f"opt:{c}"]) for c in range(4)] == point["opt"]["class_accuracies"]
-
-
-def test_without_matplotlib_the_data_goes_alone(found, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = FILES.write(tmp_path, present_front(found, found.to_dict()))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pareto.csv", "pareto.json"]
-    assert len(written) == 2
+    FILES.write(tmp_path, present_path(path, summary))
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["pareto.json"]
 
 
 @cases(
     {"n_classes": 2, "test": False},
     {"n_classes": 12},
-    {"n_classes": 3, "n_rows": 40, "cross": "on"},
+    {"n_classes": 3, "n_rows": 40, "evidence": False},
 )
-def test_all_kinds_of_fronts_can_be_drawn(tmp_path, settings):
-    front = present_front(made(**settings), {}, Rule.of("min-cobias"))
-    save_figure(front.figure, tmp_path / "front.png")
-    assert (tmp_path / "front.png").stat().st_size > 5000
+def test_all_kinds_of_paths_can_be_drawn(tmp_path, settings):
+    save_figure(present_path(made(**settings), {}, 1).figure, tmp_path / "path.png")
+    assert (tmp_path / "path.png").stat().st_size > 5000

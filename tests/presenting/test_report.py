@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,8 +77,8 @@ def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
     other = report_on(draw(200, seed=1), coefficients=given).verdict
     assert other.startswith(quoted + "These are other rows. The weakest class, ")
     assert other.endswith("As far as these rows can tell, COBias falls, and accuracy rises.")
-    bare = {name: value for name, value in given.fit.items() if name != "evidence"}
-    alone = report_on(draw(), coefficients=given.with_fit(bare)).verdict
+    bare = replace(given, fit=replace(given.fit, evidence=None))
+    alone = report_on(draw(), coefficients=bare).verdict
     assert alone.endswith("These are the rows of the fit itself; give others for a verdict.")
 
 
@@ -88,9 +89,9 @@ def test_alone_a_table_is_fitted_on_one_half_and_shown_on_the_other():
     assert found.verdict.startswith("Fitted on one half of the rows, shown on the other. The weak")
     sizes = np.bincount(table.labels[7:])
     assert found.data["support"] == (sizes // 2).tolist()
-    fitted_on = found.coefficients.fit["data"]
+    fitted_on = found.coefficients.fit.data
     shown = sum(sizes // 2)
-    assert (fitted_on["rows"], fitted_on["labelled_rows"]) == (300 - shown, sum(sizes) - shown)
+    assert (fitted_on.rows, fitted_on.labelled_rows) == (300 - shown, sum(sizes) - shown)
     assert "<code>dnip fit</code> learns from all" in found.to_html()
     with pytest.raises(InvalidInputError, match="too few labels"):
         report_on(table.take([7, 8, 9]))

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
+from dnip import (
+    Coefficients,
+    CoefficientsFormatError,
+    InvalidInputError,
+    Objective,
+    ProbabilityTable,
+)
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
+from dnip.method.record import FitRecord
 from dnip.presenting.checking import describe_check, verdict
 from dnip.using.class_scores import ClassScores, Score
 from dnip.using.drift import check
@@ -19,12 +26,17 @@ from dnip.using.drift import check
 
 @pytest.fixture(scope="module")
 def fitted():
-    return fit(bundled_table("opt"), robust="off", evidence=True).coefficients
+    even = Objective(beta=2.7)
+    return fit(bundled_table("opt"), objective=even, robust="off", evidence=True).coefficients
 
 
 @pytest.fixture(scope="module")
 def new():
     return bundled_table("test")
+
+
+def with_scores(coefficients, scores):
+    return replace(coefficients, fit=replace(coefficients.fit, scores=scores))
 
 
 def without_labels(table):
@@ -65,8 +77,7 @@ def test_labels_tell_the_class_mix_and_no_estimate_does(fitted, new):
 
 def test_what_was_at_the_fit_is_no_before_and_may_be_outside(fitted, new):
     even = {"rows": [100] * 4, "right": [80] * 4, "expected": 0.0}
-    even = {**fitted.fit, "scores": even}
-    text = describe_check(check([new], fitted.with_fit(even)))
+    text = describe_check(check([new], with_scores(fitted, even)))
     assert "->" not in text
     assert re.search(
         r"COBias +at the fit 0\.000, now 0\.\d+; expected now 0\.\d+ to 0\.\d+\n", text
@@ -123,7 +134,7 @@ def test_labels_that_carry_no_signal_never_hold(fitted, new):
     assert (result.same_distribution, result.signal, result.holds) == (True, False, False)
     # even where accuracy and COBias are no worse than those of a fit that had no signal either
     chance = {"rows": [100] * 4, "right": [25] * 4, "expected": 0.1}
-    result = check([wrong], fitted.with_fit({**fitted.fit, "scores": chance}))
+    result = check([wrong], with_scores(fitted, chance))
     assert (result.worse, result.holds) == ((), False)
     assert verdict(result).startswith(
         "the coefficients do not hold: these labels carry no signal\n"
@@ -136,17 +147,15 @@ def test_labels_that_carry_no_signal_never_hold(fitted, new):
     ([50, 50, 50, 50], 3, True),
 )
 def test_labels_that_were_not_compared_never_hold(fitted, new, rows, left_out, compared):
-    record = {name: value for name, value in fitted.fit.items() if name != "scores"}
-    if rows is not None:
-        record["scores"] = {"rows": rows, "right": [8 * n // 10 for n in rows]}
+    scores = rows and {"rows": rows, "right": [8 * n // 10 for n in rows]}
     labels = np.where(new.labels == left_out, -1, new.labels)
     some = ProbabilityTable(new.probabilities, labels, classes=new.classes)
-    result = check([some], fitted.with_fit(record))
+    result = check([some], with_scores(fitted, scores))
     assert result.same_distribution
     assert (result.compared, result.holds) == (compared, compared)
     assert verdict(result).startswith("the coef" if compared else "not compared: ")
     assert ("accuracy           not compared: the coef" in describe_check(result)) != compared
-    assert check([without_labels(new)], fitted.with_fit(record)).holds
+    assert check([without_labels(new)], with_scores(fitted, scores)).holds
 
 
 @pytest.mark.parametrize("tail", [1e-3, 1e-5, 1e-7])
@@ -204,9 +213,9 @@ def test_only_classes_with_rows_on_both_sides_are_compared():
     {"rows": [5, 5], "right": [6, 0]},
     {"rows": [0, 0], "right": [0, 0]},
     {"rows": ["x", 5], "right": [5, 5]},
-    [],
+    [1],
 )
 def test_damaged_scores_are_refused(content):
     with pytest.raises(CoefficientsFormatError, match=r"fit\.scores is damaged"):
-        ClassScores.from_fit({"scores": content}, 2)
-    assert ClassScores.from_fit({}, 2) is None
+        ClassScores.from_fit(FitRecord.from_dict({"scores": content}, 2), 2)
+    assert ClassScores.from_fit(FitRecord(), 2) is None

@@ -1,6 +1,7 @@
 """Counts before and after, whole or in chunks; metrics are those of the oracles."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_counts_are_those_of_the_prediction_rule(kind):
 def test_what_is_deferred_is_left_out_of_what_remains_and_right_as_often_as_the_helper(helper):
     table, defer = random_table(), Deferral([0.8, 0.5, 0.4], 0.3, helper)
     chunks = [table.take(range(start, start + 10)) for start in range(0, 100, 10)]
-    found = evaluate(chunks, coefficients=FITTED.with_defer(defer)).to_dict()
+    found = evaluate(chunks, coefficients=replace(FITTED, defer=defer)).to_dict()
     told = found.pop("defer")
     assert found == evaluate([table], coefficients=FITTED).to_dict()
     p, labels = table.probabilities[10:], table.labels[10:]
@@ -64,7 +65,7 @@ def test_what_is_deferred_is_left_out_of_what_remains_and_right_as_often_as_the_
 
 
 def test_where_nothing_remains_nothing_is_scored():
-    coefficients = FITTED.with_defer(Deferral([1, 1, 1], 0.3, 0.9))
+    coefficients = replace(FITTED, defer=Deferral([1, 1, 1], 0.3, 0.9))
     table = ProbabilityTable([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], np.array([0, 2]), classes=NAMES)
     told = evaluate([table], coefficients=coefficients).to_dict()["defer"]
     assert told["share"] == 1

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_the_same_rows_are_deferred(run, scale, n_classes):
     for c, row in zip(q.argmax(axis=1), rng.permutation(500), strict=True):
         if q[row].argmax() == c:  # that of a row, or the next number
             thresholds[c] = np.nextafter(sure[row], rng.integers(0, 2)) if row % 2 else sure[row]
-    coefficients = plain.with_defer(Deferral(thresholds, 0.3))
+    coefficients = replace(plain, defer=Deferral(thresholds, 0.3))
     deferred = coefficients.deferred(p)
     assert 20 < deferred.sum() < 480
     assert (np.abs(sure - thresholds[q.argmax(axis=1)]) < 1e-15).any()

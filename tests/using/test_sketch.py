@@ -8,6 +8,7 @@ from scipy import stats
 
 from cases import cases
 from dnip.base.errors import CoefficientsFormatError
+from dnip.method.record import FitRecord
 from dnip.using.sketch import ColumnSketch, Sketch
 
 RNG = np.random.default_rng
@@ -38,7 +39,7 @@ def test_equal_values_and_their_last_digits_do_not_matter():
 def test_a_sketch_comes_back_from_json():
     sketch = Sketch.of(rows(0), mass=RNG(0).random(400), changed=0.25)
     text = json.dumps({"sketch": sketch.to_dict()})
-    again = Sketch.from_fit(json.loads(text), CLASSES)
+    again = Sketch.from_fit(FitRecord.from_dict(json.loads(text), 3), CLASSES)
     assert again.to_dict() == sketch.to_dict()
     assert len(text) < 2_000
 
@@ -82,4 +83,4 @@ def test_a_damaged_sketch_is_refused(damage, told):
     content = Sketch.of(rows(0)).to_dict()
     damage(content)
     with pytest.raises(CoefficientsFormatError, match=f"fit.sketch is damaged: .*{told}"):
-        Sketch.from_fit({"sketch": content}, CLASSES)
+        Sketch.from_fit(FitRecord(sketch=content), CLASSES)

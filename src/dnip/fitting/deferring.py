@@ -106,17 +106,8 @@ def assess(
 ) -> tuple[Point, ...]:
     """Learn thresholds on all folds but one, count what they do on that one, and add up.
 
-    Parameters
-    ----------
-    folds : sequence of tuple
-        Which rows a refit has not seen, and what it decides on all.
-    shares : sequence of float
-        To defer; 0 is allowed.
-    helper : Helper
-    target : ndarray of shape (N,)
-        The class mix where the coefficients will be used, or any multiple.
-    followed : float
-        κ of the weights; see :func:`dnip.metrics.expected.followed_chance`.
+    A fold is which rows a refit has not seen, and what it decides on all. The target is any
+    multiple of a class mix; `followed` is κ of :func:`dnip.metrics.expected.followed_chance`.
     """
     n_classes = len(target)
 
@@ -134,17 +125,17 @@ def assess(
     for share in shares:
         counts = np.zeros((2, 4, n_classes))
         for left_out, rows in folds:
-            found = np.zeros((2, n_classes))
+            learned = np.zeros((2, n_classes))
             if share > 0:
-                found[:] = learn(rows.of(~left_out), n_classes, share, helper)
-            there = rows.of(left_out)
-            for way, thresholds in enumerate(found):
-                right, below = there.chosen == there.labels, there.below(thresholds)
+                learned[:] = learn(rows.of(~left_out), n_classes, share, helper)
+            unseen = rows.of(left_out)
+            for way, thresholds in enumerate(learned):
+                right, below = unseen.chosen == unseen.labels, unseen.below(thresholds)
                 counts[way] += [
-                    np.bincount(there.labels, some, n_classes)
-                    for some in (right | True, right, below, right & below)
+                    np.bincount(unseen.labels, which, n_classes)
+                    for which in (right | True, right, below, right & below)
                 ]
-        points.append(Point(share, *(served(*each) for each in counts)))
+        points.append(Point(share, *(served(*of_way) for of_way in counts)))
     return tuple(points)
 
 
@@ -153,20 +144,7 @@ def learn(rows: Decided, n_classes: int, share: float, helper: Helper) -> tuple[
 
     The best thresholds of labelled rows over-fit. So each goes n/(n + 100) of the way there from
     the one for all, where n rows are predicted as its class. Then all move together until the share
-    is the one asked for, as nearly as ties let it.
-
-    Parameters
-    ----------
-    rows : Decided
-    n_classes : int
-    share : float
-        Of the rows to defer.
-    helper : Helper
-
-    Returns
-    -------
-    one, each : ndarray of shape (N,)
-        0 for a class that is never predicted.
+    is the one asked for, as nearly as ties let it. A class that is never predicted has 0.
 
     Examples
     --------
@@ -178,12 +156,12 @@ def learn(rows: Decided, n_classes: int, share: float, helper: Helper) -> tuple[
     """
     predicted = np.bincount(rows.chosen, minlength=n_classes)
     way = exchange(rows, n_classes, share, helper) - _cut(rows.sureness, rows.weight, share)
-    found = []
+    thresholds = []
     for trust in (0 * way, predicted / (predicted + _HALFWAY)):
         offsets = trust * way
         cut = _cut(rows.sureness - offsets[rows.chosen], rows.weight, share)
-        found.append(np.where(predicted > 0, (offsets + cut).clip(0, 1), 0.0))
-    return found[0], found[1]
+        thresholds.append(np.where(predicted > 0, (offsets + cut).clip(0, 1), 0.0))
+    return thresholds[0], thresholds[1]
 
 
 def _cut(scores: Floats, weight: Floats, share: float) -> float:
@@ -201,11 +179,6 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
 
     It starts from one threshold for all. A chunk of rows moves from one class to another, the pair
     that gains most, as long as that gains; then the chunk is halved. Ties are cut anywhere.
-
-    Parameters
-    ----------
-    rows, n_classes, share, helper
-        As for `learn`.
     """
     flat, order = _cut(rows.sureness, rows.weight, share), np.lexsort(rows[1::-1])
     chosen, sureness, weight, labels = (each[order] for each in rows)
@@ -216,33 +189,33 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
     sizes = np.bincount(labels, weight, n_classes).astype(np.float64)
     hits = np.bincount(labels, weight * (chosen == labels), n_classes).astype(np.float64)
 
-    def states(given: Floats) -> Floats:
+    def states(handed: Floats) -> Floats:
         """Return what each class adds to the state of the system, shape (N, 2, N)."""
-        ends = np.searchsorted(middle, base + given).clip(start[:-1], start[1:])
+        ends = np.searchsorted(middle, base + handed).clip(start[:-1], start[1:])
         parts = [slice(*each) for each in zip(start[:-1], ends, strict=True)]
         deferred = np.stack([np.bincount(labels[i], weight[i], n_classes) for i in parts])
         return np.stack([deferred, np.diag(np.diag(deferred))], axis=1)
 
-    given = np.bincount(chosen, weight * (sureness < flat), n_classes)
-    given = np.minimum(given * share * total / max(given.sum(), _NOTHING), whole)
+    handed = np.bincount(chosen, weight * (sureness < flat), n_classes)
+    handed = np.minimum(handed * share * total / max(handed.sum(), _NOTHING), whole)
     chunk, rng = _FIRST * share * total, np.random.default_rng(0)
     while chunk > _LAST * total:
-        now = states(given)
+        now = states(handed)
         more, less = rng.integers(n_classes, size=(2, _PAIRS))
-        some = (more != less) & (given + chunk <= whole)[more] & (given >= chunk)[less]
-        more, less = more[some], less[some]
-        up, down = (states((given + step).clip(0, whole)) - now for step in (chunk, -chunk))
+        possible = (more != less) & (handed + chunk <= whole)[more] & (handed >= chunk)[less]
+        more, less = more[possible], less[possible]
+        up, down = (states((handed + step).clip(0, whole)) - now for step in (chunk, -chunk))
         after = now.sum(axis=0) + np.concatenate([0 * up[:1], up[more] + down[less]])
         values = helper.value(sizes, hits, after)
         best = int(np.argmin(values))
         if values[best] < values[0] - _NOTHING:
-            given[more[best - 1]] += chunk
-            given[less[best - 1]] -= chunk
+            handed[more[best - 1]] += chunk
+            handed[less[best - 1]] -= chunk
         else:
             chunk /= 2
-    last = np.searchsorted(middle, base + given)  # the first row of each class that stays
-    own = np.append(sureness, 1.0)[np.minimum(last, start[1:] - 1)]
-    return np.where(whole > given, own, np.where(whole > 0, 1.0, flat))
+    last = np.searchsorted(middle, base + handed)  # the first row of each class that stays
+    stays = np.append(sureness, 1.0)[np.minimum(last, start[1:] - 1)]
+    return np.where(whole > handed, stays, np.where(whole > 0, 1.0, flat))
 
 
 #: How sure it must be, for each class, that what is served is right often enough.
@@ -277,24 +250,10 @@ def _least_rows(wrong: int, rate: float) -> int:
 def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
     """Return the least sureness at which what is served is sure to be right at that rate.
 
-    Ever more rows are served, the surest first, and tested until a test fails: a fixed sequence
-    keeps its level without a correction. It begins with as many rows as may hold one error, or with
-    those that may hold none, where there are no more.
-
-    Parameters
-    ----------
-    sureness : ndarray of shape (M,)
-        Corrected probability of the decision, of rows that are predicted as one class by weights
-        that have not seen them.
-    right : ndarray of shape (M,)
-        Whether each decision is right.
-    rate : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    float
-        2 where no row can be served.
+    The rows are predicted as one class by weights that have not seen them. Ever more are served,
+    the surest first, and tested until a test fails: a fixed sequence keeps its level without a
+    correction. It begins with as many rows as may hold one error, or with those that may hold none,
+    where there are no more. It is 2 where no row can be served.
 
     Examples
     --------
@@ -304,7 +263,7 @@ def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
     """
     order = np.argsort(-sureness, kind="stable")
     values, hits = sureness[order], np.cumsum(right[order])
-    n_rows, found = len(values), NEVER
+    n_rows, threshold = len(values), NEVER
     rows = _least_rows(1, rate)
     if rows > n_rows:
         rows = _least_rows(0, rate)
@@ -313,9 +272,9 @@ def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
         rows = int(np.searchsorted(-values, -values[rows - 1], side="right"))
         if not is_right_enough(int(hits[rows - 1]), rows, rate):
             break
-        found = float(values[rows - 1])
+        threshold = float(values[rows - 1])
         rows = rows + 1 if rows == n_rows else min(max(int(_STEP * rows), rows + 1), n_rows)
-    return found
+    return threshold
 
 
 class Deferring(NamedTuple):
@@ -409,10 +368,10 @@ def defer_below(rate: float, problem: Problem, refits: Sequence[LeftOut]) -> Def
     for c in range(n_classes):
         members = np.flatnonzero(chosen == c)
         thresholds[c] = threshold_of(sureness[members], labels[members] == c, rate)
-        kept = members[sureness[members] >= thresholds[c]]
-        served[kept] = True
-        shares[c] = len(kept) / max(len(members), 1)
-        rights.append(float((labels[kept] == c).mean()) if len(kept) else None)
+        sure = members[sureness[members] >= thresholds[c]]
+        served[sure] = True
+        shares[c] = len(sure) / max(len(members), 1)
+        rights.append(float((labels[sure] == c).mean()) if len(sure) else None)
     share = float(served.mean())
     names = [name for name, t in zip(problem.classes, thresholds, strict=True) if t == NEVER]
     notes = [f"Served: {share:.1%} of the rows; the others are deferred."]

@@ -223,8 +223,8 @@ class Fitter:
             exponent=self._exponent,
             there=self._there,
         )
-        self._is_judged = is_quick if evidence is None else evidence
-        self._is_judged |= settings.defer_below is not None
+        is_needed = is_quick or settings.defer_below is not None
+        self._is_judged = is_needed if evidence is None else evidence
         self._refitted: dict[float, list[LeftOut]] = {}
 
     def fit(self, settings: FitSettings, progress: Progress | None = None) -> Fit:

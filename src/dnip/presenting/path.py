@@ -126,9 +126,9 @@ def draw_path(axes: Any, path: Path, chosen: int | None = None) -> None:  # noqa
     room = _MARGIN * np.maximum(high - low, _LEAST_SPAN)
     axes.set_xlim(low[0] - room[0], high[0] + room[0])
     axes.set_ylim(low[1] - room[1], high[1] + room[1])
-    for end in (0, -1):
-        look = {"textcoords": "offset points", "fontsize": 8, "color": BLACK}
-        axes.annotate(f"β = {path.points[end].beta:g}", first[end], (6, 6), **look)
+    for end, above in ((0, 8), (-1, -14)):
+        look = {"textcoords": "offset points", "fontsize": 8, "color": BLACK, "ha": "center"}
+        axes.annotate(f"β = {path.points[end].beta:g}", first[end], (0, above), **look)
     raw = path.points[0].raw
     axes.set_title(
         f"raw argmax: accuracy {raw['accuracy']:.3f}, COBias {raw['cobias']:.3f}",

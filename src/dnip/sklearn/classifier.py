@@ -255,8 +255,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
         table = ProbabilityTable(
             p,
-            labels=encode(labels, self.classes_)[rows],
             classes=check_classes(self.classes_.tolist()),
+            labels=encode(labels, self.classes_)[rows],
             source="X",
         )
         more = None

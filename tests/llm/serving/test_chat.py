@@ -268,7 +268,7 @@ def test_another_question_is_refused_where_the_operator_says_so(serve, upstream)
 
 def test_chats_are_recorded_by_name_and_new_files_are_taken(serve, tmp_path):
     fitted, name = fitted_on(), "chat"
-    asked_at_fit = Question.read(fitted.fit["data"]["origin"][QUESTION])
+    asked_at_fit = Question.read(fitted.fit.data.origin[QUESTION])
     recorder = Recorder(tmp_path / "r", ["topic", name])
     port, asked = serve(fitted, recorder=recorder)
     headers = [asked()[2] for _ in range(3)]  # all with the same id of the upstream

@@ -1,6 +1,7 @@
 """Answers of decision servers: both shapes, as their documentation and source show them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_answers_say_whether_they_are_deferred_as_apply_does(kind):
         answer = {"type": "choice", "choice": "a", "probabilities": {"c": c, "a": a, "b": b}}
         body = {"answers": {"topic": answer, "tone": {"type": "noul", "noul": 0.4}}}
         new, corrections = correct(body, {"topic": fitted, "tone": FITTED["urgent"]})
-        without = {"topic": fitted.with_defer(None), "tone": FITTED["urgent"]}
+        without = {"topic": replace(fitted, defer=None), "tone": FITTED["urgent"]}
         plain, _ = correct(body, without)
         told.append(new["answers"]["topic"].pop("deferred"))
         assert new == plain  # also of the question without thresholds

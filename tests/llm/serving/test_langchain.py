@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -107,7 +108,9 @@ def test_corrected_answers_are_marked_and_raw_ones_imported(model):
 
 def test_the_response_says_by_question_what_is_deferred(model):
     assert model.invoke(ask("0.6")).deferred is None
-    model.coefficients["topic"] = model.coefficients["topic"].with_defer(Deferral([0.6, 0.5], 0.3))
+    model.coefficients["topic"] = replace(
+        model.coefficients["topic"], defer=Deferral([0.6, 0.5], 0.3)
+    )
     for state, deferred in (("0.6", True), ("0.5", False)):  # world at 4/7 and at 2/3
         assert model.invoke(ask(state, "topic", "other")).deferred == {"topic": deferred}
 

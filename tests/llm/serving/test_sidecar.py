@@ -7,6 +7,7 @@ import json
 import os
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -178,7 +179,7 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
 
 
 def test_decisions_that_are_deferred_say_so_and_are_counted(start, upstream, coefficients):
-    FITTED.with_defer(Deferral([0.58, 0.5], 0.3)).save(coefficients)
+    replace(FITTED, defer=Deferral([0.58, 0.5], 0.3)).save(coefficients)
     port = start()
     for p, deferred in ((0.4, True), (0.41, False), (0.39, True)):  # a at .571, .582 and .561
         topic = {"type": "choice", "choice": "b", "probabilities": {"a": p, "b": 1 - p}}

@@ -7,6 +7,7 @@ import logging
 import socket
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 

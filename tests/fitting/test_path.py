@@ -1,0 +1,122 @@
+"""The path over β, what a fit tells of other β, and limits on lost accuracy."""
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, fit
+from dnip.fitting.evidence import FEWEST
+from dnip.fitting.fit import ALTERNATIVES
+from dnip.fitting.notes import note_on_limit
+from dnip.fitting.path import KNEE, check_choice_of, trace_path
+from dnip.metrics import METRICS
+from populations import biased_rows
+
+
+@pytest.fixture(scope="module")
+def costly():
+    """Rows of which the rare third class is right only where the first loses more rows."""
+    y = np.repeat([0, 0, 1, 2], [100, 100, 100, 20])
+    p = np.array([[0.9, 0.05, 0.05], [0.6, 0.1, 0.3], [0.1, 0.8, 0.1], [0.6, 0.1, 0.3]])
+    rows = np.repeat(p, [100, 100, 100, 20], axis=0)
+    rows *= np.exp(np.random.default_rng(0).normal(0, 0.05, rows.shape))
+    return rows / rows.sum(axis=1, keepdims=True), y
+
+
+@pytest.fixture(scope="module")
+def path(costly):
+    return trace_path(*costly)
+
+
+def test_the_path_ends_at_accuracy_and_at_evenness(path):
+    first, last = path.points[0].expected, path.points[-1].expected
+    assert first["accuracy"] > last["accuracy"] + 0.05
+    assert first["cobias"] > last["cobias"] + 0.05
+    assert path.is_expected
+    assert path.points[0].expected.keys() == METRICS.keys()
+
+
+def test_the_knee_gains_most_over_both_ends(path):
+    scores = [(p.expected["accuracy"], -p.expected["cobias"]) for p in path.points]
+    low, high = np.min(scores, axis=0), np.max(scores, axis=0)
+    gains = [sum((s - a) / (b - a) for s, a, b in zip(row, low, high, strict=True))
+             for row in scores]  # fmt: skip
+    assert path.choose(KNEE) == path.knee == int(np.argmax(gains))
+    assert 0 < path.knee < len(scores) - 1
+
+
+def test_a_point_is_the_fit_at_its_beta_and_scored_on_other_rows(costly):
+    rows = biased_rows(np.random.default_rng(5), 200, bias=[1.0, 0.0, -1.0])
+    test = ProbabilityTable(rows.probabilities, rows.labels)
+    path = trace_path(*costly, test=test, betas=(2.7, 0.61, 2.7))
+    assert [point.beta for point in path.points] == [0.61, 2.7]
+    for point in path.points:
+        fitted = fit(*costly, Objective(beta=point.beta))
+        assert point.fit.coefficients.weights.tolist() == fitted.coefficients.weights.tolist()
+        assert point.fit.evidence.to_dict(0.9)["reweighted"].items() >= point.expected.items()
+        assert point.expected["cobias"] == fitted.evidence.reweighted.cobias
+        chosen = fitted.coefficients.predict(rows.probabilities).astype(int)
+        right = (chosen == rows.labels).mean()
+        assert METRICS["accuracy"].of(point.test.reweighted) == right
+    assert path.choose(0.61) == 0
+    with pytest.raises(InvalidInputError, match=r"β 0\.5 is not .*holds 0\.61, 2\.7"):
+        path.choose(0.5)
+
+
+@cases("best", "", "0", "-1", "nan", "inf")
+def test_what_names_no_point_is_refused(text):
+    with pytest.raises(InvalidInputError, match="chosen by knee or by a β above 0"):
+        check_choice_of(text)
+
+
+# --- what a fit tells of other β ---
+@pytest.fixture(scope="module")
+def narrow(costly):
+    """A fit at a β so small that a class stays silent."""
+    return fit(*costly, Objective(beta=0.1))
+
+
+def test_alternatives_are_what_fits_at_their_beta_expect(costly, narrow):
+    assert [each.beta for each in narrow.alternatives] == [0.1, *ALTERNATIVES]
+    assert [each.beta for each in narrow.alternatives if each.is_chosen] == [0.1]
+    for each in narrow.alternatives[:2]:
+        side = fit(*costly, Objective(beta=each.beta)).evidence
+        assert each.accuracy == side.accuracies[1]
+        assert each.cobias == side.reweighted.cobias
+        assert each.worst == side.reweighted.worst_class_accuracy
+
+
+def test_a_class_that_another_beta_makes_right_is_named_first_and_nothing_is_applied(narrow):
+    counts = narrow.evidence.evaluation.reweighted
+    assert (counts[2, 2], narrow.verdict) == (0, "keep")
+    assert narrow.evidence.objections[0] == "Never right here, but with --beta 0.25: class 2."
+    # one row of a class is too few to tell
+    assert counts[2].sum() >= FEWEST
+    evidence = narrow.evidence
+    assert evidence.beside({0.1: evidence}).objections == evidence.objections
+
+
+# --- limits on lost accuracy ---
+def test_a_limit_takes_the_most_even_point_of_the_path_that_keeps_it(costly, path):
+    losses = [point.raw["accuracy"] - point.expected["accuracy"] for point in path.points]
+    limit = float(np.median(losses))
+    assert min(losses) < limit < max(losses)
+    kept = [p for p, loss in zip(path.points, losses, strict=True) if loss <= limit]
+    best = min(kept, key=lambda point: point.expected["cobias"])
+    fitted = fit(*costly, constraints=Constraints(max_accuracy_loss=limit))
+    assert fitted.coefficients.objective["beta"] == best.beta
+    assert fitted.evidence.accuracy_change >= -limit
+    assert fitted.evidence.reweighted.cobias == best.expected["cobias"]
+    assert fitted.notes[-1] == note_on_limit(limit, best.beta)
+
+
+def test_the_raw_argmax_stays_where_no_point_keeps_the_limit():
+    many = biased_rows(np.random.default_rng(99), 20_000, bias=[0.5, 0.0, -0.5])
+    kept = np.random.default_rng(0).random(20_000) < np.array([0.7, 0.2, 0.1])[many.labels]
+    rows = np.flatnonzero(kept)[np.random.default_rng(0).choice(kept.sum(), 200, replace=False)]
+    limit = Constraints(max_accuracy_loss=0.0)
+    fitted = fit(many.probabilities[rows], many.labels[rows], constraints=limit)
+    assert fitted.notes[-1] == note_on_limit(0.0, None)
+    assert fitted.coefficients.weights.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(fitted.evaluation.reweighted, fitted.evaluation.raw)
+    assert (fitted.evidence.accuracy_change, fitted.verdict) == (0, "keep")

@@ -1,0 +1,72 @@
+"""The record of a fit: everything comes back, and what is damaged is named."""
+
+import json
+from dataclasses import FrozenInstanceError, fields, replace
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip import Coefficients, CoefficientsFormatError, ProbabilityTable, fit
+from dnip.method.record import DataRecord, FitRecord
+from populations import biased_rows
+
+ROWS = biased_rows(np.random.default_rng(0), 150, bias=[1.0, 0.0, -1.0])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    more = ProbabilityTable(ROWS.probabilities[::-1], source="new.csv")
+    asked = {"unlabelled": more, "defer": 0.2, "target_prior": [0.5, 0.3, 0.2]}
+    return fit(ROWS.probabilities, ROWS.labels, evidence=True, **asked).coefficients
+
+
+def test_a_record_and_its_file_hold_the_same(fitted, tmp_path):
+    fitted.save(tmp_path / "c.json")
+    content = json.loads((tmp_path / "c.json").read_text())["fit"]
+    assert content == fitted.fit.to_dict()
+    read = Coefficients.load(tmp_path / "c.json").fit
+    assert read.to_dict() == FitRecord.from_dict(content, 3).to_dict() == content
+    for each in fields(FitRecord):
+        before, after = getattr(fitted.fit, each.name), getattr(read, each.name)
+        assert type(before) is type(after), each.name
+    used = {each.name for each in fields(FitRecord)} - {"defer_below", "adjusted", "notes"}
+    assert all(getattr(read, name) for name in used - {"class_shares"})
+    assert read.unlabelled == DataRecord(
+        source="new.csv", sha256=content["unlabelled"]["sha256"], rows=150
+    )
+    with pytest.raises(FrozenInstanceError):
+        read.scores = None
+
+
+def test_entries_of_any_other_name_are_kept():
+    content = {"by": "hand", "seed": 3, "data": {"rows": 2, "source": 7, "more": 1}}
+    record = FitRecord.from_dict(content, 2)
+    assert (record.search, record.notes) == ({"seed": 3}, {"by": "hand"})
+    assert record.data == DataRecord(rows=2)
+    assert record.to_dict() == {"by": "hand", "seed": 3, "data": {"rows": 2}}
+    assert FitRecord.from_dict({}, 2).to_dict() == {}
+
+
+@cases(
+    ("class_shares", [0.5, 0.5]),
+    ("class_shares", [0, 0, 0]),
+    ("calibration", {"sharpness": 1.0}),
+    ("deferring", [1]),
+    ("evidence", [1]),
+    ("scores", 3),
+)
+def test_a_damaged_part_is_named(fitted, tmp_path, name, value):
+    content = json.loads(fitted.to_json())
+    content["fit"][name] = value
+    (tmp_path / "c.json").write_text(json.dumps(content))
+    with pytest.raises(CoefficientsFormatError, match=rf"c\.json.*fit\.{name} is damaged"):
+        Coefficients.load(tmp_path / "c.json")
+
+
+def test_a_part_that_is_needed_and_missing_is_named(fitted):
+    bare = replace(fitted.fit, sketch=None)
+    told = r"fit\.sketch is missing, so they cannot be compared.*Fit again"
+    with pytest.raises(CoefficientsFormatError, match=told):
+        bare.needed("sketch", "compared")
+    assert fitted.fit.needed("sketch", "compared") is fitted.fit.sketch
