@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 #: What holds probabilities: a table, an array, a data frame, or the path of a table.
 TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"
 
+# From how many rows on, and in which share of them, labels look like the model's own answers.
+_ENOUGH, _ALIKE = 30, 0.97
+
 
 def check_raw(*tables: Rows | None) -> None:
     """Refuse corrected probabilities: weights are learned from those of a model, and used on them.
@@ -54,6 +57,15 @@ def tell_corrected(source: str, by: str | None) -> None:
         warn(
             f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
             "said of raw ones is said of these"
+        )
+
+
+def tell_own_labels(source: str, n_alike: int, n_labelled: int) -> None:
+    """Warn where labels are what the model says itself in nearly every row."""
+    if n_labelled >= _ENOUGH and n_alike > _ALIKE * n_labelled:
+        warn(
+            f"{source}: the label is the most probable class in {n_alike:,} of {n_labelled:,} "
+            "rows; make sure that the labels are not the model's own answers"
         )
 
 

@@ -175,7 +175,7 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")] * 60, "120 scores"),
         ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")], "sum to 1.8"),
         ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.003, 0.002]}, "sum to 0.005"),
-        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "answer 1: the answer is not whole"),
+        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "is not whole"),
         ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
         ("hugging-face", [{"label": c, "score": 0.25} for c in ("ham", "spam", "egg")],
          "the options are ham, spam, egg, but the classes are ham, spam"),

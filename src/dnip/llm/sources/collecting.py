@@ -338,7 +338,7 @@ def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
     for held in holders:
         if (found := nested(held, name)) is not MISSING:
             return found
-    there = listed([key for held in holders for key in held]) or "nothing"
+    there = listed([*dict.fromkeys(key for held in holders for key in held)]) or "nothing"
     raise InvalidInputError(
         f"there is no {name}; there are {there}", hint=f"Give another name with {option}"
     )

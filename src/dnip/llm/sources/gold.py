@@ -107,12 +107,16 @@ def _names_several(cell: object, names: set[str]) -> bool:
 
 def _maps(labels: Sequence[str], classes: Sequence[str]) -> str:
     """Return the options that map labels to classes that look alike, to be typed."""
-    pairs = []
+    free = {name.casefold(): name for name in classes}
+    meant: dict[str, str] = {}
     for label in labels[:_MOST_MAPS]:
-        folded = {name.casefold(): name for name in classes}
-        close = get_close_matches(label.casefold(), folded, n=1, cutoff=0.5)
-        pairs.append((folded[close[0]] if close else "CLASS", label))
-    return as_map(*zip(*pairs, strict=True))
+        close = get_close_matches(label.casefold(), free, n=1, cutoff=0.5)
+        if close:
+            meant[label] = free.pop(close[0])
+    others = [label for label in labels[:_MOST_MAPS] if label not in meant]
+    if len(others) == len(free) == 1:
+        meant[others[0]] = free.popitem()[1]
+    return as_map([meant.get(label, "CLASS") for label in labels[:_MOST_MAPS]], labels[:_MOST_MAPS])
 
 
 def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> dict[str, int]:
