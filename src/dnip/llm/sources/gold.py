@@ -83,7 +83,8 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
     except InvalidInputError as error:
         known = {name.casefold() for name in (*classes, *called, "")}
         others = [text for text in dict.fromkeys(texts) if text.casefold() not in known]
-        if others and not any(text.isdecimal() for text in others):
+        others = [text for text in others if not text.isdecimal()]
+        if others and shown(others[0]) in error.message:
             error.hint = (
                 f"The classes are {listed(classes, most=10)}; say which class a label means: "
             )
