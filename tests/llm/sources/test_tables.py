@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from cases import cases
+from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.llm.sources import read_answers, write_import
+from dnip.tables import Scan
+from dnip.using.application import apply_stream
 
 CLASSES = ["Größe M", "Tech/Sci", "sport"]
 SHARES = np.round(np.random.default_rng(7).dirichlet(np.ones(3), 40), 3)
@@ -154,6 +157,12 @@ def test_rows_can_be_joined_back(tmp_path):
     write_import(imported, tmp_path / "t.jsonl")
     back = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     assert [(row["row"], row["text"]) for row in back] == [(1, "a"), (3, "c")]
+    for suffix in ("csv", "parquet"):
+        again = (tmp_path / f"t.{suffix}", tmp_path / f"out.{suffix}")
+        write_import(imported, again[0])
+        apply_stream(Scan(again[0], BOTH, others=True), Coefficients(BOTH, [1, 2], 2), again[1])
+        [rows_back] = Scan(again[1], BOTH, others=True)
+        assert [*zip(*rows_back.others.values(), strict=True)] == [("1", "a"), ("3", "c")]
     meta = json.loads((tmp_path / "t.jsonl.meta.json").read_text())
     assert meta["summary"]["left_out"] == [2]
     named = read_answers([{**row, "id": n} for n, row in enumerate(rows)], BOTH)

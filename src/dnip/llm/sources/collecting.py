@@ -13,6 +13,7 @@ import numpy as np
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
+from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS, parsed
@@ -62,7 +63,8 @@ class Collector:
     asked : dict of Question to int
         How many answers there are to each question, of each model.
     naming : dict or None
-        Columns that hold the names of classes and nothing else, as keys; None before the first row.
+        Columns, but those of answers, that hold the names of classes and nothing else, as keys;
+        None before the first row.
     """
 
     wanted: Wanted
@@ -178,7 +180,8 @@ class Collector:
         """Note which columns of a row hold the name of a class, as those of all rows before."""
         known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
         cells = saved if isinstance(saved, dict) else {}
-        naming = cells if self.naming is None else self.naming
+        naming = [*cells] if self.naming is None else [*self.naming]
+        naming = [name for name in naming if name not in ANSWERS]  # of the model
         self.naming = {
             name: None for name in naming if str(cells.get(name)).strip().casefold() in known
         }
