@@ -35,8 +35,22 @@ SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=2)
 
 @given(arrays(np.float64, SHAPES, elements=st.floats(0, 1e300, exclude_min=True)))
 def test_normalised_rows_sum_to_one(p):
-    checked = check_probabilities(p, warn=False)
-    np.testing.assert_allclose(checked.sum(axis=1), 1, atol=of_tables.ROW_SUM_TOLERANCE)
+    for row in p:
+        checked = check_probabilities(row[None], warn=False)
+        np.testing.assert_allclose(checked.sum(axis=1), 1, atol=of_tables.ROW_SUM_TOLERANCE)
+
+
+def test_numbers_that_share_nothing_are_refused_and_others_are_normalised():
+    rng = np.random.default_rng(0)
+    logits = 12 + rng.normal(0, 2, (50, 3))
+    with pytest.raises(
+        InvalidInputError, match=r"probabilities\[\d+\]: .* sum to .* elsewhere to .* softmax"
+    ):
+        check_probabilities(logits)
+    shares = rng.dirichlet(np.ones(3), 50)
+    for scaled in (100 * shares.round(3), np.floor(255 * shares), rng.poisson(4, (50, 3)) + 1):
+        expected = scaled / scaled.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(check_probabilities(scaled, warn=False), expected)
 
 
 @cases(

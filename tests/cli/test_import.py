@@ -1,12 +1,13 @@
 """``dnip import``: from files of answers to a table that is fitted, and what it refuses."""
 
+import csv
 import gzip
 import json
 
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import Coefficients, ProbabilityTable
 from sidecars import completion
 
 CLASSES = ("--classes", "ham,spam", "--out", "t.csv")
@@ -152,3 +153,40 @@ def test_bad_input_writes_nothing(dnip, write, unchanged, text, gold, further, t
 def test_a_file_that_is_not_there_is_refused(dnip, folder):
     dnip("import", "no.jsonl", *CLASSES).assert_refused("no.jsonl: the file cannot be read")
     dnip("import", "no.jsonl", "--classes", "a,b", "--out", "t.txt").assert_refused(".txt")
+
+
+def test_kept_columns_and_row_numbers_go_through_apply(dnip, write, folder):
+    write("c.json", Coefficients(["ham", "spam"], [1, 2], 2).to_json())
+    rows = [f"{n};so it is, {n};0,{3 + n};0,{7 - n};{'HAM' if n > 2 else 'Spam'}" for n in range(5)]
+    write("a.csv", "\n".join(["sep=;", "nr;text;p_ham;p_spam;topic", *rows]) + "\n")
+    run = dnip("import", "a.csv", *CLASSES)
+    assert run.status == 0
+    assert "note: the classes were read from the columns p_ham, p_spam" in run.err
+    assert "give --label topic" in run.err  # which is typed now
+    keep = ("--label", "topic", "--keep", "text", "--keep", "nr")
+    assert dnip("import", "a.csv", *CLASSES, *keep).status == 0
+    assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "out.csv").status == 0
+    back = list(csv.DictReader((folder / "out.csv").open()))
+    assert [(row["row"], row["nr"], row["text"]) for row in back] == [
+        (str(n + 1), str(n), f"so it is, {n}") for n in range(5)
+    ]
+    assert [row["label"] for row in back] == ["spam", "spam", "spam", "ham", "ham"]
+
+
+def test_the_remedy_of_a_message_works_when_it_is_typed(dnip, write):
+    write("a.csv", "w,s,label\n0.5,0.5,Junk\n0.25,0.75,ham\n")
+    run = dnip("import", "a.csv", *CLASSES)
+    run.assert_refused("--map ham=w --map spam=s, if that is their order")
+    named = ("--map", "ham=w", "--map", "spam=s")
+    run = dnip("import", "a.csv", *CLASSES, *named)
+    run.assert_refused("'Junk' is neither a class name", "--map spam=Junk")
+    dnip("import", "a.csv", *CLASSES, "--question", "x").assert_refused("Leave --question out")
+    write("b.csv", "text;p_ham;p_spam;label\nso;0,5;0,5;ham\nit;0,25;0,75;spam\n")
+    run = dnip("fit", "b.csv")
+    run.assert_refused("type: dnip import b.csv --classes A,B,C --out opt.csv")
+    write("c.csv", "text,p_ham,p_spam,label\nso,0.5,0.5,ham\nit,0.25,0.75,spam\n")
+    run = dnip("fit", "c.csv")
+    run.assert_refused("Type: dnip import c.csv --classes ham,spam --out opt.csv")
+    assert dnip("import", "c.csv", "--classes", "ham,spam", "--out", "opt.csv").status == 0
+    write("d.jsonl", lines({"id": "1", "model": "m", "choices": []}))
+    dnip("fit", "d.jsonl").assert_refused("type: dnip import d.jsonl")

@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from dnip.presenting.front import FILES
 
 from cases import cases
 from dnip import ProbabilityTable

@@ -40,7 +40,7 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
     ("p0", None, ["1 column of probabilities"]),
     ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
     ("label,id,,pos,neg", None, ["label, id, '' (without a name), pos", "--classes pos,neg"]),
-    ("y,pos,neg", None, ["column y is not known", "to label", "--classes y,pos,neg"]),
+    ("y,pos,neg", None, ["column y is not known", "to label", "Rename it to label"]),
     ("label,Pos", None, ["found are label, Pos", "Give a column"]),
     ("id,answer", None, ["dnip import t.csv --classes A,B,C --label LABEL --out opt.csv"]),
     ("0.9,0.1,pos", None, ["found are 0.9, 0.1, pos", "The first line must name"]),

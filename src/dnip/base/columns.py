@@ -51,7 +51,9 @@ _PREFIX = "p_"
 # Class names that a hint lists, at most.
 _MOST_CLASSES = 20
 # Columns that hold the answers of a model.
-_ANSWERS = frozenset({"answer", "answers", "response", "output", "completion"})
+_ANSWERS = frozenset(
+    ("answer", "answers", "response", "output", "outputs", "completion", "choices", "candidates")
+) | {"message", "resps", "custom_id"}
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
@@ -248,7 +250,7 @@ def resolve_columns(
                 hint = "Rename it to label if it holds the gold labels, or drop it"
             if answers := read_as_answers(names, source):
                 hint = answers
-            elif from_header:
+            elif from_header and not label_like:
                 hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, row, "
@@ -331,8 +333,8 @@ def _no_class_columns(
             f"{source}: column {missing[0]} of the classes {_listed(classes)} is missing; {found}",
             hint="Give one column per class, named after the class, or p0, p1, ...",
         )
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        hint = "Separate the columns with commas"
+    if len(names) == 1 and any(mark in names[0] for mark in (";", "\t", "|", "sep=")):
+        hint = f"Separate the columns with commas, or type: {import_line(source)}"
     elif _is_row(names):
         hint = "The first line must name the columns: label,p0,p1,..."
     else:
@@ -355,10 +357,20 @@ def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = 
     """
     if not any("logprob" in name.lower() or name.lower() in _ANSWERS for name in names):
         return ""
-    label = [] if LABEL in names else ["--label", "LABEL"]
+    return f"If it holds answers of a model, type: {import_line(source, classes, LABEL in names)}"
+
+
+def import_line(source: str, classes: Sequence[str] = (), labelled: bool = True) -> str:
+    """Return the command that makes a table of a file.
+
+    Examples
+    --------
+    >>> import_line("a b.csv", ["ham", "spam"])
+    "dnip import 'a b.csv' --classes ham,spam --out opt.csv"
+    """
+    label = [] if labelled else ["--label", "LABEL"]
     known = ",".join(classes) if 1 < len(classes) <= _MOST_CLASSES else "A,B,C"
-    line = join(["dnip", "import", source, "--classes", known, *label, "--out", "opt.csv"])
-    return f"If it holds answers of a model, type: {line}"
+    return join(["dnip", "import", source, "--classes", known, *label, "--out", "opt.csv"])
 
 
 def _shown(name: str) -> str:

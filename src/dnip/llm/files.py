@@ -166,7 +166,7 @@ def _json(text: str, source: str) -> Iterator[Found]:
             where, reason = getattr(error, "lineno", line), getattr(error, "msg", "nested too deep")
             begins = "" if where == line else f" (of the value that begins in line {line})"
             raise InvalidInputError(
-                f"{source}: line {where}{begins} is not valid JSON: {reason}",
+                f"{source}: line {where}{begins} is not valid JSON: {reason.removesuffix(' at')}",
                 hint=f"Line {line} may be cut off: write the file again, or remove that line",
             ) from error
         yield Found(f"{source}: line {line}", value)

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from dnip.llm.prompting.run import RunSummary
     from dnip.llm.sources import ImportSummary
 
-# From how many labelled rows on, and in which share of them, labels look like the model's answers.
-_ENOUGH, _ALIKE = 30, 0.97
-
 
 def describe_run(summary: RunSummary, out: Path) -> str:
     """Return the number of rows and the captured mass."""
@@ -99,11 +96,6 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         yield (
             f"no row has a label, but {listed(summary.naming)} names a class in every row: if "
             f"these are the gold labels, not answers of the model, give --label {summary.naming[0]}"
-        )
-    if summary.n_labelled >= _ENOUGH and summary.n_as_labelled > _ALIKE * summary.n_labelled:
-        yield (
-            f"the label is the most probable class in {summary.n_as_labelled:,} of "
-            f"{summary.n_labelled:,} rows: are the labels the model's own answers?"
         )
     refusals = "rows without a vote" if summary.votes else "refusals"
     if len(summary.columns) > 1:

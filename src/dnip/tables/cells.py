@@ -135,7 +135,8 @@ def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: s
         what = "is too large" if isinstance(error, OverflowError) else "is not a number"
         raise InvalidInputError(
             f"{where}: {shown(cell)} {what}",
-            hint="Write numbers with a decimal point, such as 0.25",
+            hint="Write numbers with a decimal point, such as 0.25; `dnip import` reads decimal "
+            "commas and per cent, too",
         ) from None
 
 

@@ -18,7 +18,13 @@ from dnip.base.classes import (
     labelled_twice,
 )
 from dnip.base.columns import CONTENT_FREE
-from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
+from dnip.base.errors import (
+    CoefficientsFormatError,
+    CorrectedError,
+    InvalidInputError,
+    listed,
+    warn,
+)
 from dnip.method.coefficients import Coefficients
 from dnip.metrics.order import labels_of_columns
 from dnip.tables.table import AnyRows, ProbabilityTable
@@ -29,6 +35,9 @@ if TYPE_CHECKING:
 
 #: What holds probabilities: a table, an array, a data frame, or the path of a table.
 TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"
+
+# From how many rows on, and in which share of them, labels look like the model's own answers.
+_ENOUGH, _ALIKE = 30, 0.97
 
 
 def check_raw(*tables: AnyRows | None) -> None:
@@ -42,6 +51,15 @@ def check_raw(*tables: AnyRows | None) -> None:
     for rows in tables:
         if rows is not None and rows.corrected_by is not None:
             raise CorrectedError.at(rows.source, rows.corrected_by)
+
+
+def tell_own_labels(source: str, n_alike: int, n_labelled: int) -> None:
+    """Warn where labels are what the model says itself in nearly every row."""
+    if n_labelled >= _ENOUGH and n_alike > _ALIKE * n_labelled:
+        warn(
+            f"{source}: the label is the most probable class in {n_alike:,} of {n_labelled:,} "
+            "rows; make sure that the labels are not the model's own answers"
+        )
 
 
 def check_same_classes(rows: AnyRows, coefficients: Coefficients) -> None:

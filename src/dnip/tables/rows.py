@@ -19,6 +19,7 @@ from dnip.base.columns import (
     ROW,
     CellLocation,
     Layout,
+    import_line,
     read_as_answers,
 )
 from dnip.base.errors import InvalidInputError, listed, warn
@@ -178,8 +179,9 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
             )
     except InvalidInputError as error:
         if layout.from_header and not isinstance(error, BadRowError):
-            read = "" if numbers is None or error.hint is None else f"{error.hint}. "
-            error.hint = f"{read}{_not_all_classes(layout, labelled)}".removesuffix(". ")
+            doubts = _not_all_classes(layout, labelled)
+            hint = error.hint if numbers is not None or not doubts else None  # of the cell
+            error.hint = ". ".join(filter(None, (hint, doubts)))
         raise
     labels = ids = mass = None
     if LABEL in columns:
@@ -253,6 +255,8 @@ def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
     others = [name for name in layout.probabilities if name not in told]
     if not others:
         return ""
+    if len(told) > 1 and all(any(name in c for c in others) for name in told):  # p_ham
+        return f"Type: {import_line(layout.source, [*told])}"
     if len(found) < 2:
         return "If a column is no class, name the others with --classes (in Python: classes=[...])"
     return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"

@@ -53,6 +53,7 @@ def evaluate(
     from dnip.presenting.flows import odd_class_figure
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
+    from dnip.tables.guards import tell_own_labels
     from dnip.using.evaluation import evaluate as evaluate_table
 
     check_level("confidence", confidence)
@@ -75,13 +76,17 @@ def evaluate(
         )
     elif target_prior is not None:
         target = read_prior(target_prior, next(iter(chunks)).classes)
-    adjusted = None if moved is None else moved.coefficients
     with cluster.reading("evaluating", chunks, names) as (rows, progress):
         result = evaluate_table(
-            rows, coefficients=fitted, adjusted=adjusted, target=target, progress=progress
+            rows,
+            coefficients=fitted,
+            adjusted=None if moved is None else moved.coefficients,
+            target=target,
+            progress=progress,
         )
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
+    tell_own_labels(str(table), int(result.raw.trace()), result.n)
     guess = None if moved is None or result.n_unlabelled else moved.target.estimate
     if guess is not None and guess.differs_from(result.raw.sum(axis=1) / result.n).any():
         complain("warning", "the class shares of the labels are outside of what is estimated")

@@ -15,6 +15,7 @@ from dnip.base.columns import ID, QUESTION
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
+from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS, parsed
@@ -63,7 +64,8 @@ class Collector:
     asked : dict of Question to int
         How many answers there are to each question, of each model.
     naming : dict or None
-        Columns that hold the names of classes and nothing else, as keys; None before the first row.
+        Columns, but those of answers, that hold the names of classes and nothing else, as keys;
+        None before the first row.
     """
 
     wanted: Wanted
@@ -179,7 +181,8 @@ class Collector:
         """Note which columns of a row hold the name of a class, as those of all rows before."""
         known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
         cells = saved if isinstance(saved, dict) else {}
-        naming = cells if self.naming is None else self.naming
+        naming = [*cells] if self.naming is None else [*self.naming]
+        naming = [name for name in naming if name not in ANSWERS]  # of the model
         self.naming = {
             name: None for name in naming if str(cells.get(name)).strip().casefold() in known
         }
@@ -339,7 +342,7 @@ def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
     for held in holders:
         if (found := nested(held, name)) is not MISSING:
             return found
-    there = listed([key for held in holders for key in held]) or "nothing"
+    there = listed([*dict.fromkeys(key for held in holders for key in held)]) or "nothing"
     raise InvalidInputError(
         f"there is no {name}; there are {there}", hint=f"Give another name with {option}"
     )

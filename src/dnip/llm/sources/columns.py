@@ -6,8 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from os.path import commonprefix
-from typing import Any
 
 import numpy as np
 
@@ -183,6 +181,7 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
     missing = np.array([name not in values for name in columns])
     if most < _OF_TOKENS:  # of whole sequences: only their differences can be computed with
         scores, mass, bound = np.exp(logs - most), None, math.exp(min(values.values()) - most)
+        scores, bound = scores / scores.sum(), bound / scores.sum()
     else:
         scores, mass = np.exp(logs), min(total, 1.0)
         tokens = tuple(Token(name, min(value, 0.0)) for name, value in values.items())
@@ -208,12 +207,13 @@ def _check_all_there(
     is_whole = any(abs(total / whole - 1) < len(columns) * _ROUNDING + 0.02 for whole in (1, 100))
     if is_whole or columns in (wanted.names, wanted.classes):
         return
-    before = commonprefix(columns)  # noqa: RUF071  # of names, not of paths
-    after = commonprefix([name[::-1] for name in columns])[::-1]  # noqa: RUF071
-    others: list[Any] = [
+    before, _, after = columns[0].casefold().partition(wanted.names[0].casefold())
+    others = [
         name
         for name in row.keys() - {*columns, *RESERVED}
-        if name.startswith(before) and name.endswith(after) and is_number(str(row[name]))
+        if name.casefold().startswith(before)
+        and name.casefold().endswith(after)
+        and is_number(str(row[name]))
     ]
     if others and (before or after):
         raise InvalidInputError(

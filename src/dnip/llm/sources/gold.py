@@ -85,7 +85,8 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
     except InvalidInputError as error:
         known = {name.casefold() for name in (*classes, *called, "")}
         others = [text for text in dict.fromkeys(texts) if text.casefold() not in known]
-        if others and not any(text.isdecimal() for text in others):
+        others = [text for text in others if not text.isdecimal()]
+        if others and shown(others[0]) in error.message:
             error.hint = (
                 f"The classes are {listed(classes, most=10)}; say which class a label means: "
             )
@@ -109,12 +110,16 @@ def _names_several(cell: object, names: set[str]) -> bool:
 
 def _maps(labels: Sequence[str], classes: Sequence[str]) -> str:
     """Return the options that map labels to classes that look alike, to be typed."""
-    pairs = []
+    free = {name.casefold(): name for name in classes}
+    meant: dict[str, str] = {}
     for label in labels[:_MOST_MAPS]:
-        folded = {name.casefold(): name for name in classes}
-        close = get_close_matches(label.casefold(), folded, n=1, cutoff=0.5)
-        pairs.append((folded[close[0]] if close else "CLASS", label))
-    return as_map(*zip(*pairs, strict=True))
+        close = get_close_matches(label.casefold(), free, n=1, cutoff=0.5)
+        if close:
+            meant[label] = free.pop(close[0])
+    others = [label for label in labels[:_MOST_MAPS] if label not in meant]
+    if len(others) == len(free) == 1:
+        meant[others[0]] = free.popitem()[1]
+    return as_map([meant.get(label, "CLASS") for label in labels[:_MOST_MAPS]], labels[:_MOST_MAPS])
 
 
 def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> dict[str, int]:

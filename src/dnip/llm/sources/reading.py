@@ -6,9 +6,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from dnip.base import __version__
 from dnip.base.arrays import check_mass
 from dnip.base.classes import UNLABELLED, check_classes
 from dnip.base.columns import MASS, QUESTION, RESERVED, ROW
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import write_text
 from dnip.base.typing import Floats
@@ -29,9 +30,11 @@ from dnip.llm.sources.collecting import Collector
 from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
+from dnip.llm.sources.summary import Import, ImportSummary
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import check_ids
 from dnip.tables.formats.text import json_rows, parts_of
+from dnip.tables.guards import tell_own_labels
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of
 
@@ -40,106 +43,6 @@ _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
-
-
-@dataclass(frozen=True)
-class ImportSummary:
-    """What an import came to.
-
-    Attributes
-    ----------
-    files : tuple of str
-        The files of answers.
-    n : int
-        Rows of the table.
-    n_labelled : int
-        Of these, rows with a gold label.
-    source : str
-        The kind of answers; ``"votes"`` where these were counted.
-    model, question : str or None
-        Where the answers name them.
-    columns : tuple of str
-        Columns of rows that hold log-probabilities, of which `question` was read.
-    mean_mass : float or None
-        Captured mass on average, where it is known.
-    n_open : int
-        Rows whose decision depends on what stands for labels that were not reported.
-    n_nameless : int
-        Rows whose answer names no class, so that its first token is read.
-    left_out : tuple of int
-        The numbers of all answers that are not in the table, counted from 1.
-    refused, failed, several : tuple of str
-        Ids (or places) of answers that are refusals, of requests that failed, and of answers that
-        name several classes. They are not in the table: a row of it says something of every class.
-    n_other : int
-        Answers without the question, which are not in the table either.
-    n_unknown : int
-        Labels in the gold file of ids that no answer has.
-    decimals : int or None
-        To how many decimals the probabilities are rounded; None where they are not.
-    n_normalised : int
-        Rows whose numbers did not sum to 1, so that they were divided by their sum.
-    n_tied : int
-        Rows whose most probable classes are equally probable, so that the lowest is decided for.
-    n_one_class : int
-        Rows that give everything to one class: no weights could change the decision.
-    class_columns : tuple of str
-        The columns of a table that were read, where they are not called like the classes.
-    naming : tuple of str
-        Columns that hold the names of classes and nothing else, where no row has a label.
-    n_as_labelled : int
-        Rows whose most probable class is their label.
-    votes : dict or None
-        Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
-        and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
-    asked : dict or None
-        What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
-    others : dict
-        Columns that are written beside those of the table: what is kept, and the numbers of rows
-        that have no id. `to_dict` leaves them out.
-    """
-
-    files: tuple[str, ...]
-    n: int
-    n_labelled: int
-    source: str
-    model: str | None
-    question: str | None
-    columns: tuple[str, ...]
-    mean_mass: float | None
-    n_open: int
-    n_nameless: int
-    left_out: tuple[int, ...]
-    refused: tuple[str, ...]
-    failed: tuple[str, ...]
-    several: tuple[str, ...]
-    n_other: int
-    n_unknown: int
-    decimals: int | None
-    n_normalised: int
-    n_tied: int
-    n_one_class: int
-    class_columns: tuple[str, ...] = ()
-    naming: tuple[str, ...] = ()
-    n_as_labelled: int = 0
-    votes: dict[str, int] | None = None
-    asked: dict[str, Any] | None = None
-    others: dict[str, list[object]] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            name: value
-            for name, value in asdict(replace(self, others={})).items()
-            if name != "others"
-        }
-
-
-class Import(NamedTuple):
-    """A table of saved answers, and what is to be known of it."""
-
-    table: ProbabilityTable
-    summary: ImportSummary
 
 
 def read_answers(
@@ -220,20 +123,21 @@ def read_answers(
     )
     truth = None if gold is None else read_gold(Path(gold), wanted, on, label)
     given = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    collector = Collector(wanted, given, votes, on, label if gold is None else None, keep, only)
+    beside = label if gold is None else None
+    collector = Collector(wanted, given, votes, on, beside, keep, only)
     collector.add_all(_values(answers))
+    if not votes and _unreported(collector, classes):  # they may be names of labels only
+        other = Collector(replace(wanted, names=classes), given, votes, on, beside, keep, only)
+        with suppress(InvalidInputError):
+            other.add_all(_values(answers))
+            if not _unreported(other, ()):
+                collector = other
+                warn("the answers know the classes by their own names: --map is for labels alone")
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
     polled = _count_votes(collector, TextMatcher(wanted.names)) if votes else None
     if not collector.kept:
-        lost = {"refused": len(collector.refused), **(polled or {})}
-        lost |= {"failed": len(collector.failed), "several": len(collector.several)}
-        kinds = [name for name in ("refused", "unmatched", "failed", "several") if name in lost]
-        raise InvalidInputError(
-            f"{origin}: there are no answers with probabilities or votes; "
-            + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
-            hint="Give a file that holds answers, and say with --map how they name the classes",
-        )
+        raise _nothing_read(origin, collector, polled)
     rows = [*collector.kept.values()]
     present = {row.number for row in rows}
     location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
@@ -255,7 +159,8 @@ def read_answers(
     table = ProbabilityTable(replace(table.rows, labels=labels))
     labels = np.full(len(rows), UNLABELLED) if table.labels is None else table.labels
     scored = labels != UNLABELLED
-    read_from = next((row.columns for row in rows if row.columns not in ((), classes)), ())
+    n_alike = int((scored & (labels == p.argmax(axis=1))).sum())
+    tell_own_labels(origin, n_alike, int(scored.sum()))
     assert collector.source is not None  # it has read rows
     summary = ImportSummary(
         files=tuple(files),
@@ -276,14 +181,27 @@ def read_answers(
         n_other=collector.n_other,
         n_unknown=n_unknown,
         **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
-        class_columns=read_from if read_from != wanted.names else (),
+        class_columns=rows[0].columns if rows[0].columns != wanted.names else (),
         naming=() if scored.any() else tuple(collector.naming or ()),
-        n_as_labelled=int((scored & (labels == p.argmax(axis=1))).sum()),
         votes=polled,
         asked=collector.asked_for,
         others=_others(rows, keep, numbered=ids is None and not votes),
     )
     return Import(table, summary)
+
+
+def _nothing_read(
+    origin: str, collector: Collector, polled: Mapping[str, int] | None
+) -> InvalidInputError:
+    """Return the error for answers of which none could be read."""
+    lost = {"refused": len(collector.refused), **(polled or {})}
+    lost |= {"failed": len(collector.failed), "several": len(collector.several)}
+    kinds = [name for name in ("refused", "unmatched", "failed", "several") if name in lost]
+    return InvalidInputError(
+        f"{origin}: there are no answers with probabilities or votes; "
+        + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
+        hint="Give a file that holds answers, and say with --map how they name the classes",
+    )
 
 
 def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
@@ -301,6 +219,13 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     settings, summary = {"package_version": __version__}, imported.summary
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
     write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
+
+
+def _unreported(collector: Collector, classes: Sequence[str]) -> bool:
+    """Say whether no row has anything for a class that is not called by its own name."""
+    names = [n for n, name in enumerate(collector.wanted.names) if name not in classes]
+    scores = np.array([row.scores for row in collector.kept.values()])
+    return bool(len(scores)) and not scores[:, names].any(axis=0).all()
 
 
 def _others(rows: Sequence[Row], keep: Sequence[str], *, numbered: bool) -> dict[str, list[object]]:

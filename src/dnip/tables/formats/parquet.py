@@ -20,6 +20,7 @@ from dnip.base.columns import (
     MASS,
     PREDICTION,
     RESERVED,
+    ROW,
     SAMPLES,
     Layout,
     resolve_columns,
@@ -227,6 +228,6 @@ class ParquetWriter:
 
 def _writable(name: str, cells: Cells, layout: Layout) -> Cells:
     """Return the cells of a column, those of others as texts."""
-    if name in layout.columns or name in RESERVED:
+    if name in layout.columns or name in RESERVED - {ROW}:
         return cells
     return [None if cell is None else valid_unicode(str(cell)) for cell in cells]

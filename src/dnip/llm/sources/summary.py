@@ -1,0 +1,105 @@
+"""What an import came to: its table, and what is to be known of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
+
+from dnip.tables import ProbabilityTable
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What an import came to.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The files of answers.
+    n : int
+        Rows of the table.
+    n_labelled : int
+        Of these, rows with a gold label.
+    source : str
+        The kind of answers; ``"votes"`` where these were counted.
+    model, question : str or None
+        Where the answers name them.
+    columns : tuple of str
+        Columns of rows that hold log-probabilities, of which `question` was read.
+    mean_mass : float or None
+        Captured mass on average, where it is known.
+    n_open : int
+        Rows whose decision depends on what stands for labels that were not reported.
+    n_nameless : int
+        Rows whose answer names no class, so that its first token is read.
+    left_out : tuple of int
+        The numbers of all answers that are not in the table, counted from 1.
+    refused, failed, several : tuple of str
+        Ids (or places) of answers that are refusals, of requests that failed, and of answers that
+        name several classes. They are not in the table: a row of it says something of every class.
+    n_other : int
+        Answers without the question, which are not in the table either.
+    n_unknown : int
+        Labels in the gold file of ids that no answer has.
+    decimals : int or None
+        To how many decimals the probabilities are rounded; None where they are not.
+    n_normalised : int
+        Rows whose numbers did not sum to 1, so that they were divided by their sum.
+    n_tied : int
+        Rows whose most probable classes are equally probable, so that the lowest is decided for.
+    n_one_class : int
+        Rows that give everything to one class: no weights could change the decision.
+    class_columns : tuple of str
+        The columns of a table that were read, where they are not called like the classes.
+    naming : tuple of str
+        Columns that hold the names of classes and nothing else, where no row has a label.
+    votes : dict or None
+        Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
+        and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
+    asked : dict or None
+        What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
+    others : dict
+        Columns that are written beside those of the table: what is kept, and the numbers of rows
+        that have no id. `to_dict` leaves them out.
+    """
+
+    files: tuple[str, ...]
+    n: int
+    n_labelled: int
+    source: str
+    model: str | None
+    question: str | None
+    columns: tuple[str, ...]
+    mean_mass: float | None
+    n_open: int
+    n_nameless: int
+    left_out: tuple[int, ...]
+    refused: tuple[str, ...]
+    failed: tuple[str, ...]
+    several: tuple[str, ...]
+    n_other: int
+    n_unknown: int
+    decimals: int | None
+    n_normalised: int
+    n_tied: int
+    n_one_class: int
+    class_columns: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
+    votes: dict[str, int] | None = None
+    asked: dict[str, Any] | None = None
+    others: dict[str, list[object]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            name: value
+            for name, value in asdict(replace(self, others={})).items()
+            if name != "others"
+        }
+
+
+class Import(NamedTuple):
+    """A table of saved answers, and what is to be known of it."""
+
+    table: ProbabilityTable
+    summary: ImportSummary

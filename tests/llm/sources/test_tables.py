@@ -1,0 +1,216 @@
+"""Tables as people have them: what is read, and what is refused with its reason."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip import Coefficients
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.llm.sources import read_answers, write_import
+from dnip.tables import Scan
+from dnip.using.application import apply_stream
+
+CLASSES = ["Größe M", "Tech/Sci", "sport"]
+SHARES = np.round(np.random.default_rng(7).dirichlet(np.ones(3), 40), 3)
+TRUTH = np.random.default_rng(8).integers(0, 3, 40)
+
+
+def text_of(header, rows, mark=","):
+    quoted = [[f'"{cell}"' if mark in str(cell) else str(cell) for cell in row] for row in rows]
+    return "\n".join(mark.join(row) for row in [header, *quoted]) + "\n"
+
+
+def table_of(mark=",", number="{}".format, columns=CLASSES, beside=()):
+    rows = [
+        [*[cell for _, cell in beside], *map(number, p), CLASSES[label]]
+        for p, label in zip(SHARES.tolist(), TRUTH, strict=True)
+    ]
+    return text_of([*[name for name, _ in beside], *columns, "label"], rows, mark)
+
+
+def check(table):
+    expected = SHARES / SHARES.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(table.probabilities, expected, atol=2e-3)
+    np.testing.assert_array_equal(table.labels, TRUTH)
+
+
+def comma(value):
+    return f"{value:.3f}".replace(".", ",")
+
+
+SAVED = {
+    "semicolons": ("a.csv", table_of(";", comma).encode()),
+    "tabs": ("a.tsv", table_of("\t").encode()),
+    "bars": ("a.txt", table_of("|").encode()),
+    "quoted decimal commas": ("a.csv", table_of(",", comma).encode()),
+    "per cent": ("a.csv", table_of(",", "{:.1%}".format).encode()),
+    "per cent and a space": ("a.csv", table_of(";", lambda p: f"{comma(100 * p)} %").encode()),
+    "hundreds": ("a.csv", table_of(",", lambda p: f"{100 * p:.1f}").encode()),
+    "UTF-16": ("a.csv", table_of("\t").encode("utf-16")),
+    "UTF-16 without a mark": ("a.csv", table_of(";").encode("utf-16-le")),
+    "a byte order mark": ("a.csv", table_of().encode("utf-8-sig")),
+    "a first line sep=": ("a.csv", b"sep=;\r\n" + table_of(";", comma).encode()),
+    "one quoted": ("a.csv", b'"sep=,"\n' + table_of().encode()),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), SAVED.values(), ids=SAVED)
+def test_spreadsheets_are_read_as_they_are_saved(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    table, summary = read_answers([tmp_path / name], CLASSES)
+    check(table)
+    assert (summary.source, summary.class_columns, summary.n_labelled) == ("columns", (), 40)
+
+
+def test_windows_1252_is_read_and_told_but_not_damaged_text(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(table_of().encode("cp1252"))
+    with pytest.warns(DNIPWarning, match="not UTF-8, and read as Windows-1252"):
+        check(read_answers([path], CLASSES).table)
+    path.write_bytes(table_of().encode() + b"\xff")
+    with pytest.raises(InvalidInputError, match="line 42 is not UTF-8 text"):
+        read_answers([path], CLASSES)
+
+
+@cases(
+    ("x.xlsx", b"", "kind .xlsx are not read here. Save the sheet as CSV UTF-8"),
+    ("x.csv", b"PK\3\4", "kind .xlsx are not read"),
+    ("x.ods", b"", "Save the sheet as CSV UTF-8"),
+    ("x.pkl", b"\x80\4", "pandas.read_pickle"),
+    ("x.npy", b"\x93NUMPY", "numpy.load"),
+)
+def test_files_of_other_programs_are_named(tmp_path, name, content, told):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInputError, match=told):
+        read_answers([tmp_path / name], CLASSES, question="any")
+
+
+PATTERNS = ["p_{}", "prob_{}", "prob.{}", ".pred_{}", "proba_{}", "{}_score", "P({})", "{} (%)"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_columns_that_are_called_like_the_classes_are_taken_and_told(tmp_path, pattern):
+    columns = [pattern.format(name) for name in CLASSES]
+    beside = [("text", "so it goes, once"), ("prediction", "sport"), ("score", 0.5)]
+    (tmp_path / "a.csv").write_text(table_of(columns=columns, beside=beside), encoding="utf-8")
+    table, summary = read_answers([tmp_path / "a.csv"], CLASSES)
+    check(table)
+    assert summary.class_columns == tuple(columns)
+
+
+def test_names_that_r_has_changed_are_taken():
+    row = {"prob.größe.m": 0.5, "prob.tech.sci": 0.25, "prob.sport": 0.25}
+    table, summary = read_answers([row], CLASSES)
+    assert table.probabilities.tolist() == [[0.5, 0.25, 0.25]]
+    assert summary.class_columns == tuple(row)
+    numbered = {"p0": 0.5, "p1": 0.25, "p2": 0.25}
+    assert read_answers([numbered], CLASSES).summary.class_columns == ("p0", "p1", "p2")
+
+
+BOTH = ["ham", "spam"]
+REFUSED = [
+    ({"p_ham": 0.5, "p_spam": 0.2, "p_eggs": 0.3}, "sum to 0.7, and p_eggs stand beside them"),
+    ({"p_ham": 1, "p_spam": 0, "q_ham": 0, "q_spam": 1}, "--map ham=q_ham --map spam=q_spam"),
+    ({"ham": 0, "spam": 0, "p_ham": 0.1, "p_spam": 0.3}, r"0 and 1 only.*multi-label"),
+    ({"id": 1, "h": 0.5, "s": 0.5}, "--map ham=h --map spam=s, if that is their order"),
+    ({"ham": "nan", "spam": 0.5}, "answer 1: column ham: the number is nan. Leave the row out"),
+    ({"ham": "", "spam": 0.5}, "answer 1: column ham: the cell is empty"),
+    ({"ham": 2.5, "spam": -0.5}, "softmax"),
+    ({"ham": "1,234", "spam": "2"}, "may be a thousand or a fraction"),
+    ({"ham": "1_0", "spam": 1}, "'1_0' is not a number"),
+    ({"ham": 0.5, "spam": 0.5, "label": "ham, spam"}, "several classes.*multi-label"),
+    ({"ham": 0.5, "spam": 0.5, "label": ["ham", "spam"]}, "several classes.*multi-label"),
+]
+
+
+@pytest.mark.parametrize(("row", "told"), REFUSED)
+def test_what_leaves_a_doubt_is_refused_with_its_reason(row, told):
+    with pytest.raises(InvalidInputError, match=told):
+        read_answers([row], BOTH)
+
+
+@pytest.mark.parametrize("rows", [[(-3.0, -1.2), (2.0, 1.0)], [(2.0, 1.0), (-3.0, -1.2)]])
+def test_logits_are_refused_whatever_row_is_first(rows):
+    with pytest.raises(InvalidInputError, match="softmax"):
+        read_answers([dict(zip(BOTH, row, strict=True)) for row in rows], BOTH)
+
+
+@pytest.mark.parametrize("offset", [0, -20, -800, -5000])
+def test_log_probabilities_of_sequences_are_relative_to_the_largest(offset):
+    logs = np.log(np.random.default_rng(0).dirichlet(np.ones(2), 20)) + offset
+    rows = [dict(zip(BOTH, row, strict=True)) for row in logs.tolist()]
+    table, _ = read_answers(rows, BOTH)
+    np.testing.assert_allclose(table.probabilities, np.exp(logs - offset), rtol=1e-9)
+    assert (table.mass is None) == (offset < 0)
+    if offset < 0:  # what is not reported is at most as probable as ham, of which half is taken
+        table, _ = read_answers([{**rows[0], "spam": ""}, rows[1]], BOTH)
+        np.testing.assert_allclose(table.probabilities[0], [2 / 3, 1 / 3])
+
+
+def test_rows_can_be_joined_back(tmp_path):
+    lp = [{"ham": -0.1, "spam": -2.5}, "", {"ham": -1.5, "spam": -0.3}]
+    rows = [{"lp": cell, "text": text} for cell, text in zip(lp, "abc", strict=True)]
+    imported = read_answers(rows, BOTH, keep=["text"])
+    assert imported.summary.left_out == (2,)
+    write_import(imported, tmp_path / "t.jsonl")
+    back = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert [(row["row"], row["text"]) for row in back] == [(1, "a"), (3, "c")]
+    for suffix in ("csv", "parquet"):
+        again = (tmp_path / f"t.{suffix}", tmp_path / f"out.{suffix}")
+        write_import(imported, again[0])
+        apply_stream(Scan(again[0], BOTH, others=True), Coefficients(BOTH, [1, 2], 2), again[1])
+        [rows_back] = Scan(again[1], BOTH, others=True)
+        assert [*zip(*rows_back.others.values(), strict=True)] == [("1", "a"), ("3", "c")]
+    meta = json.loads((tmp_path / "t.jsonl.meta.json").read_text())
+    assert meta["summary"]["left_out"] == [2]
+    named = read_answers([{**row, "id": n} for n, row in enumerate(rows)], BOTH)
+    assert named.summary.others == {}  # they have ids
+    for keep, told in (
+        (["id"], "already"),
+        (["text", "text"], "already"),
+        (["no"], "there is no no"),
+    ):
+        with pytest.raises(InvalidInputError, match=told):
+            read_answers(rows, BOTH, keep=keep)
+
+
+def test_gold_labels_match_by_case_or_by_map(tmp_path):
+    rows = [{"ham": 0.5, "spam": 0.5, "y": cell} for cell in ("HAM ", "Spam", "junk", "", "0")]
+    with pytest.raises(InvalidInputError, match=r"answer 3.*'junk'.*--map \w+=junk"):
+        read_answers(rows, BOTH, label="y")
+    table, summary = read_answers(rows, BOTH, label="y", names={"spam": "junk"})
+    assert table.labels.tolist() == [0, 1, 1, -1, 0]
+    assert summary.class_columns == ("ham", "spam")  # the map is for labels, which is told
+    (tmp_path / "gold.csv").write_text("id,label\n1,Junk\n")
+    with pytest.raises(InvalidInputError, match="neither a class name"):
+        read_answers([{**rows[0], "id": 1}], BOTH, gold=tmp_path / "gold.csv")
+    swapped = {"ham": "1", "spam": "0"}
+    with pytest.raises(InvalidInputError, match="may be the class ham"):
+        read_answers([{"1": 0.5, "0": 0.5, "label": 1}], BOTH, names=swapped)
+
+
+def test_a_column_of_class_names_is_offered_and_not_taken():
+    rows = [{"ham": 0.5, "spam": 0.5, "text": "spam it", "topic": name} for name in BOTH]
+    table, summary = read_answers(rows, BOTH)
+    assert (table.labels, summary.naming) == (None, ("topic",))
+
+
+def test_labels_that_are_the_models_own_answers_are_told():
+    rows = [
+        {"ham": p, "spam": 1 - p, "label": BOTH[p < 0.5]}
+        for p in np.random.default_rng(0).random(40).tolist()
+    ]
+    with pytest.warns(DNIPWarning, match=r"in 40 of 40 rows.*the model's own answers"):
+        read_answers(rows, BOTH)
+
+
+@pytest.mark.parametrize("cut", [2_001, 3_000])
+def test_a_line_that_is_cut_off_is_named(tmp_path, cut):
+    line = json.dumps({"id": "7", "ham": 0.25, "spam": 0.75})
+    lines = [line] * 3_000
+    lines[cut - 1] = line[:20]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InvalidInputError, match=f"ine {cut}.* remove that line"):
+        read_answers([tmp_path / "a.jsonl"], BOTH)
