@@ -25,6 +25,8 @@ from dnip.using.evaluation import Evaluation
 
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5
+# Line searches of a refit, as a part of those of a fit: what is expected hardly depends on the rest.
+_EFFORT = 0.25
 
 
 class LeftOut(NamedTuple):
@@ -159,6 +161,9 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     constraints = settings.constraints
     if settings.robust != "off":
         constraints = replace(constraints, max_accuracy_loss=None)
-    # the coordinate solver finds the same optima, without the proof
-    solver = Coordinate() if settings.solver.proves else settings.solver
+    solver = settings.solver
+    if solver.proves:  # the coordinate solver finds the same optima, without the proof
+        solver = Coordinate()
+    if isinstance(solver, Coordinate):
+        solver = replace(solver, effort=_EFFORT * solver.effort)
     return replace(settings, time_limit=limit, constraints=constraints, solver=solver)

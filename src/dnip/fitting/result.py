@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.escaping import html
 from dnip.base.frames import make_frame
@@ -108,6 +110,14 @@ class Fit:
         """Return a small table and the verdict, for notebooks."""
         said = html(f"{self.verdict}: {self.reason}")
         return f"{self.evaluation._repr_html_()}<p>{said}</p>"
+
+    def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
+        """Predict as :meth:`dnip.Coefficients.predict` does."""
+        return self.coefficients.predict(probabilities)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the coefficients to a file, as :meth:`dnip.Coefficients.save` does."""
+        self.coefficients.save(path)
 
     def to_frame(self, library: str = "pandas") -> Any:  # noqa: ANN401 - of an optional library
         """Return a row for each class as a data frame: weights, and how often it is right.

@@ -108,6 +108,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     evidence : bool, default=None
         Whether to judge the fit by five refits of the coefficients, each without a fold of the
         labels; None: if that is quick.
+    only_if_better : bool, default=False
+        Leave weights of 1, which decide as the raw argmax does, unless the verdict is "apply".
     random_state : int, default=0
         Seed of the solver; the same seed gives the same coefficients.
 
@@ -179,6 +181,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         cv: Any = None,
         n_jobs: int | None = None,
         evidence: bool | None = None,
+        only_if_better: bool = False,
         random_state: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -197,6 +200,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.cv = cv
         self.n_jobs = n_jobs
         self.evidence = evidence
+        self.only_if_better = only_if_better
         self.random_state = random_state
 
     def fit(
@@ -280,12 +284,13 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 settings,
                 weight=None if weight is None else weight[rows],
                 more=more,
-                evidence=self.evidence,
+                evidence=self.evidence or (True if self.only_if_better else self.evidence),
             )
             self.fit_ = fitter.fit(settings)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
-        self.coefficients_ = self.fit_.coefficients
+        follows = self.only_if_better and self.verdict_ != "apply"
+        self.coefficients_ = self.fit_.unweighted() if follows else self.fit_.coefficients
         self.weights_ = self.coefficients_.weights
         self.weight_indices_ = self.coefficients_.weight_indices
         self._warn_of_loss()
@@ -302,9 +307,10 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             before, after = found.accuracies
             gaps = found.raw.cobias, found.reweighted.cobias
             warn(
-                f"on rows left out, accuracy falls from {before:.3f} to {after:.3f}, and COBias "
+                f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from {before:.3f} to {after:.3f}, and COBias "
                 f"from {gaps[0]:.3f} to {gaps[1]:.3f}. To lose less, give a smaller beta, or "
-                "constraints=dnip.Constraints(max_accuracy_loss=0.01)"
+                "constraints=dnip.Constraints(max_accuracy_loss=0.01); with only_if_better=True the "
+                "raw argmax stays unless the verdict is 'apply'"
             )
 
     def _settings(self) -> FitSettings:

@@ -202,7 +202,7 @@ def as_table(
 
 
 def as_coefficients(given: Coefficients | str | os.PathLike[str]) -> Coefficients:
-    """Return coefficients, read from their file if a path is given.
+    """Return coefficients, read from their file if a path is given, or those of a fit.
 
     Raises
     ------
@@ -220,6 +220,7 @@ def as_coefficients(given: Coefficients | str | os.PathLike[str]) -> Coefficient
     """
     if isinstance(given, str | os.PathLike):
         return Coefficients.load(given)
+    given = getattr(given, "coefficients", given)
     if not isinstance(given, Coefficients):
         raise InvalidInputError(
             f"coefficients must be Coefficients or the path of their file; got a "
