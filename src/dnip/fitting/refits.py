@@ -25,7 +25,7 @@ from dnip.using.evaluation import Evaluation
 
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5
-# Line searches of a refit, as a part of those of a fit: what is expected hardly depends on the rest.
+# Line searches of a refit, as a part of those of a fit; more hardly change what is expected.
 _EFFORT = 0.25
 
 

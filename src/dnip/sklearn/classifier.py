@@ -307,10 +307,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             before, after = found.accuracies
             gaps = found.raw.cobias, found.reweighted.cobias
             warn(
-                f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from {before:.3f} to {after:.3f}, and COBias "
-                f"from {gaps[0]:.3f} to {gaps[1]:.3f}. To lose less, give a smaller beta, or "
-                "constraints=dnip.Constraints(max_accuracy_loss=0.01); with only_if_better=True the "
-                "raw argmax stays unless the verdict is 'apply'"
+                f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
+                f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
+                "lose less, give a smaller beta, or "
+                "constraints=dnip.Constraints(max_accuracy_loss=0.01). With only_if_better=True, "
+                "the raw argmax stays unless the verdict is 'apply'"
             )
 
     def _settings(self) -> FitSettings:
