@@ -159,7 +159,7 @@ class Fit:
             weight_indices=np.full(len(coefficients.classes), coefficients.scale.size),
             objective=objective,
             fit=record,
-            weights=None,
+            weights=np.ones(len(coefficients.classes)),
             defer=None,
         )
 
