@@ -90,7 +90,7 @@ def describe_choice(path: Path, place: int) -> str:
     """Return which point was chosen, and what is expected of it."""
     point = path.points[place]
     scores = ", ".join(f"{METRICS[n].title} {point.expected[n]:.3f}" for n in HEADLINE)
-    return f"chosen: β = {point.beta:g}, {scores}; verdict: {point.fit.verdict}"
+    return f"chosen: β = {point.beta:g}, {scores}\nverdict: {point.fit.verdict}"
 
 
 def _figure(path: Path, chosen: int | None) -> Figure:
