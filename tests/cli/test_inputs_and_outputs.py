@@ -37,7 +37,7 @@ WRITES = {
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
     "audit": {},
     "serve": {},
-    "check": {"looks": ".json"},
+    "check": {},
     "report": {"out": ".html"},
 }
 BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}

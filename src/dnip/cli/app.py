@@ -40,7 +40,7 @@ GROUPS = {
     },
     "Fit": {
         "fit": "Learn coefficients from a labelled table.",
-        "pareto": "Show every trade-off between accuracy and COBias.",
+        "pareto": "Show what every β gives, from accurate to even.",
     },
     "Look": {
         "evaluate": "Show which classes starve, and what coefficients change.",

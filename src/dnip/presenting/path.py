@@ -41,10 +41,10 @@ def present_path(path: Path, summary: dict[str, Any], chosen: int | None = None)
     >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]] * 20)
     >>> path = trace_path(ProbabilityTable(p, np.array([0, 0, 0, 1] * 20)), betas=(0.5,))
     >>> print("\n".join(present_path(path, {}).to_text().splitlines()[:4]))
-                on other rows
-       β       accuracy  COBias  worst class
-     raw          0.750   1.000        0.000
-    knee 0.5      1.000   0.024        0.968
+                      on other rows
+           β  accuracy  COBias  worst class
+         raw     0.750   0.954        0.035
+    knee 0.5     0.762   0.289        0.681
     """
     side = "on other rows" if path.is_expected else "on the fitted rows"
     columns = [Column("β", right=True), *_metric_columns(side)]
@@ -90,7 +90,7 @@ def describe_choice(path: Path, place: int) -> str:
     """Return which point was chosen, and what is expected of it."""
     point = path.points[place]
     scores = ", ".join(f"{METRICS[n].title} {point.expected[n]:.3f}" for n in HEADLINE)
-    return f"chosen: β = {point.beta:g}, {scores}; verdict: {point.fit.verdict}"
+    return f"chosen: β = {point.beta:g}, {scores}\nverdict: {point.fit.verdict}"
 
 
 def _figure(path: Path, chosen: int | None) -> Figure:
