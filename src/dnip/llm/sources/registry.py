@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from dnip.base.errors import CoefficientsFormatError, InvalidInputError, counted
 from dnip.base.typing import Floats
 from dnip.llm.decisions import read_decisions
 from dnip.llm.decisions.answers import answers_of
-from dnip.llm.sources.rows import ANSWERS, ROWS, by_class
+from dnip.llm.sources.harness import HARNESS
+from dnip.llm.sources.rows import ANSWERS, ROWS, by_class, parsed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number, other_options
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS
-from dnip.tables.columns import ID, MASS
+from dnip.tables.columns import ID, LABEL, MASS
 
 
 def _is_decision(content: Answer) -> bool:
@@ -62,96 +63,6 @@ def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:
     return np.array([as_number(options[name], name) for name in wanted.names])
 
 
-def _is_harness(content: Answer) -> bool:
-    return isinstance(content, dict) and {"doc_id", "resps"} <= content.keys()
-
-
-def _filter(content: Answer) -> list[str]:
-    """Return the filter: a file holds a row for each document and filter."""
-    return [str(content.get("filter", ""))]
-
-
-def _read_harness(content: Answer, wanted: Wanted) -> Row:
-    """Read the log-likelihood of each choice, and the gold label.
-
-    Where the texts of the choices are the names of the classes, they are matched by name; otherwise
-    the first choice is the first class.
-    """
-    n, values = len(wanted.names), _log_likelihoods(content)
-    if len(values) == 2 * n:  # those without a context follow
-        values = values[:n]
-    if len(values) != n:
-        raise InvalidInputError(
-            f"it holds {len(values)} log-likelihoods, but there are {n} classes",
-            hint="Name the choices of the task with --classes, in its order",
-        )
-    logs = np.array([as_number(value, "log-likelihood") for value in values])
-    bad = ~(logs <= _ROUNDING)
-    if bad.any() or logs.max() == -np.inf:
-        raise InvalidInputError(
-            f"a log-likelihood is {logs[bad.argmax()]:g}",
-            hint="The logarithm of a probability is a number of 0 at most",
-        )
-    choices, places = [text.strip() for text in _choices(content)[:n]], list(range(n))
-    if sorted(choices) == sorted(wanted.names):
-        places = [choices.index(name) for name in wanted.names]
-    logs, gold = logs[places], content.get("target")
-    place = _place(gold, choices) if wanted.own_labels else None
-    label = wanted.classes[places.index(place)] if place in places else gold
-    # Without the factor, products of many small probabilities would underflow.
-    scores = np.exp(logs - logs.max())
-    mass = min(float(np.exp(logs).sum()), 1.0)
-    return Row(scores / scores.sum(), mass=mass, label=label)
-
-
-# Models round: a logarithm of a probability above 0 by less than this is 0.
-_ROUNDING = 1e-3
-
-
-def _place(gold: object, choices: Sequence[str]) -> int | None:
-    """Return the place of the right choice, given by its number or its text; None if untold."""
-    as_place = int(gold) if isinstance(gold, int | str) and str(gold).isdecimal() else None
-    if not isinstance(gold, str) or gold not in choices:
-        return as_place
-    if as_place not in (None, choices.index(gold)):
-        raise InvalidInputError(
-            f"the target {gold!r} may be the place of a choice, or its text",
-            hint="Give the labels in a file of their own, with --gold",
-        )
-    return choices.index(gold)
-
-
-def _log_likelihoods(content: dict[str, Any]) -> list[Any]:
-    found = content.get("filtered_resps") or content["resps"]
-    logs = []
-    for one in found if isinstance(found, list) else [found]:
-        while isinstance(one, list) and len(one) == 1 and isinstance(one[0], list):
-            one = one[0]  # noqa: PLW2901  # resps hold a list of repeats for each request
-        if not isinstance(one, list) or len(one) != 2:
-            raise InvalidInputError(
-                f"it holds {one!r:.60} instead of log-likelihoods",
-                hint="Import samples of tasks with output_type: multiple_choice",
-            )
-        logs.append(one[0])
-    return logs
-
-
-def _choices(content: dict[str, Any]) -> list[str]:
-    """Return the texts whose log-likelihoods were asked for, none where they are not logged."""
-    asked = content.get("arguments")
-    texts = []
-    for one in asked.values() if isinstance(asked, dict) else asked or []:
-        pair = list(one.values()) if isinstance(one, dict) else one
-        texts.append(str(pair[1]) if isinstance(pair, list) and len(pair) > 1 else "")
-    return texts
-
-
-def _generated(content: Answer) -> dict[str, list[str]]:
-    """Return what was generated: a list of repeats for each request."""
-    texts = [text for one in content["resps"] for text in one if isinstance(text, str)]
-    return {_filter(content)[0]: texts}
-
-
 def _is_classification(content: Answer) -> bool:
     if isinstance(content, dict):
         return isinstance(content.get("labels"), list) and isinstance(content.get("scores"), list)
@@ -187,8 +98,41 @@ def _read_classification(content: Answer, wanted: Wanted) -> Row:
 def _is_flat(content: Answer) -> bool:
     cells = content.values() if isinstance(content, dict) else [{}]
     return all(
-        _are_texts(one) if isinstance(one, list) else not isinstance(one, dict) for one in cells
+        _tells(one) or (_are_texts(one) if isinstance(one, list) else not isinstance(one, dict))
+        for one in cells
     )
+
+
+def _tells(cell: object) -> bool:
+    """Whether a cell holds a number for each class: a list of them, or the result of a pipeline."""
+    numbers = (
+        isinstance(cell, list) and len(cell) > 1 and {type(one) for one in cell} <= {int, float}
+    )
+    return numbers or _is_classification(cell)
+
+
+def _in_cell(content: dict[str, Any], wanted: Wanted) -> Row | None:
+    """Read the one cell that holds a number for each class; None if there is none."""
+    cells = {name: parsed(cell) for name, cell in content.items() if name not in (ID, LABEL)}
+    cells = {name: cell for name, cell in cells.items() if _tells(cell)}
+    if len(cells) > 1:
+        fitting = {name: cell for name, cell in cells.items() if len(cell) == len(wanted.names)}
+        if len(fitting) != 1:
+            raise InvalidInputError(
+                f"the columns {listed(tuple(cells))} hold several numbers each",
+                hint="Keep the one with the probabilities of the classes",
+            )
+        cells = fitting
+    for name, cell in cells.items():
+        if _is_classification(cell):
+            return _read_classification(cell, wanted)
+        if len(cell) != len(wanted.names):
+            raise InvalidInputError(
+                f"{name} holds {len(cell)} numbers, but there are {len(wanted.names)} classes",
+                hint="Name all classes with --classes, in the order of the numbers",
+            )
+        return Row(np.array(cell, np.float64))
+    return None
 
 
 def _are_texts(cells: list[object]) -> bool:
@@ -205,6 +149,8 @@ def _read_columns(content: Answer, wanted: Wanted) -> Row:
     if (row := by_class(content, wanted)) is not None:
         return row
     missing = [name for name in wanted.names if name not in content]
+    if len(missing) == len(wanted.names) and (row := _in_cell(content, wanted)) is not None:
+        return row
     told = [name for name in ANSWERS if isinstance(content.get(name), str)]
     if told and len(missing) == len(wanted.names):
         raise InvalidInputError(
@@ -226,15 +172,20 @@ def _read_columns(content: Answer, wanted: Wanted) -> Row:
 _MISSED, _ROUNDED = 0.01, 0.005
 
 _SERVERS = "System One, OpenAI decisions, LangChain"
-_HARNESS = "samples of lm-evaluation-harness"
 _PIPELINES = "pipelines of Hugging Face transformers"
 _IN_ORDER = (
     Source("decisions", _SERVERS, _is_decision, _read_decision, _questions_of, _decided),
-    Source("lm-eval", _HARNESS, _is_harness, _read_harness, _filter, _generated),
+    HARNESS,
     Source("hugging-face", _PIPELINES, _is_classification, _read_classification),
     TOKEN_LOGPROBS,
     ROWS,
-    Source("columns", "a column for each class", _is_flat, _read_columns, texts=_texts),
+    Source(
+        "columns",
+        "a column for each class, or a cell with all",
+        _is_flat,
+        _read_columns,
+        texts=_texts,
+    ),
 )
 #: By name, in the order in which they are tried on an answer.
 SOURCES = {one.name: one for one in _IN_ORDER}

@@ -25,6 +25,8 @@ _PAIRS = "token_1, logprob_1, …"
 _NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*\()")
 _TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
 _LOGPROB = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
+# What reprs of SDKs hold that is not Python: <FinishReason.STOP: 'STOP'>, <dict len=11>.
+_ENUM = re.compile(r"<[\w.]+(?:: ('[^'<>]*'|\d+)| len=\d+)>")
 _OF_TOKEN = ("token", "decoded_token", "text")
 _OF_NUMBER = ("logprob", "log_prob", "logprobs", "lp")
 # How far a log-probability may be above 0, and a sum of probabilities above 1.
@@ -48,7 +50,8 @@ def parsed(cell: object) -> Any:  # noqa: ANN401 - whatever JSON holds
     except (ValueError, RecursionError):
         pass
     try:
-        return ast.literal_eval(_Plain().visit(ast.parse(cell.strip(), mode="eval").body))
+        text = _ENUM.sub(lambda match: match[1] or "None", cell.strip())
+        return ast.literal_eval(_Plain().visit(ast.parse(text, mode="eval").body))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return cell
 
@@ -66,7 +69,7 @@ class _Plain(ast.NodeTransformer):
         return ast.List([self.visit(one) for one in node.elts])
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(float(node.id))  # nan, inf
+        return ast.Constant(float(node.id) if node.id in ("nan", "inf") else node.id)
 
 
 def _entries(value: object) -> list[dict[str, Any]] | None:
@@ -142,7 +145,7 @@ def _all(found: Iterable[Any | None]) -> list[Any] | None:
 
 
 def _tops(one: object) -> object:
-    return one.get("top_logprobs") if isinstance(one, dict) else None
+    return one.get("top_logprobs", one.get("topLogprobs")) if isinstance(one, dict) else None
 
 
 def _place(one: object) -> dict[str, Any] | None:

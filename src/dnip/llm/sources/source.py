@@ -28,12 +28,15 @@ class Wanted:
         Which question of an answer to read.
     own_labels : bool
         Whether gold labels in the answers are read.
+    by_character : bool
+        Whether log-likelihoods of choices are divided by the lengths of their texts.
     """
 
     classes: tuple[str, ...]
     names: tuple[str, ...]
     question: str = ""
     own_labels: bool = True
+    by_character: bool = False
 
 
 @dataclass(frozen=True, eq=False)
