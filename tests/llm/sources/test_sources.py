@@ -339,7 +339,7 @@ def test_a_column_of_log_probabilities_for_each_class_is_read(pattern):
 
 def test_of_two_readings_one_is_taken_and_told():
     pieces = [{"token": "sp", "logprob": math.log(0.6)}, {"token": "am", "logprob": -0.01}]
-    with pytest.raises(InvalidInputError, match="only the chosen token.*top_logprobs=20"):
+    with pytest.raises(InvalidInputError, match=r"only the chosen token.*top_logprobs=20"):
         read_answers([{"answer": "spam", "lp": pieces}, {"answer": "ham", "lp": [HAM]}], CLASSES)
     tops = [{**HAM, "top_logprobs": [HAM, {"token": "spam", "logprob": math.log(0.1)}]}]
     _, summary = read_answers([{"first": {"ham": -3.0, "spam": -0.1}, "all": tops}], CLASSES)

@@ -64,7 +64,7 @@ def read_choice(choice: dict[str, Any]) -> Answer:
     """Read one of the answers to a prompt, in the shape of chat completions or completions."""
     with _understanding():
         message, reason = choice.get("message"), choice.get("finish_reason")
-        text = choice["text"] if message is None else message.get("content")
+        text = choice.get("text") if message is None else message.get("content")
         refusal = None if message is None else message.get("refusal")
         refused = bool(refusal) or reason == "content_filter"
         positions = tuple(_positions(choice.get("logprobs")))

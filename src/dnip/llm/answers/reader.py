@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate
 
@@ -44,12 +44,29 @@ class Match:
         Probability of tokens that begin the names of several labels.
     alike : tuple of str
         These names.
+    is_alone : bool
+        Whether only the chosen token was reported.
     """
 
     captured: Floats
     ceiling: Floats | None
     ambiguous: float = 0.0
     alike: tuple[str, ...] = ()
+    is_alone: bool = False
+
+    def check_told(self) -> None:
+        """Refuse what only the chosen token tells.
+
+        Raises
+        ------
+        SilentError
+            If no other is reported.
+        """
+        if self.is_alone:
+            raise SilentError(
+                "only the chosen token is reported, not the likeliest ones",
+                hint="Ask again with top_logprobs=20",
+            )
 
     def check_clear(self) -> None:
         """Refuse what the tokens of several labels outweigh.
@@ -224,7 +241,7 @@ class LabelReader:
         Raises
         ------
         SilentError
-            If the chosen token alone was reported, or none.
+            If no tokens were reported.
         BackendError
             If what was reported is damaged.
         """
@@ -235,16 +252,12 @@ class LabelReader:
         if reading.place is not None:
             place, end = reading.place, len(answer.positions)
         reported = answer.positions[place].reported
-        if reported.is_alone:
-            raise SilentError(
-                "only the chosen token is reported, not the likeliest ones",
-                hint="Ask again with top_logprobs=20",
-            )
         if self.token_ids is not None and any(one.token_id is not None for one in reported.tokens):
             return self._by_id(reported)
         sums = _Sums(len(self.names))
         self._walk(sums, answer.positions[place:end], reading.spell)
-        return sums.match([names[0].strip() for names in self.names])
+        match = sums.match([names[0].strip() for names in self.names])
+        return replace(match, is_alone=reported.is_alone)
 
     def nothing(self) -> Match:
         """Return the match for an empty report: any label may have any probability."""

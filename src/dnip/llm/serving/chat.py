@@ -303,6 +303,7 @@ def _probabilities(
         if answer.positions and reading.place is None:
             raise PassedError("tokens", "the label does not begin with a token")
         match = reader_of(classes).weigh(answer, reading)
+        match.check_told()
         match.check_clear()
     except PassedError:
         raise

@@ -53,6 +53,7 @@ def read_choices(name: str, choices: list[Choice], wanted: Wanted) -> Row | None
         )
     match = reader.weigh(answer, reading)
     if len(reading.mentions) < 2:
+        match.check_told()
         match.check_clear()
     return Row(
         match.captured,

@@ -144,7 +144,10 @@ class OpenAIEngine(ServerEngine):
 
     def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
         """Return what an answer says of the labels, and what else is known of it."""
-        return reader.weigh(answer, Reading(())), {}
+        match = reader.weigh(answer, Reading(()))
+        if self.top_logprobs > 1:
+            match.check_told()
+        return match, {}
 
 
 @dataclass(frozen=True)
