@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"[.!?;]\s|[\n。！？]")
 _STATEMENT = re.compile(r"\.\s|\n")
 # What may stand before a label in its first token: spaces, quotes, brackets, marks of Markdown.
 _LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
-_BETWEEN_WORDS = re.compile(r"[\s_-]+")
+_BETWEEN_WORDS = re.compile(r"[ \t_-]+")
 # A name before a label, such as "Answer:".
 _NAME = r"\W*(?:\w[\w ]{0,30}[:=]\W*)?"
 _LONGEST_STATEMENT = 200
@@ -83,7 +83,7 @@ class _Name(NamedTuple):
     def pattern(self) -> str:
         """The pattern of the name, as a group."""
         chunks = [self.text] if self.exact else _BETWEEN_WORDS.split(self.text)
-        text = r"[\s_-]+".join(map(re.escape, chunks))
+        text = r"[ \t_-]+".join(map(re.escape, chunks))
         before = "" if self.text[0].isspace() else r"(?<!\w)"
         return rf"{before}({text})(?!\w)" if self.exact else rf"{before}((?i:{text}))(?!\w)"
 
@@ -202,8 +202,10 @@ class LabelNames:
             if len(text) < len(name.key) and name.key.startswith(text):
                 begins.add(name.label)
                 is_word |= not _begins_word(name.key[len(text) :])
-            elif whole is None and text.startswith(name.key):
+            elif whole is None and not begins and text.startswith(name.key):
                 whole = None if _begins_word(text[len(name.key) :]) else name.label
+            elif text == name.key:  # it may be the label, or go on to a longer one
+                whole = name.label
         if whole is None and not begins:
             return NO_ROLE
         return Role(whole, frozenset(begins), is_word)

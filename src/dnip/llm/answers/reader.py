@@ -128,8 +128,9 @@ class LabelReader:
     - Along the label that the answer names, its tokens are multiplied; so labels that begin alike
       are told apart at the place where they part. A token that is a label whole is this label,
       unless the answer goes on to a longer one.
-    - A lone Latin letter does not count for a longer name, because it begins too many other words.
-      It raises the ceiling of its label if no longer token is reported.
+    - A lone Latin letter does not count for a longer name, because it begins too many other words,
+      unless the answer itself spells its label so. It raises the ceiling of its label if no longer
+      token is reported.
     - A token that begins the names of several labels counts for none of them; if it is a whole
       word, it raises their ceilings.
     - If ids of tokens are known, ids are compared.
@@ -292,9 +293,14 @@ class LabelReader:
             probability[text] = probability.get(text, 0.0) + token.probability
         roles = {text: self._labels.role(prefix + text) for text in probability if text}
         chosen = spell(reported.chosen.text, reported.chosen.raw)
+        spelt = (
+            chosen
+            if len(positions) > 1 and self._goes_on(positions[1], prefix + chosen, spell)
+            else b""
+        )
         for text, (whole, begins, is_word) in roles.items():
             p, is_chosen = share * probability[text], text == chosen and len(positions) > 1
-            if is_chosen and self._goes_on(positions[1], prefix + text, spell):
+            if text == spelt:
                 self._walk(sums, positions[1:], spell, prefix + text, p)
             elif whole is not None:
                 sums.add(whole, p)
@@ -303,7 +309,7 @@ class LabelReader:
             elif begins:
                 [label] = begins
                 longer = (other for other in roles if other != text and other.startswith(text))
-                if _is_letter(prefix + text) and not is_chosen:
+                if _is_letter(prefix + text) and not _is_letter(prefix + spelt):
                     sums.letters[label] += p
                 elif is_chosen or not any(_stands_for(roles[one], label) for one in longer):
                     sums.add(label, p)
