@@ -154,7 +154,7 @@ def test_import_and_coefficients_decide_as_correct_does(made, data):
         return
     table, summary = read_answers([body, plain], list(labels))
     assert (summary.several, summary.silent, summary.n_nameless) == ((), (), 0)
-    decided = labels[int(fitted.apply(table.probabilities)[0].argmax())]
+    decided = fitted.predict(table.probabilities)[0]
     assert corrected["choices"][0]["message"]["content"] == before + decided + after
     if None not in p.values():
         np.testing.assert_allclose(table.probabilities[0], [*p.values()], atol=1e-6)

@@ -14,10 +14,11 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, li
 from dnip.llm.answers.tokens import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
+from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.logs import answers_in, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
-from dnip.llm.sources.rows import ROWS, parsed
+from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
 from dnip.tables.columns import ID, LABEL, QUESTION
 from dnip.tables.provenance import Question, fixed_messages

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +11,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers.tokens import Reported, Token
+from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
 from dnip.tables.columns import ID, LABEL
@@ -21,55 +20,12 @@ from dnip.tables.columns import ID, LABEL
 ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"
-# What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
-_NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*\()")
 _TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
 _LOGPROB = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
-# What reprs of SDKs hold that is not Python: <FinishReason.STOP: 'STOP'>, <dict len=11>.
-_ENUM = re.compile(r"<[\w.]+(?:: ('[^'<>]*'|\d+)| len=\d+)>")
 _OF_TOKEN = ("token", "decoded_token", "text")
 _OF_NUMBER = ("logprob", "log_prob", "logprobs", "lp")
 # How far a log-probability may be above 0, and a sum of probabilities above 1.
 _ROUNDING = 1e-3
-
-
-def parsed(cell: object) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the value that a text writes, as JSON, Python's repr or that of an SDK; else the cell.
-
-    Examples
-    --------
-    >>> parsed('{"a": -0.5}'), parsed("{'a': -0.5}"), parsed("TopLogprob(token='a', logprob=-0.5)")
-    ({'a': -0.5}, {'a': -0.5}, {'token': 'a', 'logprob': -0.5})
-    >>> parsed("So it is (b)")
-    'So it is (b)'
-    """
-    if not isinstance(cell, str) or _NESTED.match(cell) is None:
-        return cell
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        text = _ENUM.sub(lambda match: match[1] or "None", cell.strip())
-        return ast.literal_eval(_Plain().visit(ast.parse(text, mode="eval").body))
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        return cell
-
-
-class _Plain(ast.NodeTransformer):
-    """Turns objects into their named fields, or the one value in them, and tuples into lists."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        values = [self.visit(one.value) for one in node.keywords]
-        if node.args:
-            return self.visit(node.args[0])  # type: ignore[no-any-return]
-        return ast.Dict([ast.Constant(one.arg) for one in node.keywords], values)
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        return ast.List([self.visit(one) for one in node.elts])
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(float(node.id) if node.id in ("nan", "inf") else node.id)
 
 
 def _entries(value: object) -> list[dict[str, Any]] | None:
