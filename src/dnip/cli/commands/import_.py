@@ -25,6 +25,7 @@ def import_(
     label: str | None = None,
     fill: Fill = Fill.HALF,
     votes: bool = False,
+    normalise: str | None = None,
     json: bool = False,
 ) -> None:
     """Make a probability table of answers that you already have.
@@ -64,6 +65,8 @@ def import_(
         (the most it can be) or half of that.
     votes
         Count the answers to each row as votes for the classes that they name.
+    normalise : WORD
+        characters: divide the log-likelihoods of choices by the lengths of their texts.
 
     Examples
     --------
@@ -91,6 +94,7 @@ def import_(
             fill=fill,
             votes=votes,
             only=only,
+            normalise=normalise,
         )
         write_import(imported, out)
     summary = imported.summary

@@ -337,7 +337,7 @@ def _counted(asked: Mapping[Question, int]) -> str:
 def _flattened(found: Iterable[Found]) -> Iterator[Found]:
     """Yield answers, also those in lists and in files of tools."""
     for where, content in found:
-        answers = None if recognise(content) is not None else answers_in(content)
+        answers = None if recognise(content) is not None else answers_in(content, where)
         if answers is not None:
             yield from _flattened(
                 Found(f"{where}, answer {number}", one) for number, one in enumerate(answers, 1)

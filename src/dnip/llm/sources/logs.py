@@ -29,26 +29,38 @@ _SILENT = (
 )
 
 
-def answers_in(content: Answer) -> list[Answer] | None:
+def answers_in(content: Answer, where: str) -> list[Answer] | None:
     """Return the answers that the file of a tool holds; None for anything else.
 
     Raises
     ------
     InvalidInputError
-        For the file of a tool that keeps no probabilities.
+        For the file of a tool that keeps no probabilities, or one that is damaged.
 
     Examples
     --------
-    >>> answers_in({"eval": {}, "samples": [{"id": 1}, {"id": 2}]})
+    >>> answers_in({"eval": {}, "samples": [{"id": 1}, {"id": 2}]}, "log.json")
     [{'id': 1}, {'id': 2}]
     """
+    try:
+        return _answers(content, where)
+    except InvalidInputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInputError(
+            f"{where}: the file is not whole, or not in a shape that is known",
+            hint="Import the files of a tool as it wrote them",
+        ) from error
+
+
+def _answers(content: Answer, where: str) -> list[Answer] | None:
     if isinstance(content, list):
         return _in_order(content)
     if not isinstance(content, dict):
         return None
     for keys, message, hint in _SILENT:
         if keys <= content.keys():
-            raise InvalidInputError(message, hint=hint)
+            raise InvalidInputError(f"{where}: {message}", hint=hint)
     samples, results = content.get("samples"), content.get("results")
     found: list[Answer] | None = None
     if isinstance(samples, dict):  # the results of lm-evaluation-harness, by task
