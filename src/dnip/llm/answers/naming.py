@@ -24,7 +24,8 @@ _LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
 _BETWEEN_WORDS = re.compile(r"[ \t_-]+")
 # A name before a label, such as "Answer:".
 _NAME = r"\W*(?:\w[\w ]{0,30}[:=]\W*)?"
-_LONGEST_STATEMENT = 200
+# A longer text is no label by itself.
+_LONGEST = 200
 _JSON_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?|[^\s{}\[\],:"]+')
 
 
@@ -164,7 +165,7 @@ class LabelNames:
 
     def role(self, piece: bytes) -> Role:
         """Return what a piece of text says of labels that it begins with."""
-        return self._roles(piece)
+        return self._roles(piece) if len(piece) <= _LONGEST else NO_ROLE
 
     @cached_property
     def _names(self) -> list[_Name]:
@@ -232,7 +233,7 @@ class LabelNames:
         begin = len(text) - len(text.lstrip())
         end = _STATEMENT.search(text, begin)
         end_of_statement = len(text) if end is None else end.start()
-        if end_of_statement - begin > _LONGEST_STATEMENT:
+        if end_of_statement - begin > _LONGEST:
             return None
         match = self._alone.fullmatch(text, 0, end_of_statement)
         return None if match is None else self._mention(match)
@@ -253,7 +254,7 @@ class LabelNames:
 
     def _values(self, text: str, begin: int, end: int) -> Iterator[Mention]:
         for match in _JSON_VALUE.finditer(text, begin, end):
-            if match[1] is not None:  # a key
+            if match[1] is not None or len(match[0]) > _LONGEST:  # a key, or no label
                 continue
             value = json.loads(match[0])
             is_text = isinstance(value, str)

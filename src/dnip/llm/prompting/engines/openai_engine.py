@@ -233,6 +233,10 @@ class VotingEngine(ServerEngine):
         check_integer("samples", self.samples, at_least=1)
         check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
 
+    def describe(self) -> dict[str, Any]:
+        """Return all that the probabilities depend on; never the key."""
+        return {**super().describe(), "added_votes": 0.5}
+
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
     ) -> Iterator[ScoredRow]:
