@@ -214,3 +214,11 @@ def test_classes_that_no_answer_reports_are_told():
     table, summary = read_answers(answers, tenths)
     assert summary.unreported == tuple("234567")
     np.testing.assert_allclose(table.probabilities[:, 9], [0.5, 0.3])
+
+
+def test_a_text_beside_the_likeliest_tokens_may_be_what_was_asked():
+    row = {
+        "text": "Spam, spam, ham and eggs",
+        "lp": {"Spam": math.log(0.75), "ham": math.log(0.25)},
+    }
+    check(read_answers([row], CLASSES).table, (0.25,))

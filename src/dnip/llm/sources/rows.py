@@ -153,7 +153,8 @@ def _read(row: Answer, wanted: Wanted) -> Row | None:
     found = places(value, text)
     if found is None:  # a whole answer
         return TOKEN_LOGPROBS.read(value, wanted)
-    answer = {"message": {"content": text}, "logprobs": {"content": found}, "finish_reason": None}
+    told = text if len(found) > 1 else None  # the one token tells it; the text may be the question
+    answer = {"message": {"content": told}, "logprobs": {"content": found}, "finish_reason": None}
     return read_choices("the row", [answer], wanted)
 
 
