@@ -101,13 +101,13 @@ def test_votes_are_counted_and_their_steps_are_told(dnip, write):
         "source votes, question text; captured mass 0.875 on average",
     ]
     assert run.err.splitlines() == [
-        "note: votes of a row: 2 to 3, so probabilities are multiples of 1/2 to 1/3; rows with "
-        "ties for the best class: 1; no votes, of 8 answers: 1 refusals and 2 without a class",
+        "note: votes of a row: 2 to 3, and half a vote more for each class; rows with ties for the "
+        "best class: 1; no votes, of 8 answers: 1 refusals and 2 without one class",
         "note: rows without a vote, which are not in the table: 1 (c)",
     ]
     table = ProbabilityTable.read("t.csv", ["ham", "spam"])
     assert (table.ids.tolist(), table.labels.tolist()) == (["a", "b"], [0, 1])
-    np.testing.assert_allclose(table.probabilities, [[1 / 3, 2 / 3], [0.5, 0.5]])
+    np.testing.assert_allclose(table.probabilities, [[1.5 / 4, 2.5 / 4], [0.5, 0.5]])
 
 
 GOLD = ("--gold", "gold.csv")

@@ -86,9 +86,9 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
     """Yield what a user should know of answers that are missing, incomplete or rounded."""
     if summary.votes:
         yield (
-            "votes of a row: {fewest:,} to {most:,}, so probabilities are multiples of 1/{fewest} "
-            f"to 1/{{most}}; rows with ties for the best class: {summary.n_tied:,}; no votes, of "
-            "{answers:,} answers: {refused:,} refusals and {unmatched:,} without a class"
+            "votes of a row: {fewest:,} to {most:,}, and half a vote more for each class; rows "
+            f"with ties for the best class: {summary.n_tied:,}; no votes, of "
+            "{answers:,} answers: {refused:,} refusals and {unmatched:,} without one class"
         ).format(**summary.votes)
     if summary.class_columns:
         yield f"the classes were read from the columns {listed(summary.class_columns)}"
@@ -108,10 +108,16 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         refusals: summary.refused,
         "failed requests": summary.failed,
         "answers that name several classes": summary.several,
+        "answers without log-probabilities of the likeliest tokens": summary.silent,
     }
     for kind, ids in left_out.items():
         if ids:
             yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
+    if summary.unreported:
+        yield (
+            "classes of which no answer reports a token, so that no weights can help them: "
+            f"{listed(summary.unreported)}; --map gives another word for one"
+        )
     counts = {
         "answers without the question, which are not in the table": summary.n_other,
         "labels of ids that no answer has": summary.n_unknown,

@@ -43,11 +43,41 @@ def text_of(body):
         completion('{"topic": "Café"}', *QUOTED, ("Caf", TOP), ("é", {"é": 1}), END),
         '{"topic": "Sports"}',
     ),
+    (
+        completion(
+            '{"topic": "World"}', *QUOTED[:3], (' "World', {' "World': 0.5, ' "Sports': 0.4}), END
+        ),
+        '{"topic": "Sports"}',
+    ),
+    (
+        completion("World", ("W", {"W": 0.6, "Sports": 0.3}), ("orld", {"orld": 0.9, "est": 0.1})),
+        "Sports",
+    ),
+    (
+        completion(
+            "It is World.",
+            ("It", {"It": 1.0}),
+            (" is", {" is": 1.0}),
+            (" World", {" World": 0.5, " Sports": 0.3}),
+            (".", {".": 1.0}),
+        ),
+        "It is Sports.",
+    ),
+    (
+        completion(
+            '{"a": {"b": "World"}}',
+            *[(t, {t: 1.0}) for t in ('{"', "a", '": {"', "b", '": "')],
+            ("World", TOP),
+            ('"}}', {'"}}': 1.0}),
+        ),
+        '{"a": {"b": "Sports"}}',
+    ),
 )
 def test_a_label_is_corrected_where_the_answer_is_one_or_json_with_one(body, expected):
     new, found = correct_chat(body, FITTED)
     assert text_of(new) == expected
     assert new["dnip_corrected_by"] == {"chat": FITTED.digest}
+    assert new["choices"][0]["logprobs"] is None  # its tokens spell the old label
     table, _ = read_answers([body], CLASSES)
     np.testing.assert_array_equal(found.before.probabilities, table.probabilities[0])
     np.testing.assert_array_equal(found.after.probabilities, FITTED.apply(table.probabilities)[0])
@@ -74,11 +104,11 @@ BROKEN = {"content": [{**LABEL["choices"][0]["logprobs"]["content"][0], "bytes":
 
 
 @cases(
-    (completion("The World Cup", ("The", {"The": 1})), "label"),
+    (completion("The Cup", ("The", {"The": 1})), "label"),
+    (completion("The World Cup", ("The", {"The": 1})), "tokens"),
     (completion("World, not Sports.", ("World", TOP)), "label"),
     (completion("Monde", ("Monde", {"Monde": 0.5, "World": 0.3})), "label"),
     (completion('{"a": "World", "b": "Sports"}'), "label"),
-    (completion('{"a": {"b": "World"}}'), "label"),
     (completion('{"a": "World", "a": "World"}'), "label"),
     (completion("[" * 100_000), "label"),
     (completion(None), "label"),
@@ -96,8 +126,9 @@ BROKEN = {"content": [{**LABEL["choices"][0]["logprobs"]["content"][0], "bytes":
         "tokens",
     ),
     (NAN, "tokens"),
-    (completion('{"topic": "World"}', *QUOTED[:3], (' "World', {' "World': 1}), END), "tokens"),
-    (completion("World", ("W", {"W": 1}), ("orld", {"orld": 1})), "tokens"),
+    (completion("World", ("World", {"World": 1})), "logprobs"),
+    (completion("in World", ("in World", TOP | {"in World": 0.01})), "tokens"),
+    (completion("Sports: World Cup\nIt is World", ("Sports", TOP)), "tokens"),
 )
 def test_everything_else_passes_with_a_reason(body, reason):
     with pytest.raises(PassedError) as told:
@@ -193,11 +224,14 @@ def test_the_sidecar_corrects_a_chat_and_sends_log_probabilities_to_those_who_as
     assert headers["DNIP-Corrected-By"] == f"chat={FITTED.digest}"
     sent = json.loads(upstream.requests[-1][2])
     assert (sent["logprobs"], sent["top_logprobs"], sent["messages"]) == (True, 20, MESSAGES)
-    [token] = asked(logprobs=True, top_logprobs=2)[1]["choices"][0]["logprobs"]["content"]
+    sure = completion("World", ("World", {"World": 0.95, "Sports": 0.02, "Café": 0.01}))
+    [token] = asked(sure, logprobs=True, top_logprobs=2)[1]["choices"][0]["logprobs"]["content"]
     assert [one["token"] for one in token["top_logprobs"]] == ["World", "Sports"]
-    [token] = asked(logprobs=True)[1]["choices"][0]["logprobs"]["content"]
+    [token] = asked(sure, logprobs=True)[1]["choices"][0]["logprobs"]["content"]
     assert token["top_logprobs"] == []
-    assert numbers(port)['dnip_changed_total{question="chat"}'] == 3
+    changed = asked(logprobs=True, top_logprobs=2)[1]["choices"][0]
+    assert changed["logprobs"] is None  # its tokens spell the old label
+    assert numbers(port)['dnip_changed_total{question="chat"}'] == 2
 
 
 def test_what_cannot_be_corrected_passes_and_is_counted(serve, upstream):

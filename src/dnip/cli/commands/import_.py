@@ -26,6 +26,7 @@ def import_(
     keep: list[str] | None = None,
     fill: Fill = Fill.HALF,
     votes: bool = False,
+    normalise: str | None = None,
     json: bool = False,
 ) -> None:
     """Make a probability table of answers that you already have.
@@ -68,6 +69,8 @@ def import_(
         (the most it can be) or half of that.
     votes
         Count the answers to each row as votes for the classes that they name.
+    normalise : WORD
+        characters: divide the log-likelihoods of choices by the lengths of their texts.
 
     Examples
     --------
@@ -96,6 +99,7 @@ def import_(
             fill=fill,
             votes=votes,
             only=only,
+            normalise=normalise,
         )
         write_import(imported, out)
     summary = imported.summary

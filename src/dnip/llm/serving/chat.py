@@ -1,22 +1,20 @@
-"""Coefficients applied to chat completions: to answers that are a label, or JSON with one."""
+"""Coefficients applied to chat completions: to answers that name one label."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
+from typing import Any, TypeVar
 
 from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.base.objects import once
+from dnip.base.typing import Floats
+from dnip.llm.answers.completions import read_choice
 from dnip.llm.answers.fill import fill_unreported
-from dnip.llm.answers.label_matching import matcher_of, variants
-from dnip.llm.answers.tokens import Reported, read_reported
+from dnip.llm.answers.naming import Mention
+from dnip.llm.answers.reader import Reading, reader_of
+from dnip.llm.answers.tokens import Answer, SilentError
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import Given, load_coefficients, mark_of, marked, reweighted
 from dnip.method.coefficients import Coefficients
@@ -27,9 +25,6 @@ TOP = 20
 
 #: What a chat is called whose coefficients have no fingerprint.
 CHAT = "chat"
-
-# More tokens at one place are hostile.
-_MOST_TOKENS = 10_000
 
 _Completion = TypeVar("_Completion")
 
@@ -65,8 +60,9 @@ def correct(
 ) -> _Completion:
     """Return a chat completion with its label corrected by coefficients.
 
-    The label is replaced where the whole answer is one, or a JSON object in which one value is. Ask
-    for it with ``logprobs=True, top_logprobs=20``. Options in another order are another question:
+    The label that the answer names is replaced, as `dnip import` reads it. Ask for it with
+    ``logprobs=True, top_logprobs=20``. Where the label changes, the log-probabilities of the old
+    one are left out. Options in another order are another question:
     name them in the prompt in the order of the fit.
 
     Parameters
@@ -116,7 +112,10 @@ def correct(
     if isinstance(completion, Mapping):
         return new  # type: ignore[return-value]
     copy: Any = completion.model_copy(deep=True)  # type: ignore[attr-defined]
-    copy.choices[0].message.content = new["choices"][0]["message"]["content"]
+    [choice] = new["choices"]
+    copy.choices[0].message.content = choice["message"]["content"]
+    if choice.get("logprobs") is None:
+        copy.choices[0].logprobs = None
     if found.deferred is not None:
         setattr(copy.choices[0], DEFERRED, found.deferred)
     copy.model = new.get("model")
@@ -131,13 +130,12 @@ def name_of(coefficients: Coefficients) -> str:
 
 
 def check_chats(coefficients: Iterable[Coefficients]) -> tuple[Coefficients, ...]:
-    """Refuse coefficients of which nobody could tell which are meant, or with odd labels.
+    """Refuse coefficients of which nobody could tell which are meant.
 
     Raises
     ------
     InvalidInputError
-        If there are several, of which one has no fingerprint, or two have the same; or if a label
-        begins another one.
+        If there are several, of which one has no fingerprint, or two have the same.
     """
     known = tuple(coefficients)
     names = [name_of(one) for one in known]
@@ -147,8 +145,6 @@ def check_chats(coefficients: Iterable[Coefficients]) -> tuple[Coefficients, ...
             f"{', '.join('none' if name == CHAT else name for name in names)}",
             hint="Fit on tables of `dnip prompt`, `dnip import` or --record, or give one alone",
         )
-    for one in known:
-        matcher_of(one.classes)
     return known
 
 
@@ -230,21 +226,29 @@ def correct_chat(
     name, classes = name_of(coefficients), coefficients.classes
     if (mark := mark_of(completion)) is not None:
         raise PassedError("corrected", f"the answer is corrected already, by {mark}")
-    choice, text = _answer(completion)
-    label = _find_label(text, classes)
-    captured, p = _probabilities(choice, text, label, classes)
-    before = Decision(name, "choice", classes, p, classes[label.place], min(captured, 1.0))
+    choice, answer = _answer(completion)
+    reading = reader_of(classes).locate(answer)
+    if not reading.is_spelt:
+        raise PassedError("tokens", "the tokens do not make the text of the answer")
+    label = _the_label(reading)
+    captured, p = _probabilities(answer, reading, classes)
+    before = Decision(name, "choice", classes, p, classes[label.label], min(captured, 1.0))
     after, deferred = reweighted(before, coefficients)
-    new = text[: label.start] + label.written(str(after.choice)) + text[label.end :]
-    changed = {**choice, "message": {**choice["message"], "content": new}}
+    changed = dict(choice)
+    if after.choice != before.choice:
+        text = str(answer.content)
+        new = _written(label, text[label.start : label.end], classes, str(after.choice))
+        content = text[: label.start] + new + text[label.end :]
+        # The tokens of the old label would contradict it.
+        changed |= {"message": {**choice["message"], "content": content}, "logprobs": None}
     if deferred is not None:
         changed[DEFERRED] = deferred
     body = marked({**completion, "choices": [changed]}, {name: coefficients.digest})
     return body, Correction(before, after, deferred=deferred)
 
 
-def _answer(completion: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """Return the only answer of a completion, and its text."""
+def _answer(completion: Mapping[str, Any]) -> tuple[Mapping[str, Any], Answer]:
+    """Return the only choice of a completion, and the answer that it holds."""
     choices = completion.get("choices")
     if not isinstance(choices, list) or len(choices) != 1:
         raise PassedError("n", "the completion does not hold one answer")
@@ -252,95 +256,59 @@ def _answer(completion: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(message, Mapping):
         raise PassedError("label", "the answer has no message")
-    if message.get("refusal") or choice.get("finish_reason") == "content_filter":
-        raise PassedError("refusal", "the model refuses to answer")
     if message.get("tool_calls") or message.get("function_call"):
         raise PassedError("tools", "the answer calls a tool")
-    if not isinstance(message.get("content"), str):
-        raise PassedError("label", "the answer has no text")
-    return choice, message["content"]
-
-
-class _Label(NamedTuple):
-    """A label within a text."""
-
-    place: int
-    start: int
-    end: int
-    spelt: str
-    name: str
-    in_json: type | None = None
-
-    def written(self, name: str) -> str:
-        """Return the name of a class, spelt as this one is."""
-        ways = (str, str.lower, str.upper, str.capitalize)
-        spell = next(way for way in ways if way(self.name) == self.spelt)
-        text = spell(name)
-        if self.in_json is None:
-            return text
-        if self.in_json is str:
-            return json.dumps(text, ensure_ascii=False)[1:-1]
-        if type(_json(text)) is not self.in_json:
-            raise PassedError("label", "the class is no JSON value of the kind that the answer has")
-        return text
-
-
-@cache
-def _spellings(classes: tuple[str, ...]) -> dict[str, int]:
-    """Return the ways to write each label, without spaces around it."""
-    return {way.strip(): n for n, name in enumerate(classes) for way in variants(name)}
-
-
-def _find_label(text: str, classes: tuple[str, ...]) -> _Label:
-    """Return the label that a text is, or that is one value of a JSON object."""
-    known, whole = _spellings(classes), text.strip()
-    if whole in known:
-        start = text.index(whole)
-        return _Label(known[whole], start, start + len(whole), whole, classes[known[whole]])
-    content = _json(whole)
-    values = content.values() if isinstance(content, dict) else ()
-    found = [(value, spelt) for value in values if (spelt := _spelt(value)) in known]
-    if len(found) == 1:
-        [(value, spelt)] = found
-        quote = '"' * isinstance(value, str)
-        written = {json.dumps(spelt)[1:-1], json.dumps(spelt, ensure_ascii=False)[1:-1]}
-        pattern = "|".join(map(re.escape, written))
-        places = [*re.finditer(rf":\s*{quote}({pattern}){quote}(?=\s*[,}}])", text)]
-        if len(places) == 1:
-            n, place = known[spelt], places[0]
-            return _Label(n, place.start(1), place.end(1), spelt, classes[n], type(value))
-    raise PassedError("label", "the answer is no label, and no JSON object with one")
-
-
-def _spelt(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _json(text: str) -> Any:  # noqa: ANN401
-    """Return a JSON value, None for a text that is none or has a key twice."""
     try:
-        return json.loads(text, object_pairs_hook=once)
-    except (ValueError, RecursionError):
-        return None
+        answer = read_choice(choice)
+    except BackendError as error:
+        raise PassedError("tokens", error.message, hint=error.hint) from error
+    if answer.refused:
+        raise PassedError("refusal", "the model refuses to answer")
+    if answer.content is None:
+        raise PassedError("label", "the answer has no text")
+    return choice, answer
+
+
+def _the_label(reading: Reading) -> Mention:
+    """Return the one label that an answer names."""
+    if len(reading.mentions) != 1:
+        several = "several labels" if reading.mentions else "no label"
+        raise PassedError("label", f"the answer names {several}")
+    return reading.mentions[0]
+
+
+def _written(label: Mention, spelt: str, classes: tuple[str, ...], name: str) -> str:
+    """Return the name of a class, spelt as the label is."""
+    ways = (str, str.lower, str.upper, str.capitalize, str.title)
+    spell = next((way for way in ways if way(classes[label.label]) == spelt), str)
+    text = spell(name)
+    if label.in_json is None:
+        return text
+    if label.in_json is str:
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+    try:
+        kind = type(json.loads(text))
+    except ValueError:
+        kind = str
+    if kind is not label.in_json:
+        raise PassedError("label", "the class is not a JSON value of the kind that the answer has")
+    return text
 
 
 def _probabilities(
-    choice: Mapping[str, Any], text: str, label: _Label, classes: tuple[str, ...]
-) -> tuple[float, Any]:
+    answer: Answer, reading: Reading, classes: tuple[str, ...]
+) -> tuple[float, Floats]:
     """Return what all labels have together where the label begins, and the share of each."""
-    logprobs = choice.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    if not isinstance(content, list) or not content:
-        raise PassedError(
-            "logprobs",
-            "the answer has no log-probabilities",
-            hint="Ask for them: logprobs=True, top_logprobs=20",
-        )
     try:
-        match = matcher_of(classes).match(_reported_at(content, text, label))
+        if answer.positions and reading.place is None:
+            raise PassedError("tokens", "the label does not begin with a token")
+        match = reader_of(classes).weigh(answer, reading)
+        match.check_told()
         match.check_clear()
     except PassedError:
         raise
+    except SilentError as error:
+        raise PassedError("logprobs", f"{error.message}", hint=error.hint) from error
     except (BackendError, InvalidInputError) as error:
         raise PassedError("tokens", error.message, hint=error.hint) from error
     captured = float(match.captured.sum())
@@ -348,31 +316,3 @@ def _probabilities(
         raise PassedError("tokens", "no reported token begins a label")
     ceiling = match.captured if match.ceiling is None else match.ceiling
     return captured, fill_unreported([match.captured], [ceiling])[0]
-
-
-def _reported_at(content: list[Any], text: str, label: _Label) -> Reported:
-    """Return the tokens that were reported at the place where the label begins."""
-    whole = text.strip()
-    written = [_bytes(entry) for entry in content]
-    begin = b"".join(written).find(whole.encode(errors="surrogatepass"))
-    if begin < 0:
-        raise PassedError("tokens", "the tokens do not make the text of the answer")
-    lead = len(text) - len(text.lstrip())
-    at = begin + len(text[lead : label.start].encode(errors="surrogatepass"))
-    ends = np.cumsum([len(one) for one in written])
-    place = int(np.searchsorted(ends, at, side="right"))
-    before = written[place][: at - int(ends[place]) + len(written[place])]
-    listed = content[place].get("top_logprobs")
-    if before.strip() or not isinstance(listed, list) or len(listed) > _MOST_TOKENS:
-        raise PassedError("tokens", "the label does not begin with a token")
-    return read_reported({"choices": [{"logprobs": {"content": [content[place]]}}]})
-
-
-def _bytes(entry: object) -> bytes:
-    """Return a token as it stands in the text; some hold half a character."""
-    token = entry.get("token") if isinstance(entry, Mapping) else None
-    given = entry.get("bytes") if isinstance(entry, Mapping) else None
-    try:
-        return bytes(given) if isinstance(given, list) else str(token).encode()
-    except (ValueError, TypeError):
-        raise PassedError("tokens", "a token is no text") from None

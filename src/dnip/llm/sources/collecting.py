@@ -13,12 +13,15 @@ import numpy as np
 from dnip.base.classes import LABEL
 from dnip.base.columns import ID, QUESTION
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
+from dnip.llm.answers.tokens import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
+from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
+from dnip.llm.sources.logs import answers_in, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
-from dnip.llm.sources.rows import ROWS, parsed
+from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
 from dnip.tables.provenance import Question, fixed_messages
 
@@ -54,9 +57,11 @@ class Collector:
         The rows of the table to be, by number; by id and label where texts are kept.
     n_answers : int
         Answers so far, those that are not kept included.
-    refused, failed, several : list of str
-        The ids (or places) of answers that are refusals, of requests that failed, and of answers
-        that name several classes.
+    refused, failed, several, silent : list of str
+        The ids (or places) of answers that are refusals, of requests that failed, of answers that
+        name several classes, and of those without log-probabilities of the likeliest tokens.
+    silence : SilentError or None
+        Why the first of the last ones is left out.
     n_other : int
         Answers without the question, or of another one than is asked for.
     questions : dict
@@ -82,6 +87,8 @@ class Collector:
     refused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     several: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+    silence: InvalidInputError | None = None
     n_other: int = 0
     questions: dict[str, None] = field(default_factory=dict)
     asked: dict[Question, int] = field(default_factory=dict)
@@ -107,6 +114,8 @@ class Collector:
                     hint="Import answers as their service wrote them, or leave this one out",
                 ) from error
         self._check_asked()
+        if self.silence is not None and not self.kept:
+            raise self.silence
         if self.n_other == self.n_answers > 0 and not any(self.questions):
             raise InvalidInputError(
                 f"these are rows without questions, of which --question {self.question} could "
@@ -127,7 +136,7 @@ class Collector:
         if failed:
             self.failed.append(where if batch_id is None else str(batch_id))
             return
-        content = _unwrapped(content)
+        content = unwrapped(content)
         if isinstance(content, dict) and SOURCES["decisions"].recognises(content.get("raw")):
             content = content["raw"]  # beside what LangChain corrected
         if self.source is ROWS and isinstance(saved, dict) and not ROWS.recognises(content):
@@ -149,12 +158,18 @@ class Collector:
         if (by := mark_of(content, question)) is not None:
             raise CorrectedError.at("the answer", by)
         row: Row | None = Row(np.empty(0))
+        silence = None
         if not self.voting:
-            row = source.read(content, replace(self.wanted, question=question))
+            try:
+                row = source.read(content, replace(self.wanted, question=question))
+            except SilentError as error:
+                silence = InvalidInputError(f"{where}: {error.message}", hint=error.hint)
         holders = [one for one in (saved, content) if isinstance(one, dict) and "lc" not in one]
         row_id = self._id(holders, batch_id, row)
-        if row is None or row.names_several:
+        if row is None or row.names_several or silence is not None:
             lost = self.refused if row is None else self.several
+            if silence is not None:
+                lost, self.silence = self.silent, self.silence or silence
             lost.append(where if row_id is None else str(row_id))
             return
         label = self._label_of(holders, row)
@@ -360,17 +375,12 @@ def _counted(asked: Mapping[Question, int]) -> str:
 
 
 def _flattened(found: Iterable[Found]) -> Iterator[Found]:
-    """Yield answers, also those in lists that are no answer themselves."""
+    """Yield answers, also those in lists and in files of tools."""
     for where, content in found:
-        if isinstance(content, list) and recognise(content) is None:
+        answers = None if recognise(content) is not None else answers_in(content, where)
+        if answers is not None:
             yield from _flattened(
-                Found(f"{where}, answer {number}", one) for number, one in enumerate(content, 1)
+                Found(f"{where}, answer {number}", one) for number, one in enumerate(answers, 1)
             )
         else:
             yield Found(where, content)
-
-
-def _unwrapped(content: Answer) -> Answer:
-    """Take a message out of what LangChain's ``dumps`` and ``message_to_dict`` put around it."""
-    inner = content.get("kwargs", content.get("data")) if isinstance(content, dict) else None
-    return inner if isinstance(inner, dict) and "response_metadata" in inner else content

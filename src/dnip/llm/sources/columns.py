@@ -13,6 +13,7 @@ from dnip.base.classes import is_number
 from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
 from dnip.llm.answers.tokens import Reported, Token
+from dnip.llm.sources.cells import has_numbers, in_cell
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
 
 #: What a column of texts is called that holds the answers.
@@ -25,15 +26,15 @@ _OF_TOKENS = -20.0
 
 
 def is_flat(content: Answer) -> bool:
-    """Say whether an answer is a row whose cells are texts, numbers or lists of texts."""
+    """Say whether an answer is a row of texts, numbers, lists of these, or a pipeline's results."""
     cells = content.values() if isinstance(content, dict) else [{}]
     return all(
-        _are_texts(cell) if isinstance(cell, list) else not isinstance(cell, dict) for cell in cells
+        not isinstance(cell, list | dict) or _are_texts(cell) or has_numbers(cell) for cell in cells
     )
 
 
-def _are_texts(cells: list[object]) -> bool:
-    return all(isinstance(cell, str | None) for cell in cells)
+def _are_texts(cells: object) -> bool:
+    return isinstance(cells, list) and all(isinstance(cell, str | None) for cell in cells)
 
 
 def _texts(content: Answer) -> dict[str, list[str | None]]:
@@ -75,8 +76,8 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", "_", text.casefold())
 
 
-def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...]:
-    """Return the columns of the classes, or say what is missing."""
+def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | None:
+    """Return the columns of the classes, None if they are not there."""
     for names in dict.fromkeys((wanted.names, wanted.classes)):
         sets = class_columns(names, tuple(row))
         logs = [own for own in sets if own != names and _LOGARITHM.search(own[0])]
@@ -96,7 +97,7 @@ def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...]:
     numbered = probability_columns(len(wanted.names) + 1)
     if {*numbered[:-1]} <= row.keys() and numbered[-1] not in row:
         return numbered[:-1]
-    raise _missing(row, wanted)
+    return None
 
 
 def _check_one_label(
@@ -140,6 +141,11 @@ def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
 
 def _read(row: Answer, wanted: Wanted) -> Row:
     columns = _columns_of(row, wanted)
+    if columns is None:
+        in_one = None if row.keys() & {*wanted.names} else in_cell(row, wanted)
+        if in_one is None:
+            raise _missing(row, wanted)
+        return in_one
     blank = [name for name in columns if row[name] in (None, "")]
     values = {name: as_number(row[name], name) for name in columns if name not in blank}
     for name, value in values.items():
@@ -224,4 +230,6 @@ def _check_all_there(
         )
 
 
-COLUMNS = Source("columns", "a column for each class", is_flat, _read, texts=_texts)
+COLUMNS = Source(
+    "columns", "a column for each class, or a cell with all", is_flat, _read, texts=_texts
+)

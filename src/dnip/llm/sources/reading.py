@@ -24,7 +24,8 @@ from dnip.base.files import write_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.llm.answers.fill import Fill, fill_rows
-from dnip.llm.answers.label_matching import TextMatcher
+from dnip.llm.answers.reader import LabelReader, reader_of
+from dnip.llm.answers.tokens import Answer as ModelAnswer
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import Collector
 from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
@@ -40,6 +41,11 @@ from dnip.tables.reading import layout_of
 
 # An id of one of several answers to a row.
 _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
+
+# Why answers are left out.
+_LOST = ("refused", "unmatched", "failed", "several", "silent")
+# What log-likelihoods of choices may be divided by.
+_BY = ("characters",)
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
@@ -59,6 +65,7 @@ def read_answers(
     fill: Fill | str = Fill.HALF,
     votes: bool = False,
     only: str | None = None,
+    normalise: str | None = None,
 ) -> Import:
     """Read saved answers of one model into a probability table.
 
@@ -87,12 +94,15 @@ def read_answers(
     fill : Fill or str
         The probability to take for a label that was not reported.
     votes : bool, default=False
-        Whether to count the answers of each row as votes, as `TextMatcher` reads them. Answers are
+        Whether to count the answers of each row as votes, as `LabelNames` reads them. Answers are
         of one row if they have the same id, or are several to one prompt. A probability is a share
-        of the row's votes, and captured mass the share of its answers that are votes. A row without
-        a vote is left out.
+        of the row's votes, to which each class gets half a vote more, and captured mass the share
+        of its answers that are votes. A row without a vote is left out.
     only : str, optional
         The model, or the first letters of a question's fingerprint, whose answers are read.
+    normalise : {"characters"}, optional
+        Divide the log-likelihoods of choices by the lengths of their texts, which are no handicap
+        then; for samples of harnesses.
 
     Returns
     -------
@@ -120,6 +130,7 @@ def read_answers(
         _names(classes, {**columns, **(names or {})}),
         question or "",
         own_labels=gold is None,
+        by_character=normalise is not None and bool(check_choice("normalise", normalise, _BY)),
     )
     truth = None if gold is None else read_gold(Path(gold), wanted, on, label)
     given = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
@@ -135,13 +146,14 @@ def read_answers(
                 warn("the answers know the classes by their own names: --map is for labels alone")
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
-    polled = _count_votes(collector, TextMatcher(wanted.names)) if votes else None
+    polled = _count_votes(collector, reader_of(wanted.names)) if votes else None
     if not collector.kept:
         raise _nothing_read(origin, collector, polled)
     rows = [*collector.kept.values()]
     present = {row.number for row in rows}
     location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
-    p, counts = fill_rows(*_scores(rows, location), location, fill)
+    scores, ceiling = _scores(rows, location)
+    p, counts = fill_rows(scores, ceiling, location, fill)
     ids, n_unknown = _ids(rows, location), 0
     if truth is None:
         cells = [row.label for row in rows]
@@ -152,7 +164,7 @@ def read_answers(
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
         labelled = {name for name, index in truth.items() if index != UNLABELLED}
-        lost_ids = [*collector.refused, *collector.failed, *collector.several]
+        lost_ids = [*collector.refused, *collector.failed, *collector.several, *collector.silent]
         seen = [*lost_ids, *([] if ids is None else ids)]
         n_unknown = len(labelled.difference(seen))
     table = ProbabilityTable(p, None, ids, classes, origin, _mass(rows, location))
@@ -171,6 +183,9 @@ def read_answers(
         question=collector.question or None,
         columns=tuple(collector.questions) if collector.source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
+        unreported=()
+        if ceiling is None
+        else tuple(classes[label] for label in _never_reported(scores)),
         n_nameless=sum(row.names_none for row in rows),
         left_out=tuple(
             number + 1 for number in range(collector.n_answers) if number not in present
@@ -178,6 +193,7 @@ def read_answers(
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
         several=tuple(collector.several),
+        silent=tuple(collector.silent),
         n_other=collector.n_other,
         n_unknown=n_unknown,
         **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
@@ -191,12 +207,13 @@ def read_answers(
 
 
 def _nothing_read(
-    origin: str, collector: Collector, polled: Mapping[str, int] | None
+    origin: str, collector: Collector, polled: Mapping[str, float] | None
 ) -> InvalidInputError:
     """Return the error for answers of which none could be read."""
     lost = {"refused": len(collector.refused), **(polled or {})}
     lost |= {"failed": len(collector.failed), "several": len(collector.several)}
-    kinds = [name for name in ("refused", "unmatched", "failed", "several") if name in lost]
+    lost["silent"] = len(collector.silent)
+    kinds = [name for name in _LOST if name in lost]
     return InvalidInputError(
         f"{origin}: there are no answers with probabilities or votes; "
         + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
@@ -293,7 +310,7 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
     return names
 
 
-def _count_votes(collector: Collector, matcher: TextMatcher) -> dict[str, int]:
+def _count_votes(collector: Collector, reader: LabelReader) -> dict[str, float]:
     """Give rows their shares of votes, and refuse those without a vote; return the counts."""
     polled, cast = _of_one_stem([*collector.kept.values()]), []
     collector.kept, collector.n_answers = {}, len(polled)
@@ -304,16 +321,18 @@ def _count_votes(collector: Collector, matcher: TextMatcher) -> dict[str, int]:
             hint="For votes, give all answers to a row the same id, and name its key with --on",
         )
     for number, row in enumerate(polled):
-        counts = matcher.count(map(matcher.read, row.texts))
-        if n := int(counts.sum()):
+        found = [reader.vote(ModelAnswer(text)) for text in row.texts]
+        if n := len(found) - found.count(None):
             cast.append(n)
-            share = n / len(row.texts)
-            collector.kept[number] = replace(row, scores=counts / n, mass=share, number=number)
+            scores, share = reader.shares(found).captured, n / len(found)
+            scores = scores / share
+            collector.kept[number] = replace(row, scores=scores, mass=share, number=number)
         else:
             collector.refused.append(row.where if row.row_id is None else str(row.row_id))
     counted = {"answers": len(texts), "refused": texts.count(None)}
     counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
-    return counted | {"fewest": min(cast, default=0), "most": max(cast, default=0)}
+    counts = {"fewest": min(cast, default=0), "most": max(cast, default=0)}
+    return {**counted, **counts, "added": 0.5}
 
 
 def _of_one_stem(polled: list[Row]) -> list[Row]:
@@ -334,15 +353,20 @@ def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | Non
     scores = np.array([row.scores for row in rows])
     if all(row.ceiling is None for row in rows):
         return scores, None
-    never = (scores == 0).all(axis=0)
-    if never.any():
+    never = _never_reported(scores)
+    nameless = any(row.names_none for row in rows)
+    if never and (nameless or len(never) > scores.shape[1] - 2):
         raise InvalidInputError(
-            f"{location.whole()}: no answer reports a token of "
-            f"{location.columns[int(never.argmax())]}",
-            hint="Give the word that stands for it in the answers with --map, or ask for more "
-            "top_logprobs",
+            f"{location.whole()}: no answer reports a token of {location.columns[never[0]]}",
+            hint="Give the word that stands for it in the answers with --map (token_id:7 is the "
+            "token with this number), or ask for more top_logprobs",
         )
     return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
+
+
+def _never_reported(scores: Floats) -> list[int]:
+    """Return the classes of which no row reports a token."""
+    return np.flatnonzero((scores == 0).all(axis=0)).tolist()
 
 
 def _ids(rows: Sequence[Row], location: Places) -> NDArray[np.object_] | None:

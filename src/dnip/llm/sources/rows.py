@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,58 +9,19 @@ from typing import Any
 
 from dnip.base.classes import LABEL
 from dnip.base.columns import ID
+from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
 
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"
-# What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
-_NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*\()")
 _TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
 _LOGPROB = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
 _OF_TOKEN = ("token", "decoded_token", "text")
 _OF_NUMBER = ("logprob", "log_prob", "logprobs", "lp")
 # How far a log-probability may be above 0, and a sum of probabilities above 1.
 _ROUNDING = 1e-3
-
-
-def parsed(cell: object) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the value that a text writes, as JSON, Python's repr or that of an SDK; else the cell.
-
-    Examples
-    --------
-    >>> parsed('{"a": -0.5}'), parsed("{'a': -0.5}"), parsed("TopLogprob(token='a', logprob=-0.5)")
-    ({'a': -0.5}, {'a': -0.5}, {'token': 'a', 'logprob': -0.5})
-    >>> parsed("So it is (b)")
-    'So it is (b)'
-    """
-    if not isinstance(cell, str) or _NESTED.match(cell) is None:
-        return cell
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return ast.literal_eval(_Plain().visit(ast.parse(cell.strip(), mode="eval").body))
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        return cell
-
-
-class _Plain(ast.NodeTransformer):
-    """Turns objects into their named fields, or the one value in them, and tuples into lists."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        values = [self.visit(one.value) for one in node.keywords]
-        if node.args:
-            return self.visit(node.args[0])  # type: ignore[no-any-return]
-        return ast.Dict([ast.Constant(one.arg) for one in node.keywords], values)
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        return ast.List([self.visit(one) for one in node.elts])
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(float(node.id))  # nan, inf
 
 
 def _entries(value: object) -> list[dict[str, Any]] | None:
@@ -138,7 +97,7 @@ def _all(found: Iterable[Any | None]) -> list[Any] | None:
 
 
 def _tops(one: object) -> object:
-    return one.get("top_logprobs") if isinstance(one, dict) else None
+    return one.get("top_logprobs", one.get("topLogprobs")) if isinstance(one, dict) else None
 
 
 def _place(one: object) -> dict[str, Any] | None:
@@ -190,7 +149,8 @@ def _read(row: Answer, wanted: Wanted) -> Row | None:
     found = places(value, text)
     if found is None:  # a whole answer
         return TOKEN_LOGPROBS.read(value, wanted)
-    answer = {"message": {"content": text}, "logprobs": {"content": found}, "finish_reason": None}
+    told = text if len(found) > 1 else None  # the one token tells it; the text may be the question
+    answer = {"message": {"content": told}, "logprobs": {"content": found}, "finish_reason": None}
     return read_choices("the row", [answer], wanted)
 
 

@@ -30,12 +30,15 @@ class Wanted:
         Which question of an answer to read.
     own_labels : bool
         Whether gold labels in the answers are read.
+    by_character : bool
+        Whether log-likelihoods of choices are divided by the lengths of their texts.
     """
 
     classes: tuple[str, ...]
     names: tuple[str, ...]
     question: str = ""
     own_labels: bool = True
+    by_character: bool = False
 
     def called(self, options: Iterable[str]) -> tuple[str, ...]:
         """Return what the classes are called among options: `names`, unless these are labels' only.

@@ -30,13 +30,16 @@ class ImportSummary:
         Captured mass on average, where it is known.
     n_open : int
         Rows whose decision depends on what stands for labels that were not reported.
+    unreported : tuple of str
+        Classes of which no answer reports a token.
     n_nameless : int
         Rows whose answer names no class, so that its first token is read.
     left_out : tuple of int
         The numbers of all answers that are not in the table, counted from 1.
-    refused, failed, several : tuple of str
-        Ids (or places) of answers that are refusals, of requests that failed, and of answers that
-        name several classes. They are not in the table: a row of it says something of every class.
+    refused, failed, several, silent : tuple of str
+        Ids (or places) of answers that are refusals, of requests that failed, of answers that name
+        several classes, and of answers without log-probabilities of the likeliest tokens. They are
+        not in the table: a row of it says something of every class.
     n_other : int
         Answers without the question, which are not in the table either.
     n_unknown : int
@@ -55,7 +58,8 @@ class ImportSummary:
         Columns that hold the names of classes and nothing else, where no row has a label.
     votes : dict or None
         Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
-        and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
+        the ``fewest`` and ``most`` votes of a row, and what is ``added`` to those of each class.
+        ``refused`` above are the rows without any.
     asked : dict or None
         What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
     others : dict
@@ -72,11 +76,13 @@ class ImportSummary:
     columns: tuple[str, ...]
     mean_mass: float | None
     n_open: int
+    unreported: tuple[str, ...]
     n_nameless: int
     left_out: tuple[int, ...]
     refused: tuple[str, ...]
     failed: tuple[str, ...]
     several: tuple[str, ...]
+    silent: tuple[str, ...]
     n_other: int
     n_unknown: int
     decimals: int | None
@@ -85,7 +91,7 @@ class ImportSummary:
     n_one_class: int
     class_columns: tuple[str, ...] = ()
     naming: tuple[str, ...] = ()
-    votes: dict[str, int] | None = None
+    votes: dict[str, float] | None = None
     asked: dict[str, Any] | None = None
     others: dict[str, list[object]] = field(default_factory=dict)
 

@@ -10,12 +10,14 @@ from hypothesis import given, strategies as st
 import sidecars
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
+from dnip.llm.answers.completions import read_completion
 from dnip.llm.answers.fill import open_decisions
-from dnip.llm.answers.tokens import Reported, Token, read_reported, read_text
+from dnip.llm.answers.reader import Reading
+from dnip.llm.answers.tokens import Answer, Position, Reported, SilentError, Token
 from dnip.llm.prompting.engines.openai_engine import (
     OpenAIEngine,
     OpenAIReasoningEngine,
-    label_matcher,
+    label_reader,
 )
 from dnip.llm.prompting.engines.server import Server
 from dnip.llm.prompting.prompt import Prompt
@@ -168,49 +170,46 @@ def test_a_label_is_spelled_whole(tokens, last):
 
 # --- the JSON of servers ---
 def one_place(top):
-    return {"choices": [{"logprobs": {"top_logprobs": [top]}}]}
+    return {"choices": [{"text": " a", "logprobs": {"top_logprobs": [top]}}]}
+
+
+def weighed(payload):
+    return label_reader(TASK).weigh(read_completion(payload), Reading(()))
 
 
 def test_a_log_probability_that_is_rounded_above_0_is_0():
-    assert read_reported(one_place({" a": 1e-6})).tokens == (Token(" a", 0.0),)
+    [position] = read_completion(one_place({" a": 1e-6})).positions
+    assert position.reported.tokens == (Token(" a", 0.0),)
 
 
 WITHOUT = [None, {"content": []}, {"top_logprobs": None, "tokens": [" a"]}, {"top_logprobs": []}]
-HALF = {"choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "a"}]}]}}]}
-ODD = [{" a": "NaN"}, {" a": 0.5}, {}, {" a": 10**400}, {"token_id:x": -1.0}]
+HALF = {"choices": [{"text": "a", "logprobs": {"content": [{"top_logprobs": [{"token": "a"}]}]}}]}
+ODD = [{" a": "NaN"}, {" a": 0.5}, {" a": 10**400}, {"token_id:x": -1.0}]
 BROKEN = [None, [], {"choices": []}, {"choices": [3]}, {"error": "overloaded"}, HALF]
 
 
 @pytest.mark.parametrize("logprobs", [{}, *({"logprobs": each} for each in WITHOUT)])
 def test_a_server_without_logprobs_is_told_at_once(logprobs):
-    with pytest.raises(BackendError, match=r"no log-probabilities.*votes") as caught:
-        read_reported({"choices": [{"text": " a"} | logprobs]})
+    with pytest.raises(SilentError, match=r"no log-probabilities.*votes") as caught:
+        weighed({"choices": [{"text": " a"} | logprobs]})
     assert not caught.value.retryable
 
 
 @pytest.mark.parametrize("payload", [*BROKEN, *map(one_place, ODD)])
 def test_broken_answers_may_be_asked_again(payload):
     with pytest.raises(BackendError, match="not understood") as caught:
-        read_reported(payload)
+        weighed(payload)
     assert caught.value.retryable
-
-
-@cases(
-    ({"text": " yes"}, " yes"),
-    ({"message": {"content": "yes"}, "finish_reason": "stop"}, "yes"),
-    ({"message": {"content": "<think>no, no</think>\nyes"}}, "\nyes"),
-    ({"message": {"content": "<think>no, no"}}, ""),
-    ({"message": {"content": "no</think>yes <think>"}}, "yes <think>"),
-    ({"message": {"content": None, "reasoning_content": "no"}}, ""),
-    ({"message": {"content": "no, so"}, "finish_reason": "length"}, None),
-)
-def test_sampled_answers_are_read(choice, text):
-    assert read_text({"choices": [choice]}) == text
 
 
 # --- which reported token belongs to which label ---
 def report(*tokens):
     return Reported(tuple(Token(text, math.log(p), *rest) for text, p, *rest in tokens))
+
+
+def match(reader, reported):
+    """What a reader says of the tokens at one place."""
+    return reader.weigh(Answer(None, (Position(None, None, lambda: reported),)), Reading(()))
 
 
 @cases(
@@ -237,28 +236,28 @@ def report(*tokens):
     (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
 )
 def test_labels_are_found(chat, tokens, captured, ceiling, ambiguous):
-    match = label_matcher(TASK, chat=bool(chat)).match(report(*tokens))
-    assert match.captured == pytest.approx(captured)
-    assert match.ceiling == (None if ceiling is None else pytest.approx(ceiling))
-    assert match.ambiguous == pytest.approx(ambiguous)
+    found = match(label_reader(TASK, chat=bool(chat)), report(*tokens))
+    assert found.captured == pytest.approx(captured)
+    assert found.ceiling == (None if ceiling is None else pytest.approx(ceiling))
+    assert found.ambiguous == pytest.approx(ambiguous)
 
 
 def test_ids_decide_where_they_are_told():
-    matcher = label_matcher(TASK, token_ids=(11, 12, 13))
-    by_id = matcher.match(report(("", 0.5, 12), ("", 0.25, 11), ("", 0.01, 13), (" bad", 0.1, 7)))
+    reader = label_reader(TASK, token_ids=(11, 12, 13))
+    by_id = match(reader, report(("", 0.5, 12), ("", 0.25, 11), ("", 0.01, 13), (" bad", 0.1, 7)))
     assert by_id.captured == pytest.approx([0.25, 0.5, 0.01])
     assert by_id.ceiling is None
-    partly = matcher.match(report(("", 0.5, 12), ("", 0.25, 99)))
+    partly = match(reader, report(("", 0.5, 12), ("", 0.25, 99)))
     assert partly.captured == pytest.approx([0, 0.5, 0])
     assert partly.ceiling == pytest.approx([0.25, 0.5, 0.25])
-    by_text = matcher.match(report((" good", 0.5), (" bad", 0.25), (" great", 0.125)))
+    by_text = match(reader, report((" good", 0.5), (" bad", 0.25), (" great", 0.125)))
     assert by_text.captured == pytest.approx([0.5, 0.125, 0.25])
 
 
 @pytest.mark.parametrize("chat", [False, True])
 @pytest.mark.parametrize("name", built_in_tasks())
 def test_built_in_tasks_can_be_told_apart(name, chat):
-    label_matcher(load_task(name), chat=chat)
+    label_reader(load_task(name), chat=chat)
 
 
 @cases(
@@ -268,13 +267,13 @@ def test_built_in_tasks_can_be_told_apart(name, chat):
 )
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):
-        label_matcher(replace(TASK, label_words=words), **settings)
+        label_reader(replace(TASK, label_words=words), **settings)
 
 
 def test_a_letter_that_is_the_answer_counts():
     task = replace(TASK, label_words=("A", "B", "C"))
-    match = label_matcher(task, chat=True).match(report(("A", 0.5), (" B", 0.25)))
-    assert match.captured == pytest.approx([0.5, 0.25, 0])
+    found = match(label_reader(task, chat=True), report(("A", 0.5), (" B", 0.25)))
+    assert found.captured == pytest.approx([0.5, 0.25, 0])
 
 
 @given(st.lists(st.integers(1, 1000), min_size=5, max_size=12), st.integers(1, 8))
@@ -285,10 +284,10 @@ def test_the_truth_is_within_the_bounds(counts, k):
     p = np.array(counts) / sum(counts)
     top = sorted(zip(p, vocabulary, strict=True), reverse=True)[:k]
     reported = Reported(tuple(Token(text, math.log(x)) for x, text in top))
-    match = label_matcher(TASK).match(reported)
-    ceiling = match.captured if match.ceiling is None else match.ceiling
-    assert (match.captured <= p[:3] + 1e-12).all()
+    found = match(label_reader(TASK), reported)
+    ceiling = found.captured if found.ceiling is None else found.ceiling
+    assert (found.captured <= p[:3] + 1e-12).all()
     assert (p[:3] <= ceiling + 1e-12).all()
     ties = len(set(counts)) < len(counts)
-    if not ties and not open_decisions([match.captured], [ceiling])[0]:
-        assert match.captured.argmax() == p[:3].argmax()
+    if not ties and not open_decisions([found.captured], [ceiling])[0]:
+        assert found.captured.argmax() == p[:3].argmax()

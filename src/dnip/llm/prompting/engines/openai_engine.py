@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import permutations, product
 from typing import Any, Self
 
 from dnip.base.columns import FALLBACK, SAMPLES
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.llm.answers.label_matching import LabelMatcher, Match, TextMatcher
-from dnip.llm.answers.tokens import read_answer, read_reported, read_text
+from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
+from dnip.llm.answers.tokens import Answer
 from dnip.llm.prompting.engines.base import ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.engines.server import Read, ServerEngine
@@ -64,7 +66,7 @@ class OpenAIEngine(ServerEngine):
     tokenizer : HubTokenizer, optional
         The model's own. Servers that can (vLLM) then report the labels' first tokens exactly, and
         they are matched by id where the server tells ids. Without it a reported token counts for
-        the only label whose answer it begins; see `LabelMatcher`.
+        the only label whose answer it begins; see `LabelReader`.
 
     Examples
     --------
@@ -106,10 +108,10 @@ class OpenAIEngine(ServerEngine):
         if ids is not None:
             fields |= {"logprob_token_ids": ids, "return_tokens_as_token_ids": True}
         fields |= self._answer_fields()
-        matcher = label_matcher(task, chat=self.chat, token_ids=ids)
+        reader = label_reader(task, chat=self.chat, token_ids=ids)
 
-        def read(answer: Any) -> Read:
-            match, details = self._read(answer, matcher)
+        def read(content: Any) -> Read:
+            match, details = self._read(read_completion(content), reader)
             if match.ambiguous > 0:
                 details["ambiguous"] = match.ambiguous
             return match.captured, match.ceiling, details
@@ -140,9 +142,12 @@ class OpenAIEngine(ServerEngine):
         """Return what a request says of the answer."""
         return {"max_tokens": 1, "temperature": 0}
 
-    def _read(self, answer: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
+    def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
         """Return what an answer says of the labels, and what else is known of it."""
-        return matcher.match(read_reported(answer)), {}
+        match = reader.weigh(answer, Reading(()))
+        if self.top_logprobs > 1:
+            match.check_told()
+        return match, {}
 
 
 @dataclass(frozen=True)
@@ -182,17 +187,13 @@ class OpenAIReasoningEngine(OpenAIEngine):
         stop = None if self.stop is None else [self.stop]
         return {"max_tokens": self.max_new_tokens, "temperature": 0, "stop": stop}
 
-    def _read(self, answer: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
-        read = read_answer(answer, self.stop)
-        place = matcher.find_last([reported.chosen for reported in read.positions])
-        details = {
-            FALLBACK: int(place is None),
-            "cut": int(read.cut),
-            "new_tokens": len(read.positions),
-        }
-        if not read.positions:
-            return matcher.nothing(), details
-        return matcher.match(read.positions[-1 if place is None else place]), details
+    def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
+        reading = reader.locate(answer.until(self.stop))
+        place = reading.place
+        details = {FALLBACK: int(place is None), "cut": int(answer.cut), "new_tokens": reading.end}
+        if not reading.end and not answer.content:
+            return reader.nothing(), details
+        return reader.weigh(answer, reading, fallback=reading.end - 1), details
 
 
 @dataclass(frozen=True)
@@ -201,9 +202,9 @@ class VotingEngine(ServerEngine):
 
     One request per sample, since not all servers draw several at once, at temperature 1; each has a
     seed of its own, the same for all prompts. An answer that was cut at `max_new_tokens` is no
-    vote: its last label word is a thought. See `TextMatcher` for how a text is read. Shares stay as
-    they were counted: two labels with as many votes are a tie, and a tie goes to the lowest class,
-    as everywhere.
+    vote: its last label word is a thought. See `LabelNames` for how a text is read. A probability
+    is a share of the votes, to which each class gets half a vote more. Two labels with as many
+    votes are a tie, and a tie goes to the lowest class, as everywhere.
     ``details["unmatched"]`` is how many of the samples are no vote.
 
     Parameters
@@ -232,6 +233,10 @@ class VotingEngine(ServerEngine):
         check_integer("samples", self.samples, at_least=1)
         check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
 
+    def describe(self) -> dict[str, Any]:
+        """Return all that the probabilities depend on; never the key."""
+        return {**super().describe(), "added_votes": 0.5}
+
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
     ) -> Iterator[ScoredRow]:
@@ -244,7 +249,7 @@ class VotingEngine(ServerEngine):
         BackendError
             If a request fails for good.
         """
-        matcher = TextMatcher(task.label_words)
+        reader = reader_of(task.label_words)
         continues = not self.chat and task.separator
         common = {
             "max_tokens": self.max_new_tokens,
@@ -258,19 +263,18 @@ class VotingEngine(ServerEngine):
             for sample in range(self.samples)
         )
         votes: dict[int, list[int | None]] = {}
-        for row, vote in self._ask(bodies, lambda answer: matcher.read(read_text(answer))):
+        for row, vote in self._ask(bodies, lambda content: reader.vote(read_completion(content))):
             cast = votes.setdefault(row, [])
             cast.append(vote)
             if len(cast) == self.samples:
-                counts = matcher.count(votes.pop(row))
-                details = {SAMPLES: self.samples, "unmatched": self.samples - int(counts.sum())}
-                yield ScoredRow(row, counts / self.samples, details=details)
+                details = {SAMPLES: self.samples, "unmatched": cast.count(None)}
+                yield ScoredRow(row, reader.shares(votes.pop(row)).captured, details=details)
 
 
-def label_matcher(
+def label_reader(
     task: Task, *, chat: bool = False, token_ids: tuple[int, ...] | None = None
-) -> LabelMatcher:
-    """Return the matcher of a task's labels.
+) -> LabelReader:
+    """Return the reader of a task's labels, written as the task says.
 
     Parameters
     ----------
@@ -280,10 +284,24 @@ def label_matcher(
         count.
     token_ids : tuple of int, optional
         Ids of the labels' first tokens.
+
+    Raises
+    ------
+    InvalidInputError
+        If the answer of one label begins that of another: a first token does not tell them apart.
     """
-    answers = []
-    for label, word in enumerate(task.label_words):
-        answer = task.answer(label)
-        alone = (word,) if chat and word != answer else ()
-        answers.append((answer, *alone))
-    return LabelMatcher(tuple(answers), token_ids)
+    words = task.label_words
+    answers = [task.answer(label) for label in range(task.n_classes)]
+    ways = [
+        {answer: 0, word: 0} if chat else {answer: 0}
+        for answer, word in zip(answers, words, strict=True)
+    ]
+    for own, theirs in permutations(ways, 2):
+        for answer, other in product(own, theirs):
+            if other.startswith(answer):
+                raise InvalidInputError(
+                    f"the answer {answer!r} of one label begins another label's answer "
+                    f"{other!r}: a server's tokens cannot tell them apart",
+                    hint="Choose other label words",
+                )
+    return LabelReader(tuple(map(tuple, ways)), exact=True, token_ids=token_ids)

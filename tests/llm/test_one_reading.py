@@ -1,0 +1,160 @@
+"""Whatever the shape of an answer, import and coefficients decide as dnip.correct does."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import dnip
+import sidecars
+from dnip import Coefficients
+from dnip.llm.sources import read_answers
+
+#: Labels that stand in one another, begin alike, or hold characters of several bytes.
+SETS = (
+    ("ham", "spam"),
+    ("Relevant", "Not relevant"),
+    ("spam", "not_spam", "unsure"),
+    ("positive", "very positive", "negative", "very negative"),
+    ("Agree", "Strongly agree", "Disagree", "Strongly disagree"),
+    ("Home", "Home & Kitchen", "Garden"),
+    ("A", "B", "C"),
+    ("1", "2", "10"),
+    ("日本", "日曜", "月"),
+    ("Café", "Cafeteria", "Bar"),
+)
+#: What stands around a label: thoughts in the tokens, what is said before it, and after it.
+FRAMES = (
+    ("", "", ""),
+    ("", "", "."),
+    ("", "Answer: ", ""),
+    ("", "**", "**"),
+    ("", '"', '"'),
+    ("", "I thought of {other}. In the end: ", "!"),
+    ("<think>It is {other}, or {label}.</think>\n", "", ""),
+    ("<think>{label}</think>", "(", ")"),
+    ("", '{{"reason": "It is not {other}, I think.", "label": "', '"}}'),
+    ("", '{{"label": "', '", "reason": "It is not {other}."}}'),
+    ("", '```json\n{{"label": "', '"}}\n```'),
+)
+
+
+#: The token that ends an answer.
+END = b"<end>"
+
+
+def pieces(data, text):
+    """A text as tokens of bytes, some of which hold half a character."""
+    raw, cut = text.encode(), [0]
+    while cut[-1] < len(raw):
+        cut.append(min(len(raw), cut[-1] + data.draw(st.integers(1, 6))))
+    return [raw[begin:end] for begin, end in pairwise(cut)]
+
+
+def entry(raw, p):
+    """A token as services report it."""
+    text = raw.decode(errors="replace")
+    return {"token": text, "bytes": list(raw), "logprob": float(np.log(p))}
+
+
+@st.composite
+def answers(draw):
+    """An answer, its classes, and the probability of each label."""
+    data = draw(st.data())
+    labels = data.draw(st.sampled_from(SETS))
+    label, other = data.draw(st.permutations(labels))[:2]
+    thoughts, before, after = (
+        part.format(label=label, other=other) for part in data.draw(st.sampled_from(FRAMES))
+    )
+    tree = Tree(data, labels)
+    places = [[(raw, 1.0)] for raw in [*pieces(data, thoughts), *pieces(data, before)]]
+    *spelt, (_, *longer) = tree.places(label)
+    end = [*pieces(data, after), END][: -1 if after else None]
+    left = 1 - sum(p for _, p in longer)
+    places += [*spelt, [(end[0], left), *longer], *([(raw, 1.0)] for raw in end[1:])]
+    content = [
+        {**entry(*place[0]), "top_logprobs": [entry(*one) for one in [*place, (b"~", 1e-9)]]}
+        for place in places
+    ]
+    body = sidecars.completion(before + label + after)
+    body["choices"][0]["logprobs"] = {"content": content}
+    return body, labels, (before, after), tree.probabilities(label)
+
+
+class Tree:
+    """How a tokenizer writes labels, and what a model says of each token.
+
+    A label is written in tokens that depend on it alone, but labels that begin with the same
+    characters begin with the same tokens.
+    """
+
+    def __init__(self, data, labels):
+        self.p = dict(zip(labels, data.draw(shares(len(labels))), strict=True))
+        self.cuts = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+
+    def spelling(self, label):
+        raw, tokens, n = label.encode(), [], 0
+        while raw:
+            size = self.cuts[n % len(self.cuts)]
+            tokens.append(raw[:size])
+            raw, n = raw[size:], n + 1
+        return tokens
+
+    def places(self, label):
+        """The tokens of a label, each with the others there; the chosen one first."""
+        spelt, out = self.spelling(label), []
+        for place in range(len(spelt) + 1):
+            alive = {
+                one: tokens
+                for one in self.p
+                if (tokens := self.spelling(one))[:place] == spelt[:place]
+            }
+            total, top = sum(self.p[one] for one in alive), {}
+            for one, tokens in alive.items():
+                token = tokens[place] if place < len(tokens) else END
+                top[token] = top.get(token, 0.0) + self.p[one] / total
+            chosen = spelt[place] if place < len(spelt) else END
+            out.append([(chosen, top.pop(chosen)), *top.items()])
+        return out
+
+    def probabilities(self, label):
+        """Of the labels that the tokens tell apart; None for those that they do not."""
+        spelt = self.spelling(label)
+        told = {}
+        for one, p in self.p.items():
+            own = self.spelling(one)
+            place = next((i for i, (a, b) in enumerate(zip(own, spelt)) if a != b), len(spelt))  # noqa: B905
+            alike = [o for o in self.p if self.spelling(o)[: place + 1] == own[: place + 1]]
+            told[one] = p if len(alike) == 1 or one == label else None
+        return told
+
+
+def shares(n):
+    return st.lists(st.integers(1, 50), min_size=n, max_size=n).map(
+        lambda counts: [count / sum(counts) for count in counts]
+    )
+
+
+@given(answers(), st.data())
+def test_import_and_coefficients_decide_as_correct_does(made, data):
+    body, labels, (before, after), p = made
+    weights = data.draw(st.lists(st.integers(1, 9), min_size=len(labels), max_size=len(labels)))
+    fitted = Coefficients(list(labels), weights, 9)
+    plain = sidecars.completion(labels[0], (labels[0], dict.fromkeys(labels, 1 / len(labels))))
+    plain["id"] = "plain"
+    try:
+        corrected = dnip.correct(body, coefficients=fitted)
+    except dnip.InvalidInputError:
+        with pytest.raises(dnip.InvalidInputError, match="begins several labels"):
+            read_answers([body, plain], list(labels))
+        corrected = None
+    if corrected is None:
+        assert None in p.values()
+        return
+    table, summary = read_answers([body, plain], list(labels))
+    assert (summary.several, summary.silent, summary.n_nameless) == ((), (), 0)
+    decided = fitted.predict(table.probabilities)[0]
+    assert corrected["choices"][0]["message"]["content"] == before + decided + after
+    if None not in p.values():
+        np.testing.assert_allclose(table.probabilities[0], [*p.values()], atol=1e-6)
