@@ -53,7 +53,7 @@ PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
 
 #: The spread of ln p, in nats, that priors and pulls are made for: p and p^k are one problem, and
 #: the smooth estimate sees all at this spread. Any from ln 30 to ln 60 does as well.
-COMMON_SPREAD = math.log(30)
+COMMON_SPREAD = math.log(50)
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
