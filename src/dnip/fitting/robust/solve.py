@@ -107,8 +107,9 @@ def _span(values: Floats, form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-# Labels of a class at which it is halfway between the smooth estimator and the optimum.
-_HALFWAY = 4.0
+# Labels of a class at which it is halfway between the smooth estimator and the optimum: where
+# most rows have no label, and where all have one, so that the optimum follows their chance.
+_HALFWAY, _ALL_LABELLED = 4.0, 20.0
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
@@ -130,8 +131,8 @@ class Estimator:
     the optimum of the objective on the labels and on unlabelled rows, which count for each class by
     the probability that the smooth estimate gives them. The error is weighed by the class shares. A
     class with n labels goes n/(n + 4) of the way from the first to the second, in logarithms of
-    weights. A class that would be silenced is raised until one row of it is right. See "Few labels"
-    in the documentation.
+    weights, where most rows have no label, and n/(n + 20) where all have one. A class that would be
+    silenced is raised until one row of it is right. See "Few labels" in the documentation.
 
     Parameters
     ----------
@@ -275,7 +276,9 @@ class Estimator:
 
         # between the two, on the scale, and so that the constraints hold
         optimum = np.log(solution.weights)
-        trust = smooth.support / (smooth.support + _HALFWAY)
+        labelled = smooth.support.sum() / (smooth.support.sum() + self._n_unlabelled)
+        halfway = _HALFWAY + (_ALL_LABELLED - _HALFWAY) * labelled
+        trust = smooth.support / (smooth.support + halfway)
         blended = repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
         indices, toward = repair.repair(
             repair.round_to_scale(blended, scale, absent),
