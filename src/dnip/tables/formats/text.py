@@ -172,7 +172,7 @@ def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
 
 
 @contextmanager
-def _open_text(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Iterator[IO[str]]:
+def _open_text(path: Path) -> Iterator[IO[str]]:
     """Open a UTF-8 text file, plain or .gz, with or without a byte order mark; line ends stay.
 
     Raises
@@ -180,11 +180,11 @@ def _open_text(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Ite
     InvalidInputError
         As `open_bytes`; while reading inside the block, for a file that is not UTF-8.
     """
-    with open_bytes(path, opener) as file:
+    with open_bytes(path) as file:
         try:
             yield as_text(file, str(path))
         except UnicodeDecodeError as error:
-            with open_bytes(path, opener) as again:
+            with open_bytes(path) as again:
                 raise not_utf8(path, again) from error
 
 
