@@ -42,7 +42,7 @@ def defaults() -> str:
     objective, settings = Objective(), FitSettings()
     return (
         f"defaults β = {objective.beta:g}, τ = {objective.tau:g}, "
-        f"scale {settings.scale}, robust {settings.robust}"
+        f"scale {settings.scale or 'over the spread'}, robust {settings.robust}"
     )
 
 

@@ -77,7 +77,7 @@ def pmi(confusion, mu):
 
 
 def objective(
-    confusion, beta=2.7, tau=0.0, mu=None, terms=("error", "cobias", "pmi"), gap="pairwise"
+    confusion, beta=0.5, tau=0.0, mu=None, terms=("error", "cobias", "pmi"), gap="pairwise"
 ):
     """Z = error + β·COBias - τ·ΣPMI (equation 2), or what `terms` keeps of it.
 

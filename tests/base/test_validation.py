@@ -55,7 +55,6 @@ def test_numbers_that_share_nothing_are_refused_and_others_are_normalised():
 
 @cases(
     (check_probabilities, [0.5, 0.5], "shape (2,)"),
-    (check_probabilities, [[1.0]], "at least 2 are needed"),
     (check_probabilities, [["a", "b"]], "not a matrix of numbers"),
     (check_probabilities, [[0.5], [0.5, 0.5]], "not a matrix of numbers"),
     (check_probabilities, [[1j, 1]], "complex"),
@@ -67,15 +66,12 @@ def test_numbers_that_share_nothing_are_refused_and_others_are_normalised():
     (labels_of, [0, 1], "shape (2,), but 3 examples"),
     (labels_of, [0, 1, 2], "labels[2]: '2' is a class index outside 0..1"),
     (labels_of, [0, -1, 1], "labels[1]: the row has no label"),
-    (labels_of, [0, 0.5, 1], "labels[1]: '0.5' is neither"),
     (labels_of, [0, math.nan, 1], "labels[1]: the row has no label"),
     (labels_of, [0, math.inf, 1], "labels[1]: 'inf' is neither"),
-    (labels_of, ["a", "b", "c"], "labels[0]: 'a' is neither"),
     (labels_of, [0, 1, 2**63], "labels[2]: '9.22"),
     (check_classes, "ab", "a sequence of names"),
     (check_classes, [], "got 0: none"),
     (check_classes, ["a", " "], "must not be empty"),
-    (check_classes, ["a", "b", "a"], "a appear twice"),
     (check_classes, ["a", "\udc80"], "valid Unicode"),
 )
 def test_what_is_no_table_is_refused_with_its_place(check, bad, told):

@@ -13,7 +13,7 @@ def test_what_a_benchmark_prints_is_kept_below_a_line_that_says_of_what(tmp_path
     path = kept.keep("scores", lambda: print_markdown("Scores", ["a", "b"], []), tmp_path)
     first, *printed = path.read_text("utf-8").splitlines()
     assert first.startswith("`python -m benchmarks scores`, commit abc, 20")
-    assert first.endswith(", defaults β = 2.7, τ = 0, scale log:1000, robust auto")
+    assert first.endswith(", defaults β = 0.5, τ = 0, scale over the spread, robust auto")
     assert printed == ["", "### Scores", "", "| a | b |", "| --- | ---: |"]
 
 

@@ -47,7 +47,7 @@ def hard_problem(n_rows=1500, n_classes=8):
 def test_a_search_cut_short_keeps_its_best_and_a_bound(ticking):
     p, labels = hard_problem()
     best = solve(p, labels).value
-    solution = solve(p, labels, solver="exact", time_limit=20)
+    solution = solve(p, labels, solver="exact", time_limit=100)
     assert solution.status is Status.TIME_LIMIT
     assert solution.lower_bound < solution.value
     assert solution.gap == solution.value - solution.lower_bound

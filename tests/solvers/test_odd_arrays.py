@@ -93,7 +93,7 @@ def draw(n_rows, n_classes):
 def test_a_search_looks_at_the_clock_long_before_it_is_through_all_classes(ticking, settings):
     solution = solve(*draw(300, 1_500), **settings, time_limit=3)
     assert solution.status is Status.TIME_LIMIT
-    assert solution.evaluations < 1_500 * solution.scale
+    assert solution.evaluations < 1_500 * solution.scale.size
     assert solution.value <= solution.trace[0].value
 
 
@@ -102,7 +102,7 @@ def test_so_does_a_fit(ticking, robust):
     table = ProbabilityTable(*draw(60, 1_500))
     solution = fit(table, robust=robust, time_limit=3, evidence=False).solution
     assert solution.status is Status.TIME_LIMIT
-    assert solution.evaluations < 1_500 * solution.scale
+    assert solution.evaluations < 1_500 * solution.scale.size
 
 
 def test_a_descent_in_steps_is_the_descent_in_one(monkeypatch):

@@ -74,12 +74,6 @@ def test_the_order_that_is_taken_is_told_or_refused():
     assert dnip.DNIPClassifier(classes=y).fit(p, labels).classes_.tolist() == y.tolist()
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), "", pd.NA])
-def test_a_row_without_a_label_is_not_counted(missing):
-    found = dnip.evaluate(P, [missing, *Y[1:]])
-    assert (found.n, found.n_unlabelled, found.classes) == (59, 1, tuple(NAMES))
-
-
 def test_minus_one_is_no_label_unless_it_is_one_of_n():
     assert dnip.evaluate(P, [-1, *INDEX[1:]]).n_unlabelled == 1
     assert dnip.evaluate(P, [-1, *INDEX[1:] + 5]).classes == ("5", "6", "7")
@@ -94,8 +88,6 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
     ((P, Y[:, None]), {}, r"y has shape \(60, 1\)"),
     ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels are ant, bee, cow, dog.*classes="),
     ((TWO, Y), {}, "2 columns of probabilities, but the labels are ant, bee, cow"),
-    ((P, [*Y[1:], "dog"]), {"classes": NAMES}, r"y\[59\]: 'dog' is neither a class name"),
-    ((P, Y), {"classes": ["ant", "bee"]}, "3 columns of probabilities, but 2 classes"),
     ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
     ((P,), {}, "no class has labelled rows.*column `label`|neither labels|a fit needs labels"),
     ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),

@@ -7,6 +7,7 @@ import pytest
 
 from cases import cases
 from dnip.base.columns import QUESTION
+from dnip.method.record import DataRecord, FitRecord
 from dnip.tables.provenance import (
     Question,
     changes_of_origin,
@@ -36,17 +37,17 @@ def test_it_is_read_back_from_metadata_and_from_the_record_of_a_fit(tmp_path):
     (tmp_path / "t.csv.meta.json").write_text(json.dumps({QUESTION: question.to_dict()}))
     (tmp_path / "t.csv").touch()
     origin = origin_of(tmp_path / "t.csv")
-    assert question_of({"data": {"origin": origin}}) == question
+    assert question_of(FitRecord(data=DataRecord(origin=origin))) == question
     now = {QUESTION: Question.of("n", *ASKED[1:]).to_dict()}
-    assert changes_of_origin({"origin": origin}, now) == ("the model: m at the fit, n now",)
+    assert changes_of_origin(origin, now) == ("the model: m at the fit, n now",)
     unknown = {QUESTION: Question.of(None, *ASKED[1:3]).to_dict()}
-    assert changes_of_origin({"origin": origin}, unknown) == ()
+    assert changes_of_origin(origin, unknown) == ()
 
 
 def test_another_revision_or_prompt_is_told():
     then = {"model": "small", "revision": "a", "precision": None, "prompt_sha256": "f0"}
     now = {**then, "revision": "b", "prompt_sha256": "f1"}
-    assert changes_of_origin({"origin": then}, now) == (
+    assert changes_of_origin(then, now) == (
         "the revision of the model differs: a at the fit, b now",
         "the prompt (its hash) differs: f0 at the fit, f1 now",
     )

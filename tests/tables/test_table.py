@@ -11,14 +11,10 @@ P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
 
 
 @cases(
-    ({"probabilities": P[:, :1]}, "at least 2 are needed"),
     ({"mass": [0.5]}, "mass has shape"),
     ({"mass": [0.5, -1, 1]}, "mass[1]: "),
     ({"mass": ["a", "b", "c"]}, "not a list"),
-    ({"labels": [0, 1, -2]}, "labels[2]: '-2' is a class index outside 0..1"),
     ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
-    ({"classes": ("a", "b", "c")}, "2 columns of probabilities, but 3 classes: a, b, c"),
-    ({"classes": ("a", "a")}, "a appear twice"),
 )
 def test_the_constructor_checks_all(arguments, told):
     with pytest.raises(InvalidInputError) as caught:

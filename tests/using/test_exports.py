@@ -216,8 +216,8 @@ def test_a_column_that_is_missing_is_an_error(dialect):
 @cases(
     (["cat", "dog"], ["cat", "dog"]),
     (['it\'s "`1`"', "a.b; --"], ['it\'s "`1`"', "a.b; --"]),
-    (["1", "2"], ["p0", "p1"]),
-    (["label", "other"], ["p0", "p1"]),
+    (["1", "2"], ["p_1", "p_2"]),
+    (["label", "other"], ["p_label", "p_other"]),
 )
 @pytest.mark.parametrize("dialect", SQL)
 def test_columns_are_those_of_the_table_of_the_fit(dialect, classes, columns):

@@ -35,12 +35,11 @@ def frame_layout(columns: Iterable[object], classes: Sequence[str] | None, sourc
     """
     names = [str(column) for column in columns]
     order = None if classes is None else check_classes(classes)
-    by_position = len(names) > 1 and all(name.isdigit() for name in names)
+    if order is None and len(names) > 1 and all(name.isdigit() for name in names):
+        order = tuple(names)
     if order is None or set(order) <= set(names):
-        return resolve_columns(
-            names, classes=tuple(names) if by_position and order is None else order, source=source
-        )
-    if by_position:
+        return resolve_columns(names, classes=order, source=source)
+    if tuple(names) == default_classes(len(names)):
         layout = Layout(source, tuple(names), tuple(names), tuple(names))
     else:
         unnamed = order == default_classes(len(order))

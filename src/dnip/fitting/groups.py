@@ -59,7 +59,7 @@ def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None
     row = np.unique(row, return_inverse=True)[1]
     if row.max() + 1 == len(row) or _are_rounded(probabilities):
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # ratios of the tiniest may be infinite
         ratios = np.log(probabilities[:, 1:] / probabilities[:, :-1]).round(9)
     for numbers in (*probabilities.T, *ratios.T):
         tells = np.isfinite(numbers) & (numbers != 0) & ~certain

@@ -141,10 +141,10 @@ def prediction_ratios(confusion: ArrayLike) -> Floats:
     array([1.2, 0.8])
     """
     counts = as_counts(confusion)
-    return per_example(counts.sum(axis=0), counts)
+    return _per_example(counts.sum(axis=0), counts)
 
 
-def per_example(numbers: Counts, counts: Counts) -> Floats:
+def _per_example(numbers: Counts, counts: Counts) -> Floats:
     """Return numbers of the classes, (N,), over their examples; ``nan`` without examples."""
     true = counts.sum(axis=1)
     none = np.full(len(counts), np.nan)
@@ -187,7 +187,7 @@ def class_accuracies(confusion: ArrayLike) -> Floats:
     array([0.8, 0.6])
     """
     counts = as_counts(confusion)
-    return per_example(counts.diagonal(), counts)
+    return _per_example(counts.diagonal(), counts)
 
 
 def balanced_accuracy(confusion: ArrayLike) -> float:

@@ -124,19 +124,3 @@ class Expectation:
     def intervals(self, level: float) -> dict[str, list[float]]:
         """Return the interval of each metric, of a level between 0 and 1."""
         return {name: central(values, level) for name, values in self.drawn.items()}
-
-
-def expected_cobias(confusion: Counts) -> float:
-    """Return the COBias to expect on other rows from weights that are an optimum.
-
-    Parameters
-    ----------
-    confusion : ndarray of shape (N, N)
-        Counts, rows true.
-
-    Examples
-    --------
-    >>> round(expected_cobias(np.array([[6, 4], [4, 6]])), 2)
-    0.15
-    """
-    return Expectation(confusion).cobias

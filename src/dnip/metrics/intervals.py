@@ -14,12 +14,12 @@ from dnip.metrics.cobias import cobias_of, odd_classes
 from dnip.metrics.gaps import GapTest, difference_of, draw_accuracies, gap_correlation
 
 
-def z_score(level: float) -> float:
+def _z_score(level: float) -> float:
     """Return how many standard deviations hold a normal variable with this probability.
 
     Examples
     --------
-    >>> round(z_score(0.9), 3)
+    >>> round(_z_score(0.9), 3)
     1.645
     """
     return NormalDist().inv_cdf((1 + level) / 2)
@@ -55,7 +55,7 @@ def wilson(hits: ArrayLike, sizes: ArrayLike, level: float) -> Floats:
            [0.4 , 0.6 ]])
     """
     k, n = (np.asarray(counts, dtype=np.float64) for counts in (hits, sizes))
-    z = z_score(level)
+    z = _z_score(level)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = np.where(n > 0, k / n, np.nan)
     middle = (k + z * z / 2) / (n + z * z)
@@ -120,7 +120,7 @@ def paired_bounds(gained: ArrayLike, lost: ArrayLike, sizes: ArrayLike, level: f
     """
     b, c, n = (np.asarray(counts, dtype=np.float64) for counts in (gained, lost, sizes))
     up, down = (b + 1) / (n + 2), (c + 1) / (n + 2)
-    half = z_score(level) * np.sqrt((up + down - (up - down) ** 2) / (n + 2))
+    half = _z_score(level) * np.sqrt((up + down - (up - down) ** 2) / (n + 2))
     bounds = np.stack([up - down - half, up - down + half], axis=-1).clip(-1, 1)
     bounds[n == 0] = np.nan
     return np.asarray(bounds)
@@ -165,7 +165,7 @@ def macro_f1_interval(confusion: Counts, level: float) -> list[float]:
     if not 0 < value < 1:
         return list(map(float, wilson([right.sum()], [n], level)[0]))
     centre = min(max(value - (n - 1) * mean, value / 2), (1 + value) / 2)
-    factor = float(np.exp(z_score(level) * np.sqrt(variance) / (centre * (1 - centre))))
+    factor = float(np.exp(_z_score(level) * np.sqrt(variance) / (centre * (1 - centre))))
     odds = centre / (1 - centre)
     low, high = odds / factor, odds * factor
     return [float(low / (1 + low)), float(high / (1 + high))]
@@ -223,7 +223,7 @@ def central(values: Floats, level: float) -> Interval:
 
 def cobias_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of COBias."""
-    bounds = cobias_test(*_hits_and_sizes(confusion), level).bounds(level)
+    bounds = _cobias_test(*_hits_and_sizes(confusion), level).bounds(level)
     return [bounds.low, bounds.high]
 
 
@@ -321,7 +321,7 @@ def difference_intervals(
     by_class = paired_bounds(gained, lost, sizes, level).tolist()
     first, second = agreement[:, 1, :].sum(axis=1), agreement[:, :, 1].sum(axis=1)
     before, after = (
-        cobias_test(hits[present].astype(np.float64), sizes[present], level).bounds(level)
+        _cobias_test(hits[present].astype(np.float64), sizes[present], level).bounds(level)
         for hits in (first, second)
     )
     together = gap_correlation(agreement[present], before.middle, after.middle, cobias_of, _rng())
@@ -333,12 +333,12 @@ def difference_intervals(
     }
 
 
-def cobias_test(hits: Floats, sizes: Floats, level: float = 0.9) -> GapTest:
+def _cobias_test(hits: Floats, sizes: Floats, level: float = 0.9) -> GapTest:
     """Return the test that gives intervals of COBias, at levels up to this one.
 
     Examples
     --------
-    >>> bounds = cobias_test(np.array([45.0, 30.0]), np.array([50.0, 50.0])).bounds(0.9)
+    >>> bounds = _cobias_test(np.array([45.0, 30.0]), np.array([50.0, 50.0])).bounds(0.9)
     >>> round(bounds.low, 2), round(bounds.high, 2)
     (0.15, 0.43)
     """

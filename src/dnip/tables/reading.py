@@ -83,7 +83,7 @@ class Scan:
         *,
         others: bool = False,
     ) -> None:
-        check_readable(path)
+        _check_readable(path)
         self.source = str(path)
         self._path = Path(path)
         self._classes = None if classes is None else check_classes(classes)
@@ -143,7 +143,7 @@ def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None
         For a path that cannot be read, and for columns that are no classes.
     """
     names = None if classes is None else check_classes(classes)
-    blocks = check_readable(path).read(Path(path), names, 1)
+    blocks = _check_readable(path).read(Path(path), names, 1)
     return next((block.layout for block in blocks), None)
 
 
@@ -189,11 +189,11 @@ def read_rows(
     """
     names = None if classes is None else check_classes(classes)
     file = Path(path)
-    blocks = check_readable(file).read(file, names, block_rows, others=others)
+    blocks = _check_readable(file).read(file, names, block_rows, others=others)
     return check_blocks(blocks, str(file), as_a_whole=as_a_whole)
 
 
-def check_readable(file: str | os.PathLike[str]) -> Format:
+def _check_readable(file: str | os.PathLike[str]) -> Format:
     """Return the format of a table file, or say why it cannot be read.
 
     Raises

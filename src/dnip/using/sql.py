@@ -183,7 +183,7 @@ class Sql(Export):
         The table of probabilities; dots separate parts of its name.
     columns : A,B,C
         Its probability columns, in the order of the classes. [default: the names of the classes,
-        as `dnip` writes tables; p0,p1,… where they are numbers, or no fit is recorded]
+        as `dnip` writes tables; p0,p1,… where they have none, or no fit is recorded]
 
     Examples
     --------

@@ -49,7 +49,8 @@ def test_ends_where_no_class_improves_by_itself(layout, kind, remembers):
         return shared if remembers else new_descent(layout, p, labels)
 
     def z(indices):
-        return oracles.objective(oracles.confusion_at(p, labels, indices), tau=0.2, mu=1.0)
+        counts = oracles.confusion_at(p, labels, indices)
+        return oracles.objective(counts, beta=2.7, tau=0.2, mu=1.0)
 
     for start, end, reached, _ in ends(descent_of, starts[:8]):
         assert reached == pytest.approx(z(end), abs=1e-12)

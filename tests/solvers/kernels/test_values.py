@@ -12,7 +12,7 @@ each_ablation = pytest.mark.parametrize("terms", ABLATIONS, ids="+".join)
 each_gap = pytest.mark.parametrize("gap", ["pairwise", "single"])
 
 
-def factors(terms, gap, beta=2.7, tau=0.2, mu=1.0):
+def factors(terms, gap, beta=0.5, tau=0.2, mu=1.0):
     return {
         "error": 1.0 if "error" in terms else 0.0,
         "cobias": beta if "cobias" in terms and gap == "pairwise" else 0.0,

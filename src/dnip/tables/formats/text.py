@@ -36,7 +36,7 @@ def read_csv(
 ) -> Iterator[Block]:
     """Stream the rows of a CSV file; blank lines are skipped."""
     source = str(path)
-    with open_text(path) as file:
+    with _open_text(path) as file:
         header, rows = csv_rows(file, source)
         layout = resolve_columns(header, classes=classes, source=source)
         wanted = layout.wanted(others=others)
@@ -55,7 +55,7 @@ def csv_rows(
     rows = _csv_rows(file, source, delimiter)
     header = [plain_name(name) for name in next(rows, [])]
     if not header:
-        raise empty_file(source)
+        raise _empty_file(source)
     check_names(header, source)
     return header, rows
 
@@ -97,7 +97,7 @@ def read_jsonl(
     first = next(rows, None)
     if first is None:
         if seen is None:
-            raise empty_file(source)
+            raise _empty_file(source)
         return
     layout = resolve_columns(list(first), classes=classes, source=source)
     wanted = layout.wanted(others=others)
@@ -117,7 +117,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
     is left out, and so are requests that were sent again. Warnings say so.
     """
     row = n_again = 0
-    with open_text(path) as file:
+    with _open_text(path) as file:
         for line in file:
             if line.isspace():
                 continue
@@ -172,7 +172,7 @@ def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
 
 
 @contextmanager
-def open_text(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Iterator[IO[str]]:
+def _open_text(path: Path) -> Iterator[IO[str]]:
     """Open a UTF-8 text file, plain or .gz, with or without a byte order mark; line ends stay.
 
     Raises
@@ -180,11 +180,11 @@ def open_text(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Iter
     InvalidInputError
         As `open_bytes`; while reading inside the block, for a file that is not UTF-8.
     """
-    with open_bytes(path, opener) as file:
+    with open_bytes(path) as file:
         try:
             yield as_text(file, str(path))
         except UnicodeDecodeError as error:
-            with open_bytes(path, opener) as again:
+            with open_bytes(path) as again:
                 raise not_utf8(path, again) from error
 
 
@@ -228,7 +228,7 @@ def cannot_read(path: Path, error: OSError) -> InvalidInputError:
     )
 
 
-def empty_file(source: str) -> InvalidInputError:
+def _empty_file(source: str) -> InvalidInputError:
     """Return the error for a text file without any line."""
     return InvalidInputError(
         f"{source}: the file is empty", hint="Give a table with named columns and at least one row"
