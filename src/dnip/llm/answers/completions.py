@@ -70,7 +70,7 @@ def read_choice(choice: dict[str, Any]) -> Answer:
         message, reason = choice.get("message"), choice.get("finish_reason")
         text = choice.get("text") if message is None else message.get("content")
         refusal = None if message is None else message.get("refusal")
-        refused = bool(refusal) or reason == "content_filter"
+        refused = bool(refusal) or reason in ("content_filter", "refusal")
         positions = tuple(_positions(choice.get("logprobs")))
         return Answer(_text(text), positions, reason == "length", refused)
 
