@@ -243,9 +243,9 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
 
 def _unreported(collector: Collector, classes: Sequence[str]) -> bool:
     """Say whether no row has anything for a class that is not called by its own name."""
-    names = [n for n, name in enumerate(collector.wanted.names) if name not in classes]
     scores = np.array([row.scores for row in collector.kept.values()])
-    return bool(len(scores)) and not scores[:, names].any(axis=0).all()
+    never = _never_reported(scores) if len(scores) else []
+    return any(collector.wanted.names[label] not in classes for label in never)
 
 
 def _others(rows: Sequence[Row], keep: Sequence[str], *, numbered: bool) -> dict[str, list[object]]:
