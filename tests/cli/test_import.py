@@ -165,12 +165,15 @@ def test_kept_columns_and_row_numbers_go_through_apply(dnip, write, folder):
     assert "give --label topic" in run.err  # which is typed now
     keep = ("--label", "topic", "--keep", "text", "--keep", "nr")
     assert dnip("import", "a.csv", *CLASSES, *keep).status == 0
+    assert dnip("evaluate", "t.csv", "--json").json["n"] == 5  # without --classes
     assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "out.csv").status == 0
     back = list(csv.DictReader((folder / "out.csv").open()))
     assert [(row["row"], row["nr"], row["text"]) for row in back] == [
         (str(n + 1), str(n), f"so it is, {n}") for n in range(5)
     ]
     assert [row["label"] for row in back] == ["spam", "spam", "spam", "ham", "ham"]
+    run = dnip("import", "a.csv", *CLASSES, "--keep", "p_ham")
+    run.assert_refused("--keep p_ham: a column of this name would be read as a class")
 
 
 def test_the_remedy_of_a_message_works_when_it_is_typed(dnip, write):
@@ -184,7 +187,7 @@ def test_the_remedy_of_a_message_works_when_it_is_typed(dnip, write):
     write("b.csv", "text;p_ham;p_spam;label\nso;0,5;0,5;ham\nit;0,25;0,75;spam\n")
     run = dnip("fit", "b.csv")
     run.assert_refused("type: dnip import b.csv --classes A,B,C --out opt.csv")
-    write("c.csv", "text,p_ham,p_spam,label\nso,0.5,0.5,ham\nit,0.25,0.75,spam\n")
+    write("c.csv", "text,prob_ham,prob_spam,label\nso,0.5,0.5,ham\nit,0.25,0.75,spam\n")
     run = dnip("fit", "c.csv")
     run.assert_refused("Type: dnip import c.csv --classes ham,spam --out opt.csv")
     assert dnip("import", "c.csv", "--classes", "ham,spam", "--out", "opt.csv").status == 0

@@ -146,8 +146,8 @@ def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, fold
     assert lines[0] == "id,label,mass,samples,happy,sad"
     assert [line.split(",")[3] for line in lines[1:]] == ["3"] * 9
     shares = [[float(share) for share in line.split(",")[4:]] for line in lines[1:]]
-    assert shares[0] == pytest.approx([2 / 3, 1 / 3])
-    assert shares[8] == pytest.approx([0, 1])
+    assert shares[0] == pytest.approx([2.5 / 4, 1.5 / 4])
+    assert shares[8] == pytest.approx([0.5 / 2, 1.5 / 2])
 
 
 def test_a_server_is_audited_by_asking_it(dnip, task):

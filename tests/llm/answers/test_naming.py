@@ -38,6 +38,14 @@ def named(words, text):
     (MOODS, "good at first, then bad", ["bad", "good"]),
     (MOODS, "not good, but good", ["good", "not good"]),
     (MOODS, "Hm. Is it good or bad? I cannot say.", ["bad", "good"]),
+    # what is not meant: any of the others may be
+    (MOODS, "It is not bad.", ["bad", "bad"]),
+    (MOODS, "It isn’t a **bad** one", ["bad", "bad"]),
+    (MOODS, "Good. It is not bad", ["bad", "good"]),
+    (MOODS, "It is not bad. It is good.", ["good"]),
+    (MOODS, "No, bad", ["bad"]),
+    (MOODS, "Nobody is no bad loser: non-bad", ["bad", "bad"]),
+    (SPAM, "It is not not_spam", ["not_spam", "not_spam"]),
     # what begins with a statement is read there, unless the end differs
     (MOODS, "Bad.\nSuch is the bad weather.", ["bad"]),
     (MOODS, "Answer: good\nIt is not bad.", ["bad", "good"]),

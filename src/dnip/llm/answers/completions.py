@@ -49,15 +49,19 @@ def read_completion(payload: object) -> Answer:
     ([' a', ' b'], 0.17)
     """
     with _understanding():
-        if isinstance(payload, dict) and "completion_probabilities" in payload:
-            places = payload["completion_probabilities"]
-            cut = payload.get("stop_type") == "limit"
-            return Answer(_text(payload.get("content")), tuple(map(_position, places)), cut)
         if not isinstance(payload, dict):
             raise TypeError(f"it is {type(payload).__name__}, not an object")
-        if not payload.get("choices"):
-            raise KeyError(f"it has no choices, but {', '.join(map(str, payload)) or 'nothing'}")
-        return read_choice(payload["choices"][0])
+        return read_choice(choices_of(payload)[0])
+
+
+def choices_of(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the answers to a prompt, those of llama.cpp in the shape of chat completions."""
+    if "completion_probabilities" not in payload:
+        return payload["choices"]  # type: ignore[no-any-return]
+    logprobs = {"content": payload["completion_probabilities"]}
+    message, reason = {"content": payload.get("content")}, payload.get("stop_type")
+    reason = "length" if reason == "limit" else reason
+    return [{"message": message, "logprobs": logprobs, "finish_reason": reason}]
 
 
 def read_choice(choice: dict[str, Any]) -> Answer:
@@ -66,7 +70,7 @@ def read_choice(choice: dict[str, Any]) -> Answer:
         message, reason = choice.get("message"), choice.get("finish_reason")
         text = choice.get("text") if message is None else message.get("content")
         refusal = None if message is None else message.get("refusal")
-        refused = bool(refusal) or reason == "content_filter"
+        refused = bool(refusal) or reason in ("content_filter", "refusal")
         positions = tuple(_positions(choice.get("logprobs")))
         return Answer(_text(text), positions, reason == "length", refused)
 

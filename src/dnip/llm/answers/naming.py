@@ -21,6 +21,8 @@ _SENTENCE = re.compile(r"[.!?;]\s|[\n。！？]")
 _STATEMENT = re.compile(r"\.\s|\n")
 # What may stand before a label in its first token: spaces, quotes, brackets, marks of Markdown.
 _LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
+# What turns the label behind it around.
+_NEGATION = re.compile(r"(?i:(?:\bnot?|\bnon|n['’]t)(?:-|\s+)(?:an?\s+|the\s+)?[\"'`*_]*\Z)")
 _BETWEEN_WORDS = re.compile(r"[ \t_-]+")
 # A name before a label, such as "Answer:".
 _NAME = r"\W*(?:\w[\w ]{0,30}[:=]\W*)?"
@@ -114,8 +116,9 @@ class LabelNames:
     - In JSON, the one value that is a label is meant.
     - Otherwise it is the last label of the text; or the first, where the text begins with a
       statement that is a label and nothing else.
-    - Several are meant if such a statement and the last label differ, if the last label's sentence
-      names another before it, or if several values in JSON are labels.
+    - Several may be meant if such a statement and the last label differ, if the last label's
+      sentence names another before it, if "not" stands before it, or if several values in JSON are
+      labels.
 
     Parameters
     ----------
@@ -154,6 +157,8 @@ class LabelNames:
         if not every:
             return ()
         last, first = every[-1], self._first(text)
+        if _NEGATION.search(text, 0, last.start):
+            return last, first or last
         if first is not None:
             return (first,) if first.label == last.label else (last, first)
         for one in reversed(every[:-1]):

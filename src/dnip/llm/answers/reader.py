@@ -21,13 +21,10 @@ from dnip.llm.answers.tokens import (
     Reported,
     SilentError,
     Spell,
-    as_written,
-    by_bytes,
+    as_bytes,
+    spelling_of,
     unmarked,
 )
-
-# A text that stands in its tokens more often than this is not looked for further.
-_MOST_PLACES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,24 +196,24 @@ class LabelReader:
         whole = (text or "").strip()
         if not positions or (text is not None and not whole):
             return Reading(self._labels.mentions(text or ""), is_spelt=True)
-        spell, pieces, at = _spelt(positions, whole)
+        spell, pieces, at = spelling_of(positions, whole)
         starts, stream = [0, *accumulate(map(len, pieces))], b"".join(pieces)
         is_spelt = at is not None
         if at is None:  # the tokens alone tell what was said
             all_of_it = stream.decode(errors="surrogateescape")
             whole = without_thoughts(all_of_it)
-            at = len(stream) - len(_bytes(whole))
+            at = len(stream) - len(as_bytes(whole))
         begin = min(bisect_right(starts, at), len(pieces)) - 1
-        end = min(bisect_right(starts, at + len(_bytes(whole)) - 1), len(pieces))
+        end = min(bisect_right(starts, at + len(as_bytes(whole)) - 1), len(pieces))
         lead = stream[starts[begin] : at].decode(errors="surrogateescape")
         spelt = lead + whole
         mentions, place, is_cut = self._labels.mentions(spelt), None, False
         if mentions:
-            offset = starts[begin] + len(_bytes(spelt[: mentions[0].start]))
+            offset = starts[begin] + len(as_bytes(spelt[: mentions[0].start]))
             place = bisect_right(starts, offset) - 1
             if place >= len(pieces) or not is_lead(stream[starts[place] : offset]):
                 place = None
-        elif self._labels.role(_bytes(spelt.rstrip())).begins:
+        elif self._labels.role(as_bytes(spelt.rstrip())).begins:
             place, is_cut = begin, True
         if self.token_ids is not None:
             labels = {n: self._label_of(position) for n, position in enumerate(positions)}
@@ -371,34 +368,6 @@ def reader_of(names: tuple[str, ...]) -> LabelReader:
     return LabelReader(tuple((name,) for name in names))
 
 
-def _spelt(positions: Sequence[Position], whole: str) -> tuple[Spell, list[bytes], int | None]:
-    """Return how tokens are spelt, their texts, and where in these a text begins; None if not."""
-    for spell in (by_bytes, unmarked, as_written):
-        pieces = [position.spelt(spell) for position in positions]
-        if whole and (at := _find(pieces, _bytes(whole))) is not None:
-            return spell, pieces, at
-    return unmarked, [position.spelt(unmarked) for position in positions], None
-
-
-def _find(pieces: Sequence[bytes], whole: bytes) -> int | None:
-    """Return where a text stands last among tokens, behind at most spaces of its first one.
-
-    The tokens may end before the text does.
-    """
-    stream, starts = b"".join(pieces), [0, *accumulate(map(len, pieces))]
-    mirrored, sought, begin = stream[::-1], whole[::-1], 0
-    for _ in range(_MOST_PLACES):  # from behind: searching forwards takes no more than linear time
-        if (begin := mirrored.find(sought, begin)) < 0:
-            break
-        at = len(stream) - begin - len(whole)
-        if not stream[starts[bisect_right(starts, at) - 1] : at].strip():
-            return at
-        begin += 1
-    lead = len(stream) - len(stream.lstrip())
-    rest = stream[lead:].rstrip()
-    return lead if rest and whole.startswith(rest) else None
-
-
 def _stands_for(role: Role, label: int) -> bool:
     return role.whole == label or label in role.begins
 
@@ -406,11 +375,3 @@ def _stands_for(role: Role, label: int) -> bool:
 def _is_letter(text: bytes) -> bool:
     letter = text.strip()
     return len(letter) == 1 and letter.isalpha()
-
-
-def _bytes(text: str) -> bytes:
-    """Return a text as tokens spell it, half characters included."""
-    try:
-        return text.encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")

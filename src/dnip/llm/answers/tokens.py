@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from dnip.base.errors import BackendError
@@ -14,6 +16,8 @@ from dnip.base.errors import BackendError
 # How tokenizers write a space, a new line, and a byte that is no character by itself.
 _MARKS = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+# A text that stands in its tokens more often than this is not looked for further.
+_MOST_PLACES = 100
 
 
 class SilentError(BackendError):
@@ -168,3 +172,39 @@ class Answer:
         if stop is None or self.content is None:
             return self
         return replace(self, content=self.content.partition(stop)[0])
+
+
+def spelling_of(positions: Sequence[Position], whole: str) -> tuple[Spell, list[bytes], int | None]:
+    """Return how tokens are spelt, their texts, and where in these a text begins; None if not."""
+    for spell in (by_bytes, unmarked, as_written):
+        pieces = [position.spelt(spell) for position in positions]
+        if whole and (at := _find(pieces, as_bytes(whole))) is not None:
+            return spell, pieces, at
+    return unmarked, [position.spelt(unmarked) for position in positions], None
+
+
+def _find(pieces: Sequence[bytes], whole: bytes) -> int | None:
+    """Return where a text stands last among tokens, behind at most spaces of its first one.
+
+    The tokens may end before the text does.
+    """
+    stream, starts = b"".join(pieces), [0, *accumulate(map(len, pieces))]
+    mirrored, sought, begin = stream[::-1], whole[::-1], 0
+    for _ in range(_MOST_PLACES):  # from behind: searching forwards takes no more than linear time
+        if (begin := mirrored.find(sought, begin)) < 0:
+            break
+        at = len(stream) - begin - len(whole)
+        if not stream[starts[bisect_right(starts, at) - 1] : at].strip():
+            return at
+        begin += 1
+    lead = len(stream) - len(stream.lstrip())
+    rest = stream[lead:].rstrip()
+    return lead if rest and whole.startswith(rest) else None
+
+
+def as_bytes(text: str) -> bytes:
+    """Return a text as tokens spell it, half characters included."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")

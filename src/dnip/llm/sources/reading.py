@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dnip.base import __version__
 from dnip.base.arrays import check_mass
 from dnip.base.classes import UNLABELLED, check_classes
-from dnip.base.columns import MASS, QUESTION, RESERVED, ROW
+from dnip.base.columns import MASS, QUESTION, RESERVED, ROW, class_columns
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import write_text
@@ -231,18 +231,21 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     OutputError
         If a file cannot be written.
     """
-    with open_writer(out, imported.table.classes) as writer:
-        writer.write(replace(imported.table.rows, others=imported.summary.others))
     settings, summary = {"package_version": __version__}, imported.summary
+    classes, others = imported.table.classes, summary.others
+    # Beside other columns, p_ tells which are the classes.
+    columns = class_columns(classes, {*classes} if others.keys() - {ROW} else frozenset())
+    with open_writer(out, classes) as writer:
+        writer.write(replace(imported.table.rows, others=others, columns=columns))
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
     write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
 
 
 def _unreported(collector: Collector, classes: Sequence[str]) -> bool:
     """Say whether no row has anything for a class that is not called by its own name."""
-    names = [n for n, name in enumerate(collector.wanted.names) if name not in classes]
     scores = np.array([row.scores for row in collector.kept.values()])
-    return bool(len(scores)) and not scores[:, names].any(axis=0).all()
+    never = _never_reported(scores) if len(scores) else []
+    return any(collector.wanted.names[label] not in classes for label in never)
 
 
 def _others(rows: Sequence[Row], keep: Sequence[str], *, numbered: bool) -> dict[str, list[object]]:
@@ -259,9 +262,11 @@ def _scalar(value: object) -> object:
 def _check_keep(keep: Sequence[str], classes: Sequence[str]) -> None:
     """Refuse what cannot be carried: columns that mean something else in a table."""
     for name in keep:
-        if name in {*RESERVED, *classes} - {ROW} or keep.count(name) > 1:
+        is_class = name in classes or name.startswith("p_")
+        if is_class or name in RESERVED - {ROW} or keep.count(name) > 1:
+            what = "would be read as a class" if is_class else "is in a table already"
             raise InvalidInputError(
-                f"--keep {name}: a table has a column of this name already",
+                f"--keep {name}: a column of this name {what}",
                 hint="Keep columns of other names, each once",
             )
 

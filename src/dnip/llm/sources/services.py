@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.completions import ID_PREFIX
+from dnip.llm.answers.completions import ID_PREFIX, choices_of
 
 #: One of the answers to a prompt, in the shape of chat completions.
 Choice: TypeAlias = dict[str, Any]
@@ -72,9 +73,14 @@ _BLOCKED = (
 )
 
 
-def _place(chosen: dict[str, Any], top: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a place of an answer, with the likeliest tokens there."""
-    return {**chosen, "top_logprobs": top}
+def _places(
+    read: Callable[[Any], dict[str, Any]], chosen: Sequence[Any] | None, tops: Sequence[Any] | None
+) -> list[dict[str, Any]]:
+    """Return the places of an answer, each with its chosen token and the likeliest ones there."""
+    tokens = map(read, chosen or ())
+    likeliest = ([*map(read, top or ())] for top in tops or ())
+    pairs = zip_longest(tokens, likeliest)
+    return [{**(token or {}), "top_logprobs": top or []} for token, top in pairs]
 
 
 def _text_of(content: object) -> object:
@@ -138,14 +144,8 @@ def _gemini_choice(candidate: dict[str, Any]) -> Choice:
 
 
 def _gemini_places(result: dict[str, Any]) -> list[dict[str, Any]]:
-    chosen = [_gemini_token(token) for token in result.get("chosenCandidates") or ()]
-    listed = [top.get("candidates") or () for top in result.get("topCandidates") or ()]
-    tops = [[_gemini_token(token) for token in top] for top in listed]
-    none: dict[str, Any] = {}
-    return [
-        _place(chosen[i] if i < len(chosen) else none, tops[i] if i < len(tops) else [])
-        for i in range(max(len(chosen), len(tops)))
-    ]
+    tops = [top.get("candidates") for top in result.get("topCandidates") or ()]
+    return _places(_gemini_token, result.get("chosenCandidates"), tops)
 
 
 def _gemini_token(token: dict[str, Any]) -> dict[str, Any]:
@@ -167,11 +167,6 @@ def _camel_case(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 # --- servers and engines of one's own ---
-def _llama_cpp(content: dict[str, Any]) -> list[Choice]:
-    text, reason = content.get("content"), content.get("stop_type")
-    return [_choice(text, content["completion_probabilities"], reason)]
-
-
 def _ollama(content: dict[str, Any]) -> list[Choice]:
     message = content.get("message") or {"content": content.get("response")}
     text, reason = message.get("content"), content.get("done_reason")
@@ -198,17 +193,13 @@ def _vllm_place(chosen: str, top: dict[object, dict[str, Any]]) -> dict[str, Any
         str(number): {**one, "token": one.get("decoded_token") or f"{ID_PREFIX}{number}"}
         for number, one in top.items()
     }
-    return _place(tokens.get(chosen, {}), [*tokens.values()])
+    return {**tokens.get(chosen, {}), "top_logprobs": [*tokens.values()]}
 
 
 def _sglang(content: dict[str, Any]) -> list[Choice]:
     told = content["meta_info"]
-    chosen = [_sglang_token(token) for token in told.get("output_token_logprobs") or ()]
-    tops = told.get("output_top_logprobs") or [[]] * len(chosen)
-    places = [
-        _place(token, [_sglang_token(one) for one in top or ()])
-        for token, top in zip(chosen, tops, strict=False)
-    ]
+    chosen, tops = told.get("output_token_logprobs"), told.get("output_top_logprobs")
+    places = _places(_sglang_token, chosen, tops)
     reason = told.get("finish_reason")
     reason = reason.get("type") if isinstance(reason, dict) else reason
     return [_choice(content.get("text"), places, reason)]
@@ -221,12 +212,7 @@ def _sglang_token(token: list[Any]) -> dict[str, Any]:
 
 def _tgi(content: dict[str, Any]) -> list[Choice]:
     told = content.get("details") or {}
-    chosen = [_tgi_token(token) for token in told.get("tokens") or ()]
-    tops = told.get("top_tokens") or [[]] * len(chosen)
-    places = [
-        _place(token, [_tgi_token(one) for one in top])
-        for token, top in zip(chosen, tops, strict=False)
-    ]
+    places = _places(_tgi_token, told.get("tokens"), told.get("top_tokens"))
     return [_choice(content["generated_text"], places, told.get("finish_reason"))]
 
 
@@ -270,7 +256,7 @@ _SERVICES = (
     Service("choices", list, "a completion of OpenAI's API", _completion),
     Service("output", list, "an answer of Responses", _responses),
     Service("candidates", list, "an answer of Gemini", _gemini),
-    Service("completion_probabilities", list, "an answer of llama.cpp", _llama_cpp),
+    Service("completion_probabilities", list, "an answer of llama.cpp", choices_of),
     Service("response_metadata", dict, "a message of LangChain", _message),
     Service("message", dict, "an answer of Ollama", _ollama),
     Service("outputs", list, "an output of vLLM", _vllm),

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers.completions import no_logprobs, read_choice
-from dnip.llm.answers.naming import without_thoughts
 from dnip.llm.answers.reader import reader_of
 from dnip.llm.answers.tokens import SilentError
 from dnip.llm.sources.services import Choice, service_of
@@ -68,12 +67,7 @@ def _texts(content: Answer) -> dict[str, list[str | None]]:
     """Return the answers to one prompt; an empty text for one that was cut."""
     service = service_of(content)
     answers = [] if service is None else map(read_choice, service.choices(content))
-    return {
-        "": [
-            None if one.refused else "" if one.cut else without_thoughts(one.content or "")
-            for one in answers
-        ]
-    }
+    return {"": [None if one.refused else "" if one.cut else one.content or "" for one in answers]}
 
 
 _TITLE = "answers of language models, with log-probabilities of tokens"
