@@ -132,7 +132,13 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
     line = "robust: with 10 to 45 labels per class, the weights go 71% to 92% of the way\n"
-    assert line in dnip("fit", opt).out
+    asked = "\nRows without labels help, too: --unlabelled NEW.csv, the rows to be corrected.\n"
+    text = dnip("fit", opt).out
+    assert line in text
+    assert asked in text
+    ProbabilityTable(PROBLEM.p).write("more.csv")
+    assert asked not in dnip("fit", opt, "--unlabelled", "more.csv").out
+    assert asked not in dnip("fit", opt, "--robust", "off").out
     told = dnip("fit", opt, "--beta", "2.7", "--json").json
     assert (told["robust"]["mode"], told["robust"]["labels"]) == ("auto", [45.0, 25.0, 10.0])
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, told["weights"])
@@ -196,7 +202,7 @@ def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monk
     assert judged["verdict"] in ("apply", "keep", "no signal")
 
 
-def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
+def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt, monkeypatch):
     table = ProbabilityTable.read(opt)
     few = table.take(np.concatenate([np.flatnonzero(table.labels == c)[:1] for c in range(3)]))
     few.write("few.csv")
@@ -212,6 +218,10 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
     raw = [table.classes[c] for c in table.probabilities.argmax(axis=1)]
     assert stored.predict(table.probabilities).tolist() == raw
     assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
+    monkeypatch.setattr("dnip.fitting.result.Fit.verdict", "not judged")
+    unjudged = dnip("fit", opt, "--only-if-better", "--json", "--out", "coefficients.json").json
+    assert unjudged["holds"] == "raw"
+    assert Coefficients.load("coefficients.json").weights.tolist() == [1, 1, 1]
     dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("learns from refits")
 
 
@@ -355,7 +365,9 @@ def test_rows_of_a_group_lie_in_one_fold_and_count_once(dnip, folder):
 def test_a_column_that_is_not_of_groups_is_refused(dnip, folder):
     write_answers("t.csv", 2)
     refused = dnip("fit", "t.csv", "--group", "promt")
-    refused.assert_refused("promt is not a column of groups; the columns are label, a, b, c, prompt")
+    refused.assert_refused(
+        "promt is not a column of groups; the columns are label, a, b, c, prompt"
+    )
     given = ("fit", "t.csv", "--classes", "a,b,c", "--group")
     dnip(*given, "label").assert_refused("label is not a column of groups; the columns are prompt")
     dnip(*given, "prompt", "--rows", "50").assert_refused("a sample does not keep groups")

@@ -85,8 +85,9 @@ def fit(
         More rows without a label; its labels, if any, are not read.
     groups : array-like of shape (M,) or str, optional
         What each row of `data` belongs to, such as the number of its prompt; of a file, the name of
-        the column. Rows of one group lie in one fold of every refit, and count as one label. Without groups, copies (rows equal in
-        every probability and in label, which rounding does not explain) are told, and are groups.
+        the column. Rows of one group lie in one fold of every refit, and count as one label.
+        Without groups, copies (rows equal in every probability and in label, which rounding does
+        not explain) are told, and are groups.
     evidence : bool, optional
         Whether to judge the fit by refits that leave labels out; by default if that is quick.
     rows : int or None, default=1_000_000

@@ -75,22 +75,20 @@ def sample_of(
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)
     path = Path(data)
-    sampler, groups = Sampler(ALL_ROWS if rows is None else rows, seed), list[object]()
+    sampler, groups = Sampler(ALL_ROWS if rows is None else rows, seed), list[str]()
     if group is not None:
         classes = _classes_beside(group, path, classes)
     for block in Scan(path, classes, others=group is not None):
         sampler.add(block)
         if group is not None:
-            groups += _groups_of(block, group)
-    sample = replace(sampler.sample(), groups=groups or None)
+            groups += map(str, _groups_of(block, group))
+    sample = replace(sampler.sample(), groups=np.array(groups, object) if groups else None)
     if sample.is_whole:
         return sample, partial(_count_in_memory, sample.table)
     return sample, partial(_count_file, sample, path)
 
 
-def _classes_beside(
-    group: str, path: Path, classes: Sequence[Any] | None
-) -> Sequence[Any] | None:
+def _classes_beside(group: str, path: Path, classes: Sequence[Any] | None) -> Sequence[Any] | None:
     """Return the classes of a file, where the column of groups would be taken for one."""
     layout = None if path.is_fifo() else layout_of(path, classes)  # a pipe is read once only
     if layout is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,14 +36,14 @@ class Sample:
         Rows of the whole table.
     class_sizes : ndarray of shape (N,)
         Labelled rows of each class in the whole table.
-    groups : sequence of length n_rows, or None
+    groups : ndarray of shape (n_rows,) or None
         What each row of the whole table belongs to, where it is asked for.
     """
 
     table: ProbabilityTable
     n_rows: int
     class_sizes: Integers
-    groups: Sequence[object] | None = None
+    groups: NDArray[np.object_] | None = None
 
     @property
     def is_whole(self) -> bool:
