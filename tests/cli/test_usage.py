@@ -72,7 +72,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["apply", "t.csv"], "Missing option '--out'"),
     (["fit", "t.csv", "--nonsense"], "No such option"),
     (["fit", "t.csv", "--scale", "2.5"], "Invalid value for '--scale'"),
-    (["fit", "t.csv", "--scale", "log:"], "'log:' is not K or log:K"),
+    (["fit", "t.csv", "--scale", "log:"], "'log:' is not K, log:K or span:S"),
     (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
     (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
     (["fit", "t.csv", "--preset", "mine"], "'paper'"),

@@ -24,7 +24,7 @@ def pareto(
     time_limit: float | None = None,
     json: bool = False,
 ) -> None:
-    """Show what every β gives, from the most accurate weights to the most even.
+    """Show every trade-off between accuracy and COBias.
 
     β is the weight of COBias beside the error. Fits TABLE at a dozen β, as `dnip fit` does, says
     what to expect of each on other rows, and draws it. Can write the coefficients of one of them.
@@ -51,7 +51,7 @@ def pareto(
 
     Search
     ------
-    scale : SPAN|K|log:K
+    scale : K|log:K|span:S
         As for `dnip fit`.
     seed
         Seed of the search.
