@@ -231,7 +231,7 @@ def test_rows_at_the_border_of_a_rate_are_rarely_served():
 
 def test_what_is_served_is_right_often_enough_on_other_rows():
     met = []
-    for seed in range(6):
+    for seed in range(12):
         rows = biased_rows(np.random.default_rng(seed), 6_000, bias=[1.5, 0.0, -1.5])
         p, y = rows.probabilities, rows.labels
         found = fit(p[:1_000], y[:1_000], defer_below=0.8).coefficients
@@ -239,7 +239,7 @@ def test_what_is_served_is_right_often_enough_on_other_rows():
         for c in range(3):
             there = (kept & (chosen == c))[1_000:]
             met += [(y[1_000:][there] == c).mean() >= 0.8] if there.any() else []
-    assert len(met) > 9
+    assert len(met) > 20
     assert np.mean(met) >= 0.9
 
 
