@@ -138,5 +138,5 @@ def test_an_estimate_needs_rows_and_a_calibration(dnip, fitted):
     dnip("fit", "opt.parquet", *estimate).assert_refused("no rows without a label", "--unlabelled")
     Coefficients(NAMES, [30, 30, 30], 30).save("old.json")
     run = dnip("apply", "new.csv", "--coefficients", "old.json", "--out", "out.csv", *estimate)
-    run.assert_refused("fit.calibration is missing", "made by hand", "Fit again")
+    run.assert_refused("fit.calibration is missing", "not made by a fit", "Fit again")
     assert not Path("out.csv").exists()
