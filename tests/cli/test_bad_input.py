@@ -75,7 +75,6 @@ LEAST = "--min-class-accuracy 1"
 
 
 @cases(
-    ("fit t.csv --scale continuous", "no longer searched. Take log:1000"),
     ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
     ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),

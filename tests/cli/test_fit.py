@@ -132,7 +132,13 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
     line = "robust: with 10 to 45 labels per class, the weights go 71% to 92% of the way\n"
-    assert line in dnip("fit", opt).out
+    asked = "\nRows without labels help, too: --unlabelled NEW.csv, the rows to be corrected.\n"
+    text = dnip("fit", opt).out
+    assert line in text
+    assert asked in text
+    ProbabilityTable(PROBLEM.p).write("more.csv")
+    assert asked not in dnip("fit", opt, "--unlabelled", "more.csv").out
+    assert asked not in dnip("fit", opt, "--robust", "off").out
     told = dnip("fit", opt, "--beta", "2.7", "--json").json
     assert (told["robust"]["mode"], told["robust"]["labels"]) == ("auto", [45.0, 25.0, 10.0])
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, told["weights"])
@@ -196,7 +202,7 @@ def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monk
     assert judged["verdict"] in ("apply", "keep", "no signal")
 
 
-def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
+def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt, monkeypatch):
     table = ProbabilityTable.read(opt)
     few = table.take(np.concatenate([np.flatnonzero(table.labels == c)[:1] for c in range(3)]))
     few.write("few.csv")
@@ -212,6 +218,10 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
     raw = [table.classes[c] for c in table.probabilities.argmax(axis=1)]
     assert stored.predict(table.probabilities).tolist() == raw
     assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
+    monkeypatch.setattr("dnip.fitting.result.Fit.verdict", "not judged")
+    unjudged = dnip("fit", opt, "--only-if-better", "--json", "--out", "coefficients.json").json
+    assert unjudged["holds"] == "raw"
+    assert Coefficients.load("coefficients.json").weights.tolist() == [1, 1, 1]
     dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("learns from refits")
 
 
@@ -318,3 +328,49 @@ def test_what_cannot_be_served_right_is_named_and_kept(dnip, folder):
     assert stored.deferred(np.eye(3)).all()
     done = dnip("apply", "t.csv", "--coefficients", "coefficients.json", "--out", "o.csv", "--json")
     assert done.json["deferred"]["rows"] == stored.deferred(table.probabilities).sum()
+
+
+# --- rows that belong together ---
+def write_answers(path, times):
+    """60 prompts, as many answers to each that differ little."""
+    rng = np.random.default_rng(3)
+    rows = biased_rows(rng, 60, bias=[1.2, 0.0, -1.2])
+    lines = ["label,a,b,c,prompt"]
+    for number, (p, label) in enumerate(zip(rows.probabilities, rows.labels, strict=True)):
+        for _ in range(times):
+            answer = p * (1 + 1e-6 * rng.random(3))
+            answer = ",".join(map(repr, (answer / answer.sum()).tolist()))
+            lines.append(f"{'abc'[label]},{answer},text {number:02}")
+    Path(path).write_text("\n".join(lines))
+
+
+def test_rows_of_a_group_lie_in_one_fold_and_count_once(dnip, folder):
+    write_answers("once.csv", 1)
+    write_answers("often.csv", 5)
+    fit = ("--out", "coefficients.json", "--json")
+    once = dnip("fit", "once.csv", "--group", "prompt", *fit).json
+    often = dnip("fit", "often.csv", "--group", "prompt", *fit).json
+    loose = dnip("fit", "often.csv", "--classes", "a,b,c", *fit).json
+    assert often["weights"] == pytest.approx(once["weights"], rel=1e-3)
+    told, expected, alone = (run["evidence"] for run in (often, once, loose))
+    assert told["verdict"] == expected["verdict"]
+    for metric in ("accuracy", "cobias", "worst_class_accuracy"):
+        interval = told["reweighted"]["intervals"][metric]
+        assert interval == pytest.approx(expected["reweighted"]["intervals"][metric], abs=0.02)
+    low, high = told["reweighted"]["intervals"]["accuracy"]
+    narrow = np.subtract(*alone["reweighted"]["intervals"]["accuracy"][::-1])
+    assert narrow < 0.6 * (high - low)
+
+
+def test_a_column_that_is_not_of_groups_is_refused(dnip, folder):
+    write_answers("t.csv", 2)
+    refused = dnip("fit", "t.csv", "--group", "promt")
+    refused.assert_refused(
+        "promt is not a column of groups; the columns are label, a, b, c, prompt"
+    )
+    given = ("fit", "t.csv", "--classes", "a,b,c", "--group")
+    dnip(*given, "label").assert_refused("label is not a column of groups; the columns are prompt")
+    dnip(*given, "prompt", "--rows", "50").assert_refused("a sample does not keep groups")
+    Path("t.csv").write_text("label,p0,p1,prompt\n0,0.9,0.1,x\n1,0.6,0.4,x\n")
+    dnip("fit", "t.csv", "--group", "prompt").assert_refused("all rows are of one group, 'x'")
+    assert not Path("coefficients.json").exists()

@@ -66,7 +66,7 @@ def fit(
     *,
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
-    groups: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
     progress: Progress | None = None,
@@ -83,10 +83,11 @@ def fit(
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
-    groups : array-like of shape (M,), optional
-        What each row of `data` belongs to, such as the number of its prompt. Rows of one group lie
-        in one fold of every refit, and count as one label. Without groups, copies (rows equal in
-        every probability and in label, which rounding does not explain) are told, and are groups.
+    groups : array-like of shape (M,) or str, optional
+        What each row of `data` belongs to, such as the number of its prompt; of a file, the name of
+        the column. Rows of one group lie in one fold of every refit, and count as one label.
+        Without groups, copies (rows equal in every probability and in label, which rounding does
+        not explain) are told, and are groups.
     evidence : bool, optional
         Whether to judge the fit by refits that leave labels out; by default if that is quick.
     rows : int or None, default=1_000_000
@@ -122,7 +123,8 @@ def fit(
     ['spam']
     """
     settings = settings or FitSettings.of(objective, keywords)
-    sample, count = sample_of(data, y, classes, rows, settings.seed)
+    column = groups if isinstance(groups, str) else None
+    sample, count = sample_of(data, y, classes, rows, settings.seed, column)
     more = None
     if unlabelled is not None:
         more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
@@ -133,7 +135,9 @@ def fit(
                 f"{sample.table.source}: a sample is fitted, and a sample does not keep groups",
                 hint="Give fewer rows, or rows=None (--rows all)",
             )
-        members = check_groups(groups, len(sample.table))
+        members = check_groups(
+            groups if sample.groups is None else sample.groups, len(sample.table)
+        )
     fitter = Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
     return fitter.fit(settings, progress)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.classes import UNLABELLED
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
@@ -24,7 +26,7 @@ from dnip.method.solution import Solution
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.guards import TableLike, as_table, check_raw
 from dnip.tables.provenance import DataHash
-from dnip.tables.reading import read_rows
+from dnip.tables.reading import layout_of, read_rows
 from dnip.tables.sampling import Sample, Sampler
 from dnip.using.evaluation import Evaluation, evaluate
 
@@ -46,6 +48,7 @@ def sample_of(
     classes: Sequence[Any] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
+    group: str | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
@@ -57,11 +60,13 @@ def sample_of(
         Rows of a file to keep at most; None: all.
     seed : int, default=0
         The same seed gives the same sample.
+    group : str, optional
+        The column of a file that says what each row belongs to.
 
     Raises
     ------
     InvalidInputError
-        For a bad table, or more classes than rows to keep.
+        For a bad table, more classes than rows to keep, or a column that is not there.
     """
     if y is not None or not isinstance(data, str | os.PathLike):
         table = as_table(data, y, classes)
@@ -70,13 +75,44 @@ def sample_of(
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)
     path = Path(data)
-    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
-    for block in Scan(path, classes):
+    sampler, groups = Sampler(ALL_ROWS if rows is None else rows, seed), list[str]()
+    if group is not None:
+        classes = _classes_beside(group, path, classes)
+    for block in Scan(path, classes, others=group is not None):
         sampler.add(block)
-    sample = sampler.sample()
+        if group is not None:
+            groups += map(str, _groups_of(block, group))
+    sample = replace(sampler.sample(), groups=np.array(groups, object) if groups else None)
     if sample.is_whole:
         return sample, partial(_count_in_memory, sample.table)
     return sample, partial(_count_file, sample, path)
+
+
+def _classes_beside(group: str, path: Path, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return the classes of a file, where the column of groups would be taken for one."""
+    layout = None if path.is_fifo() else layout_of(path, classes)  # a pipe is read once only
+    if layout is None:
+        return classes
+    if group not in layout.names:
+        raise _no_groups(group, str(path), layout.names)
+    if layout.from_header and group in layout.classes:
+        return [name for name in layout.classes if name != group]
+    return classes
+
+
+def _groups_of(rows: Rows, column: str) -> Sequence[object]:
+    """Return the cells of a column that means nothing else."""
+    others = rows.others or {}
+    if column not in others:
+        raise _no_groups(column, rows.source, [*others])
+    return others[column]
+
+
+def _no_groups(column: str, source: str, names: Sequence[str]) -> InvalidInputError:
+    return InvalidInputError(
+        f"{source}: {column} is not a column of groups; the columns are {listed(names) or 'none'}",
+        hint="Name a column that says what each row belongs to",
+    )
 
 
 def _count_in_memory(

@@ -59,6 +59,8 @@ def describe_fit(
         )
     if fitted.decision is not None:
         parts.append(fitted.decision.sentence)
+        if not fitted.decision.n_unlabelled and fitted.decision.support.min() < _FEW_LABELS:
+            parts[-1] += _ASK_FOR_ROWS
     if fitted.notes:
         parts.append("\n".join(fitted.notes))
     if fitted.deferring:
@@ -72,6 +74,9 @@ def describe_fit(
     return "\n\n".join(parts)
 
 
+# Labels of a class below which rows without labels help.
+_FEW_LABELS = 100
+_ASK_FOR_ROWS = "\nRows without labels help, too: --unlabelled NEW.csv, the rows to be corrected."
 # A loss of accuracy that is worth a word.
 _A_POINT = 0.01
 # Worst class and accuracy first: they are what people ask for.

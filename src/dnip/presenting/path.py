@@ -78,7 +78,7 @@ def _numbers(path: Path, place: int | None) -> list[float]:
 def _notes(path: Path) -> tuple[str, ...]:
     knee = path.points[path.knee].beta
     notes = [
-        "β is the weight of COBias beside the error: the larger, the more even are the classes.",
+        "β weighs COBias beside the error: the larger it is, the more even the classes.",
         f"At the knee, β = {knee:g}, accuracy and evenness gained over both ends are most.",
     ]
     if path.is_expected:

@@ -36,11 +36,14 @@ class Sample:
         Rows of the whole table.
     class_sizes : ndarray of shape (N,)
         Labelled rows of each class in the whole table.
+    groups : ndarray of shape (n_rows,) or None
+        What each row of the whole table belongs to, where it is asked for.
     """
 
     table: ProbabilityTable
     n_rows: int
     class_sizes: Integers
+    groups: NDArray[np.object_] | None = None
 
     @property
     def is_whole(self) -> bool:

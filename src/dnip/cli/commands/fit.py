@@ -214,6 +214,7 @@ def fit(
     out: Path | None = None,
     classes: str | None = None,
     unlabelled: Path | None = None,
+    group: str | None = None,
     evidence: bool | None = None,
     only_if_better: bool = False,
     confidence: float = options.DEFAULT_CONFIDENCE,
@@ -235,6 +236,9 @@ def fit(
         Where to write the coefficients. [default: coefficients.json]
     unlabelled : TABLE
         Rows without labels, for a robust fit to learn from, as from those of TABLE without.
+    group : COLUMN
+        What rows belong to, such as the prompt that several answers are to. Rows of one group
+        are judged together, and count as one label.
     evidence
         Judge the fit by five refits, each on labels that it has not seen: what to expect on other
         rows, and a verdict. [default: if that is quick]
@@ -284,6 +288,7 @@ def fit(
             classes=names,
             rows=rows,
             unlabelled=unlabelled,
+            groups=group,
             evidence=True if only_if_better else evidence,
             progress=progress,
         )
