@@ -157,16 +157,15 @@ class LabelNames:
         if not every:
             return ()
         last, first = every[-1], self._first(text)
-        if _NEGATION.search(text, 0, last.start):
-            return last, first or last
+        negated = _NEGATION.search(text, 0, last.start) is not None
         if first is not None:
-            return (first,) if first.label == last.label else (last, first)
+            return (last, first) if negated or first.label != last.label else (first,)
         for one in reversed(every[:-1]):
             if _SENTENCE.search(text, one.end, last.start):
                 break
             if one.label != last.label:
                 return last, one
-        return (last,)
+        return (last, last) if negated else (last,)
 
     def role(self, piece: bytes) -> Role:
         """Return what a piece of text says of labels that it begins with."""

@@ -257,6 +257,28 @@ class LabelReader:
         match = sums.match([names[0].strip() for names in self.names])
         return replace(match, is_alone=reported.is_alone)
 
+    def weigh_label(self, answer: Answer, reading: Reading) -> Match:
+        """Return the probabilities of the labels, or say why an answer does not tell them.
+
+        Raises
+        ------
+        SilentError
+            If its tokens do not.
+        InvalidInputError
+            If they do not tell labels apart that begin alike.
+        BackendError
+            If what was reported is damaged.
+        """
+        if answer.positions and reading.mentions and reading.place is None:
+            raise SilentError(
+                "the label does not begin with a token",
+                hint="Ask for an answer in which a space or a new line stands before the label",
+            )
+        match = self.weigh(answer, reading)
+        match.check_told()
+        match.check_clear()
+        return match
+
     def nothing(self) -> Match:
         """Return the match for an empty report: any label may have any probability."""
         return Match(np.zeros(len(self.names)), np.ones(len(self.names)))

@@ -300,15 +300,10 @@ def _probabilities(
 ) -> tuple[float, Floats]:
     """Return what all labels have together where the label begins, and the share of each."""
     try:
-        if answer.positions and reading.place is None:
-            raise PassedError("tokens", "the label does not begin with a token")
-        match = reader_of(classes).weigh(answer, reading)
-        match.check_told()
-        match.check_clear()
-    except PassedError:
-        raise
+        match = reader_of(classes).weigh_label(answer, reading)
     except SilentError as error:
-        raise PassedError("logprobs", f"{error.message}", hint=error.hint) from error
+        reason = "tokens" if answer.positions and reading.place is None else "logprobs"
+        raise PassedError(reason, error.message, hint=error.hint) from error
     except (BackendError, InvalidInputError) as error:
         raise PassedError("tokens", error.message, hint=error.hint) from error
     captured = float(match.captured.sum())

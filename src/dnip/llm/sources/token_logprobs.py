@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers.completions import no_logprobs, read_choice
 from dnip.llm.answers.reader import reader_of
@@ -45,21 +47,14 @@ def read_choices(name: str, choices: list[Choice], wanted: Wanted) -> Row | None
         raise SilentError(f"{name} has no log-probabilities", hint=no_logprobs().hint)
     reader = reader_of(wanted.names)
     reading = reader.locate(answer)
-    if reading.mentions and reading.place is None:
-        raise SilentError(
-            "the label does not begin with a token",
-            hint="Ask for an answer in which a space or a new line stands before the label",
-        )
-    match = reader.weigh(answer, reading)
-    if len(reading.mentions) < 2:
-        match.check_told()
-        match.check_clear()
+    if len(reading.mentions) > 1:
+        return Row(np.empty(0), names_several=True)
+    match = reader.weigh_label(answer, reading)
     return Row(
         match.captured,
         match.ceiling,
         mass=min(float(match.captured.sum()), 1.0),
         names_none=not reading.mentions and not reading.is_cut,
-        names_several=len(reading.mentions) > 1,
     )
 
 
