@@ -47,11 +47,17 @@ def _cog(*words):
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.md")), ids=lambda path: path.stem)
-def test_results_are_of_todays_defaults_and_stand_on_a_page(path):
+def test_results_name_their_defaults_and_stand_on_a_page(path):
     first = path.read_text("utf-8").split("\n", 1)[0]
     assert first.startswith(f"`python -m benchmarks {path.stem}`, commit ")
-    assert first.endswith(defaults())
-    assert any(f'table("{path.stem}"' in page.read_text("utf-8") for page in PAGES)
+    settings = first.partition(", defaults ")[2]
+    assert settings.startswith("β = ")
+    quoting = [
+        text for page in PAGES if f'table("{path.stem}"' in (text := page.read_text("utf-8"))
+    ]
+    assert quoting
+    if f"defaults {settings}" != defaults():  # the page says so beside the figures
+        assert all(settings in text for text in quoting)
 
 
 def test_pictures_are_drawn_by_the_build_and_stand_on_a_page():

@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING
 
 import cog  # is there while cog runs
 
+from benchmarks.kept import RESULTS, defaults
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
 _WIDTH = 100
 
 
@@ -109,8 +110,10 @@ def table(name: str, heading: str = "", *, rows: str = "", columns: str = "") ->
         Which are shown, counted from 1: ``"1,3-5"``. The first column has the names.
     """
     kept = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    told = kept.split("\n", 1)[0].split(", defaults")[0]
-    cog.outl(f"{quote(kept, heading, rows, columns)}\n\n*{told}*")
+    head, _, settings = kept.split("\n", 1)[0].partition(", defaults ")
+    if f"defaults {settings}" != defaults():  # of a day with others, which the page then names
+        head += f", with {settings}"
+    cog.outl(f"{quote(kept, heading, rows, columns)}\n\n*{head}*")
 
 
 def quote(kept: str, heading: str = "", rows: str = "", columns: str = "") -> str:
