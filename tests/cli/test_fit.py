@@ -42,7 +42,7 @@ def test_options_are_those_of_the_library():
 
 
 def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
-    settings = ("--seed", "3", "--scale", "9", "--robust", "off", "--beta", "2.7")
+    settings = ("--seed", "3", "--scale", "9", "--robust", "off")
     run = dnip("fit", opt, "--out", "c.json", "--json", *settings)
     assert (run.status, run.err) == (0, "")
     summary = run.json
@@ -52,7 +52,7 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     assert (summary["lower_bound"], summary["gap"], summary["status"]) == (None, None, "finished")
     assert summary["objective"] == pytest.approx(PROBLEM.optimum)
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, summary["weight_indices"])
-    assert summary["objective"] == pytest.approx(oracles.objective(confusion, beta=2.7))
+    assert summary["objective"] == pytest.approx(oracles.objective(confusion))
     fitted = Coefficients.load("c.json")
     assert fitted.weight_indices.tolist() == summary["weight_indices"]
     assert fitted.fit.data.source == "opt.csv"
