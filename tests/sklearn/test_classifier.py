@@ -38,11 +38,18 @@ _WIDTH = (
     "sample_weight_equivalence_on_dense_data"
 )
 _ZEROS = "a row of X holds zeros only, which are no probabilities"
+_NO_SHARES = (
+    "dont_overwrite_parameters f_contiguous_array_estimator methods_sample_order_invariance "
+    "methods_subset_invariance dict_unchanged fit_idempotent fit_check_is_fitted n_features_in "
+    "fit2d_predict1d"
+)
 EXPECTED_FAILED_CHECKS = {
     **{f"check_{name}": "X has more columns than classes, or fewer" for name in _WIDTH.split()},
     "check_sample_weights_not_an_array": _ZEROS,
     "check_sample_weights_pandas_series": _ZEROS,
     "check_positive_only_tag_during_fit": "the error names the cell and the remedy in other words",
+    "check_fit2d_1sample": "the error names the only class in other words",
+    **{f"check_{name}": "X holds numbers that share no whole" for name in _NO_SHARES.split()},
 }
 
 
@@ -227,9 +234,14 @@ HALVES = [[0.5, 0.5]] * 2
 
 
 @cases(
-    ({}, [[0.5, 0.3, 0.2]] * 2, "ab", r"3 columns .* y holds 2 classes \(a, b\).*classes="),
-    ({"classes": ["a", "b", "c"]}, HALVES, "ab", "2 columns .* classes holds 3"),
-    ({"classes": ["a", "b"]}, HALVES, "ax", "label 'x'"),
+    (
+        {},
+        [[0.5, 0.3, 0.2]] * 2,
+        "ab",
+        "3 columns of probabilities, but the labels are a, b.*classes=",
+    ),
+    ({"classes": ["a", "b", "c"]}, HALVES, "ab", "2 columns of probabilities, but 3 classes"),
+    ({"classes": ["a", "b"]}, HALVES, "ax", r"y\[1\]: 'x' is neither a class name"),
     ({"classes": ["a", "a"]}, HALVES, "ab", "must differ"),
     ({}, HALVES, "aa", "y: only class a has labelled rows"),
     ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),

@@ -257,12 +257,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 hint="Label rows of other classes too",
             )
         p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
-        table = ProbabilityTable(
-            p,
-            classes=check_classes(self.classes_.tolist()),
-            labels=encode(labels, self.classes_)[rows],
-            source="X",
-        )
+        table = ProbabilityTable(p, classes=check_classes(self.classes_.tolist()), source="X")
+        indices = encode(labels, self.classes_)[rows]
+        table = ProbabilityTable(replace(table.rows, labels=indices))
         more = None
         if unlabelled is not None:
             more = ProbabilityTable(
