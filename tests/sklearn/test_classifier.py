@@ -234,12 +234,7 @@ HALVES = [[0.5, 0.5]] * 2
 
 
 @cases(
-    (
-        {},
-        [[0.5, 0.3, 0.2]] * 2,
-        "ab",
-        "3 columns of probabilities, but the labels are a, b.*classes=",
-    ),
+    ({}, [[0.5, 0.3, 0.2]] * 2, "ab", "3 columns of probabilities, but .* a, b.*classes="),
     ({"classes": ["a", "b", "c"]}, HALVES, "ab", "2 columns of probabilities, but 3 classes"),
     ({"classes": ["a", "b"]}, HALVES, "ax", r"y\[1\]: 'x' is neither a class name"),
     ({"classes": ["a", "a"]}, HALVES, "ab", "must differ"),
