@@ -6,7 +6,7 @@ import pytest
 from cases import cases
 from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, fit
 from dnip.fitting.evidence import FEWEST
-from dnip.fitting.fit import ALTERNATIVES
+from dnip.fitting.fitter import ALTERNATIVES
 from dnip.fitting.notes import note_on_limit
 from dnip.fitting.path import KNEE, check_choice_of, trace_path
 from dnip.metrics import METRICS

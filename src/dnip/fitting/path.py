@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed, unwarned
 from dnip.base.validation import check_number
-from dnip.fitting.fit import PATH, Fitter, other_rows
+from dnip.fitting.fit import other_rows
+from dnip.fitting.fitter import PATH, Fitter
 from dnip.fitting.result import Fit
 from dnip.fitting.sampled import MOST_ROWS, sample_of
 from dnip.fitting.settings import FitSettings

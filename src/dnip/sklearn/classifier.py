@@ -17,7 +17,7 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL
-from dnip.fitting.fit import Fitter
+from dnip.fitting.fitter import Fitter
 from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label

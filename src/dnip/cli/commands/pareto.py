@@ -66,7 +66,7 @@ def pareto(
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.cli.coefficients import USUAL_OUT, check_out, save_coefficients
-    from dnip.fitting.fit import PATH
+    from dnip.fitting.fitter import PATH
     from dnip.fitting.path import check_choice_of, trace_path
     from dnip.fitting.settings import FitSettings
     from dnip.method.solution import Status
