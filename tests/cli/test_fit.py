@@ -192,7 +192,7 @@ def test_other_beta_are_told_and_the_chosen_one_is_marked(dnip, opt):
 
 
 def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.fit._MOST_PRODUCTS", 10)
+    monkeypatch.setattr("dnip.fitting.fitter._MOST_PRODUCTS", 10)
     run = dnip("fit", opt, *PLAIN, "--json")
     assert run.json["evidence"] == {"verdict": "not judged", "alternatives": []}
     told = dnip("fit", opt, *PLAIN).out

@@ -29,7 +29,7 @@ BETAS = (0.1, 0.5, 2.7)
 @pytest.fixture
 def tables(folder, monkeypatch):
     """An opt and a test table, with ids; and a path of few points."""
-    monkeypatch.setattr("dnip.fitting.fit.PATH", BETAS)
+    monkeypatch.setattr("dnip.fitting.fitter.PATH", BETAS)
     for seed, name in enumerate(("opt", "test")):
         table_of(seed, name).write(folder / f"{name}.csv")
     return folder
