@@ -79,7 +79,8 @@ def fit(
     Examples
     --------
     >>> import dnip
-    >>> fitted = dnip.fit([[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"], evidence=False)
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4]] * 20, ["ham", "spam"] * 20
+    >>> fitted = dnip.fit(p, y, evidence=False)
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """

@@ -44,7 +44,7 @@ def present_path(path: Path, summary: dict[str, Any], chosen: int | None = None)
                       on other rows
            β  accuracy  COBias  worst class
          raw     0.750   0.954        0.035
-    knee 0.5     0.762   0.289        0.681
+    knee 0.5     1.000   0.020        0.974
     """
     side = "on other rows" if path.is_expected else "on the fitted rows"
     columns = [Column("β", right=True), *_metric_columns(side)]

@@ -153,7 +153,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     ...     counts = confusion_matrix(y[900:], model.predict(X[900:]))
     ...     print(class_accuracies(counts).min().round(2))
     0.12
-    0.67
+    0.75
 
     The matrix itself as X:
 

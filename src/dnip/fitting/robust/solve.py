@@ -174,9 +174,9 @@ class Estimator:
     >>> estimator = Estimator(rows, FitSettings(), unlabelled)
     >>> solution, decision = estimator.solve(FitSettings())
     >>> solution.weights.round(2)
-    array([0.36, 1.  ])
+    array([0.37, 1.  ])
     >>> print(decision.sentence)
-    robust: with 2 labels per class, the weights go 33% of the way
+    robust: with 2 labels per class, the weights go 28% of the way
     from a simple model to the best weights for the labels and 50 unlabelled rows.
     """
 
