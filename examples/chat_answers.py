@@ -23,7 +23,7 @@ def completion(text: str, *tokens: str) -> dict:
     p = {"World": 0.05, "Sports": 0.3, "Business": 0.5, "Technology": 0.1}
     top = [{"token": name, "logprob": log(value)} for name, value in p.items()]
     content = [
-        {"token": one, "logprob": -0.1, "top_logprobs": top if one in p else [top[0]]}
+        {"token": one, "logprob": -0.1, "top_logprobs": top if one.strip() in p else [top[0]]}
         for one in tokens
     ]
     message = {"role": "assistant", "content": text}
@@ -37,7 +37,7 @@ fitted = dnip.Coefficients(CLASSES, [28, 30, 12, 26], 30)
 answers = [
     completion("Business", "Business"),
     completion('{"topic": "Business"}', '{"', "topic", '":', ' "', "Business", '"}'),
-    completion("It is about business.", "It", " is", " about", " business", "."),
+    completion("It is about Business.", "It", " is", " about", " Business", "."),
 ]
 for answer in answers:
     corrected = dnip.correct(answer, coefficients=fitted)
