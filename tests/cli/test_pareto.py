@@ -123,7 +123,7 @@ def test_a_metric_of_the_catalogue_is_told_of_every_point(dnip, tables, monkeypa
     (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
     (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
     (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
-    (["one.csv"], "only class 0 has labelled rows"),
+    (["one.csv"], "only one class, 0, has labelled rows"),
 )
 def test_refusals_leave_nothing_behind(dnip, tables, arguments, told):
     Path("one.csv").write_text("label,p0,p1\n0,0.9,0.1\n0,0.2,0.8\n")

@@ -281,7 +281,7 @@ def test_the_path_takes_the_same_sample(large, path, monkeypatch):
 
 @cases(
     (None, 100, "opt.csv: no row has a label"),
-    (np.zeros(300, int), 100, "only class 0 has labelled rows"),
+    (np.zeros(300, int), 100, "only one class, 0, has labelled rows"),
     (np.arange(300) % 3, 2, "a sample of 2 rows is too small for 3 classes"),
     (np.arange(300) % 3, 0, "rows must be a whole number of at least 1"),
 )

@@ -48,7 +48,6 @@ EXPECTED_FAILED_CHECKS = {
     "check_sample_weights_not_an_array": _ZEROS,
     "check_sample_weights_pandas_series": _ZEROS,
     "check_positive_only_tag_during_fit": "the error names the cell and the remedy in other words",
-    "check_fit2d_1sample": "the error names the only class in other words",
     **{f"check_{name}": "X holds numbers that share no whole" for name in _NO_SHARES.split()},
 }
 
@@ -238,7 +237,7 @@ HALVES = [[0.5, 0.5]] * 2
     ({"classes": ["a", "b", "c"]}, HALVES, "ab", "2 columns of probabilities, but 3 classes"),
     ({"classes": ["a", "b"]}, HALVES, "ax", r"y\[1\]: 'x' is neither a class name"),
     ({"classes": ["a", "a"]}, HALVES, "ab", "must differ"),
-    ({}, HALVES, "aa", "y: only class a has labelled rows"),
+    ({}, HALVES, "aa", "y: only one class, a, has labelled rows"),
     ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),
     ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
     ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),

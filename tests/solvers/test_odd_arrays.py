@@ -55,7 +55,7 @@ def test_other_layouts_lead_to_the_same_weights(tmp_path, form):
 EMPTY = np.empty((0, 6)), np.empty(0, int)
 REFUSED = {
     "no row": (*EMPTY, "no (class|row) has"),
-    "one row": (P[:1], Y[:1], f"only class {Y[0]} has labelled rows"),
+    "one row": (P[:1], Y[:1], f"only one class, {Y[0]}, has labelled rows"),
     "100,000 columns": (np.full((2, 100_000), 1e-5), [0, 1], "100,000 classes; .* at most 4,000"),
 }
 

@@ -78,7 +78,7 @@ def with_label(label):
         P,
         ["b"] * 12,
         NAMES,
-        "only class b has labelled rows, but COBias compares at least 2 classes",
+        "only one class, b, has labelled rows, but COBias compares at least 2 classes",
     ),
     (P, Y, ["a", "b", "b"], "class names must differ; b appear twice"),
     (P, Y, ["a", "b"], "there are 3 columns of probabilities, but 2 classes: a, b"),

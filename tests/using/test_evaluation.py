@@ -109,7 +109,7 @@ def test_scores_for_another_mix_weigh_rows_and_keep_their_counts():
 
 def test_a_mix_needs_two_classes_that_are_there():
     table = ProbabilityTable(np.full((4, 3), 1 / 3), np.array([0, 0, 1, 1]))
-    with pytest.raises(InvalidInputError, match="only class 0 has labelled rows and a share"):
+    with pytest.raises(InvalidInputError, match="only one class, 0, has labelled rows and a share"):
         evaluate([table], target=np.array([0.5, 0.0, 0.5]))
 
 

@@ -117,7 +117,7 @@ def check_several_classes(
     check_countable(len(classes))
     counted = np.flatnonzero(present)
     if len(counted) < 2:
-        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
+        found = f"only one class, {classes[counted[0]]}," if len(counted) else "no class"
         raise InvalidInputError(
             f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
             hint="Label rows of other classes too"

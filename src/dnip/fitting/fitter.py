@@ -71,6 +71,8 @@ class Fitter:
         More rows without a label.
     groups : ndarray of shape (M,), optional
         The number of the group of each row of the sample.
+    finds_copies : bool, default=True
+        Whether rows that are copies of others are groups, where none are given.
     evidence : bool, optional
         Whether to judge fits by refits; by default if that is quick.
 
@@ -89,6 +91,7 @@ class Fitter:
         weight: Floats | None = None,
         more: ProbabilityTable | None = None,
         groups: Integers | None = None,
+        finds_copies: bool = True,
         evidence: bool | None = None,
     ) -> None:
         if not sample.is_whole:
@@ -128,7 +131,7 @@ class Fitter:
         self._groups, self._copies = groups, None
         if groups is not None and table.labels is not None:
             self._groups = groups[table.labels != UNLABELLED]
-        elif is_quick and weight is None:
+        elif is_quick and finds_copies:
             self._groups = self._copies = find_copies(p, labels)
         self._there = self._shares_there()
         self._estimator = Estimator(

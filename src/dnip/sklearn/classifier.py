@@ -252,8 +252,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             weight = check_sample_weight(sample_weight, n_examples=len(labels))
         if len(present := np.unique(labels)) == 1:
             raise InvalidInputError(
-                f"y: only class {present[0]} has labelled rows, but COBias compares at least 2 "
-                "classes",
+                f"y: only one class, {present[0]}, has labelled rows, but COBias compares at least "
+                "2 classes",
                 hint="Label rows of other classes too",
             )
         p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
@@ -281,6 +281,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 settings,
                 weight=None if weight is None else weight[rows],
                 more=more,
+                finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
                 evidence=self.evidence or (True if self.only_if_better else self.evidence),
             )
             self.fit_ = fitter.fit(settings)
