@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from dnip.base.columns import CellLocation, check_names
-from dnip.base.errors import InvalidInputError, first_line, warn
+from dnip.base.errors import InvalidInputError, first_line, load_optional, warn
 from dnip.base.files import open_input
-from dnip.base.optional import load_optional
 from dnip.tables.formats import REMEDIES
 from dnip.tables.formats.text import check_widths, csv_rows, not_utf8, open_bytes
 

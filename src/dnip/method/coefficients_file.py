@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dnip.base.errors import CoefficientsFormatError
-from dnip.base.objects import once
+from dnip.base.validation import once
 from dnip.method.defer import Deferral
 from dnip.method.scales import Spacing, WeightScale
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from dnip.base.classes import Cells, check_classes
 from dnip.base.columns import Layout
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.files import open_input
 from dnip.base.frames import frame_layout
-from dnip.base.optional import load_optional
 from dnip.tables.cells import Block
 from dnip.tables.formats import Format, format_of
 from dnip.tables.formats.text import cannot_read

@@ -24,8 +24,7 @@ from dnip.base.columns import (
 )
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import MOST_IDS, Block, IdsSeen, as_list, check_ids, numbers_of
+from dnip.tables.cells import MOST_IDS, Block, IdsSeen, MassCounts, as_list, check_ids, numbers_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ def check(table: Path, /, coefficients: Path, alpha: float = 0.05, json: bool = 
     dnip check today.csv --coefficients coefficients.json --alpha 0.01
     """
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.checking import describe_check
+    from dnip.presenting.coefficients import describe_check
     from dnip.tables import Scan
     from dnip.tables.provenance import origin_of
     from dnip.using.drift import check as check_rows

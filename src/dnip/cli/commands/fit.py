@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from dnip.base import Pairs, SolverName, Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Pairs, SolverName, Switch
 from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
 

@@ -45,8 +45,8 @@ def report(
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.evaluation import NO_SIGNAL
+    from dnip.presenting.formats import wrapped
     from dnip.presenting.report import report as report_on
-    from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 
     check_level("confidence", confidence)

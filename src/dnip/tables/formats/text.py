@@ -16,7 +16,7 @@ from typing import IO, TypeAlias, cast
 from dnip.base.columns import ID, CellLocation, check_names, plain_name, resolve_columns
 from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import as_text, open_input
-from dnip.base.objects import once
+from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
