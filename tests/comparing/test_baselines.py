@@ -13,7 +13,7 @@ from dnip.comparing.baselines import (
     choose,
     log_loss,
 )
-from dnip.solvers.settings import PAPER
+from dnip.solvers.search import PAPER
 from strategies import random_probabilities
 
 METHODS = {method.name: method for method in choose()}
