@@ -71,7 +71,7 @@ def test_cobias_of_predictions_and_as_a_scorer():
     model_selection = pytest.importorskip("sklearn.model_selection")
     confusion = dnip.metrics.confusion_matrix(ROWS.labels, P.argmax(axis=1), 3)
     predicted = np.array(NAMES)[P.argmax(axis=1)]
-    assert dnip.cobias_score(Y, predicted) == pytest.approx(dnip.metrics.confusion(confusion))
+    assert dnip.cobias_score(Y, predicted) == pytest.approx(dnip.metrics.cobias(confusion))
     assert np.isnan(dnip.cobias_score(["a", "a"], ["a", "b"]))
     with pytest.raises(InvalidInputError, match=r"y_pred has \(1,\)"):
         dnip.cobias_score(["a", "b"], ["a"])
