@@ -19,7 +19,7 @@ from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import cobias_of
 from dnip.metrics.gaps import Expectation
-from dnip.priors.calibration import weigh_rows
+from dnip.priors.target import weigh_rows
 
 #: Shares that are judged beside the one that is asked for.
 FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
