@@ -25,7 +25,7 @@ from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.solvers import Settings
-from dnip.solvers.settings import AUTHORS, PAPER
+from dnip.solvers.search import AUTHORS, PAPER
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,

@@ -30,7 +30,7 @@ from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import beta_of, on_classes
 from dnip.method.problem import Problem
-from dnip.method.record import DataRecord, FitRecord, search_record
+from dnip.method.record import DataRecord, FitRecord
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.priors.estimate import label_shares
@@ -347,7 +347,7 @@ class Fitter:
                 origin=origin_of(Path(more.source)),
             ),
             evidence={"verdict": fitted.verdict, "reason": fitted.reason} if is_known else None,
-            search=search_record(fitted.solution, classes),
+            search=fitted.solution.search_record(classes),
             scores={
                 **side,
                 "rows": scored.reweighted.sum(axis=1).tolist(),

@@ -16,7 +16,7 @@ from dnip.method.defer import Deferral
 from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.priors.target import PriorLike
 from dnip.solvers import Settings
-from dnip.solvers.settings import PRESETS
+from dnip.solvers.search import PRESETS
 
 #: When to fit robustly: where it is quick, always, or never.
 ROBUST: tuple[str, ...] = get_args(Switch)

@@ -15,7 +15,7 @@ from dnip.base.classes import UNLABELLED, names_of
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import make_frame
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.metrics.order import labels_of_columns
+from dnip.metrics.chance import labels_of_columns
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.cells import as_list, check_ids
 from dnip.tables.provenance import DataHash

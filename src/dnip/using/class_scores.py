@@ -11,7 +11,7 @@ import numpy as np
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_number
 from dnip.method.record import FitRecord, reading
-from dnip.metrics.cobias import cobias_of
+from dnip.metrics.confusion import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 
 # Draws of new rows, the same at every call.
