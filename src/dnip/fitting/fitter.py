@@ -195,12 +195,11 @@ class Fitter:
         )
 
     def _shares_there(self) -> Floats | None:
-        """Return class shares of the rows without a label, where these differ from the labels'."""
+        """Return class shares of the rows without a label, as far as they can be told."""
         if not len(self._unlabelled) or self.target is not None:
             return None
         estimate = estimate_of(self._unlabelled, self._calibration)
-        usual = label_shares(self._calibration.labels)
-        return estimate.shares if estimate.differs_from(usual, sure_of_all=True).any() else None
+        return estimate.shrunk_to(label_shares(self._calibration.labels))
 
     def _left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights fitted without it, made once for a β."""

@@ -15,7 +15,7 @@ from dnip.base.classes import UNLABELLED, names_of
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import make_frame
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.metrics.order import labels_of_columns
+from dnip.metrics.chance import labels_of_columns
 from dnip.tables.cells import CapturedMass, as_list, check_ids
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_frame, read_rows

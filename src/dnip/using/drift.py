@@ -16,7 +16,7 @@ from dnip.base.validation import check_level, check_number
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import FitRecord, reading
-from dnip.metrics.cobias import cobias_of
+from dnip.metrics.confusion import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 from dnip.priors.estimate import PriorEstimate
 from dnip.tables import AnyRows
