@@ -14,7 +14,7 @@ import numpy as np
 from dnip.base import __version__
 from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
+from dnip.base.files import valid_unicode
 from dnip.base.typing import Floats, Integers
 from dnip.fitting.deferring import Deferring, defer_below, defer_share
 from dnip.fitting.evidence import FitEvidence

@@ -27,8 +27,8 @@ from dnip.llm.prompting.engines.base import Engine, ScoredRow
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
+from dnip.tables.reading import format_of
 
 
 @dataclass(frozen=True)

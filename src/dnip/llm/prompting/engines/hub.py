@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line, load_optional
-from dnip.base.escaping import valid_unicode
-from dnip.base.files import read_text
+from dnip.base.files import read_text, valid_unicode
 from dnip.llm.prompting.engines.gguf_file import SUFFIX, alone, gguf_in, read_gguf
 from dnip.llm.prompting.labels import LabelTokens, prompt_label_tokens
 from dnip.llm.prompting.prompt import Prompt, check_size

@@ -26,7 +26,7 @@ from dnip.base.columns import (
     resolve_columns,
 )
 from dnip.base.errors import InvalidInputError, load_optional
-from dnip.base.escaping import valid_unicode
+from dnip.base.files import valid_unicode
 from dnip.tables.cells import Block, rows_per_block
 
 if TYPE_CHECKING:
