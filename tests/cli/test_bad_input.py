@@ -34,7 +34,7 @@ def test_tables(dnip, files, command, name, content, told):
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE], ids=lambda c: " ".join(c[:2]))
-@cases(("label,p0,p1\n1,1,0\n1,0,1\n", "class 1"), ("p0,p1\n1,0\n0,1\n", "label"))
+@cases(("label,p0,p1\n1,1,0\n1,0,1\n", "only one class, 1,"), ("p0,p1\n1,0\n0,1\n", "label"))
 def test_labels_that_nothing_can_be_learned_from(dnip, files, command, rows, told):
     (files / "bad.csv").write_text(rows)
     dnip(*command, "bad.csv").assert_refused(told)
