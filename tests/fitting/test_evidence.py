@@ -10,7 +10,7 @@ from dnip.fitting.settings import FitSettings
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import cobias, confusion_matrix
-from dnip.tables.captured_mass import LOW_MASS
+from dnip.tables.cells import LOW_MASS
 from populations import biased_rows
 
 CLASSES = ("a", "b", "c")

@@ -22,9 +22,8 @@ from dnip.presenting.evaluation import (
     taken_for,
     with_interval,
 )
-from dnip.presenting.formats import Column, Row, percent
+from dnip.presenting.formats import WIDTH, Column, Row, columns_to_text, percent, to_text, wrapped
 from dnip.presenting.results import write_rows
-from dnip.presenting.terminal import WIDTH, columns_to_text, to_text, wrapped
 
 if TYPE_CHECKING:
     import os

@@ -19,8 +19,8 @@ from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution
-from dnip.priors.calibration import to_power, weigh_rows
-from dnip.priors.target import check_prior
+from dnip.priors.estimate import to_power
+from dnip.priors.target import check_prior, weigh_rows
 from dnip.solvers import Coordinate, Progress, find_optimum
 
 
