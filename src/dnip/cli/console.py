@@ -79,7 +79,7 @@ def finish(
         return
     say(text)
     if paths is not None:
-        from dnip.presenting.terminal import wrapped
+        from dnip.presenting.formats import wrapped
 
         say(f"\n{wrapped('written: ' + ', '.join(paths))}")
         if not any(path.endswith(".png") for path in paths):

@@ -68,7 +68,7 @@ def compare(
     from dnip.base.files import check_files
     from dnip.comparing import Material, compare as compare_methods
     from dnip.comparing.baselines import choose
-    from dnip.comparing.presentation import FILES, present_comparison
+    from dnip.comparing.results import FILES, present_comparison
     from dnip.tables import ProbabilityTable
 
     objective = weights.objective()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
+from dnip.base import Pairs, SolverName, Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Pairs, SolverName, Switch
 from dnip.cli import options
 from dnip.cli.console import finish, search_progress
 

@@ -8,8 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.llm.prompting.engines.decision_engine import DecisionEngine
 from dnip.llm.prompting.engines.hub import HubTokenizer, library
 from dnip.llm.prompting.engines.openai_engine import (
