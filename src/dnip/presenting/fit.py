@@ -22,7 +22,7 @@ from dnip.presenting.evaluation import (
     taken_for,
     with_interval,
 )
-from dnip.presenting.formats import WIDTH, Column, Row, columns_to_text, percent, to_text
+from dnip.presenting.formats import WIDTH, Column, Row, columns_to_text, percent, to_text, wrapped
 from dnip.presenting.results import write_rows
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def describe_fit(
             f"{mix.effective_rows:,.0f}"
         )
     if fitted.decision is not None:
-        parts.append(fitted.decision.sentence)
+        parts.append(wrapped(fitted.decision.sentence))
         if not fitted.decision.n_unlabelled and fitted.decision.support.min() < _FEW_LABELS:
             parts[-1] += _ASK_FOR_ROWS
     if fitted.notes:
-        parts.append("\n".join(fitted.notes))
+        parts.append(wrapped("\n".join(fitted.notes)))
     if fitted.deferring:
         parts.append(_describe_deferring(fitted, confidence))
     if fitted.coefficients.fit.defer_below is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -153,6 +153,11 @@ def by_question(entries: object) -> Iterator[tuple[str, Any]]:
         for position, entry in enumerate(entries):
             name = entry.get("name") if isinstance(entry, Mapping) else None
             yield str(position) if name is None else str(name), entry
+
+
+def in_shape_of(entries: object, named: Sequence[tuple[str, Any]]) -> list[Any] | dict[str, Any]:
+    """Return named entries as an object or as a list, whichever these are."""
+    return [entry for _, entry in named] if isinstance(entries, list) else dict(named)
 
 
 def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision:  # noqa: ANN401
