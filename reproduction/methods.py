@@ -14,7 +14,7 @@ import dnip
 from dnip import DNIPError, DNIPWarning, InvalidInputError, Objective, ProbabilityTable, Solution
 from dnip.base.typing import Floats, Integers
 from dnip.metrics import confusion_matrix, scores
-from dnip.solvers.settings import PRESETS
+from dnip.solvers.search import PRESETS
 from reproduction.linear_adapter import adapt
 from reproduction.probabilities import Cell, Rows
 

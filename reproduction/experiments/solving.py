@@ -13,7 +13,7 @@ import numpy as np
 import dnip
 from dnip.base.typing import Floats
 from dnip.solvers import Solver
-from dnip.solvers.settings import PRESETS
+from dnip.solvers.search import PRESETS
 from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores
 from reproduction.methods import FIT, PAPER, RAW, SCALE, SIMILAR, Found, decide, naming

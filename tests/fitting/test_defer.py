@@ -21,7 +21,7 @@ from dnip.fitting.deferring import (
 from dnip.fitting.settings import FitSettings
 from dnip.method.defer import NEVER
 from dnip.metrics import cobias
-from dnip.solvers.settings import PAPER
+from dnip.solvers.search import PAPER
 from populations import biased_rows
 
 HELPERS = [Helper(0.9, 2.7), Helper(1.0, 2.7), Helper(0.8, 0.0), Helper(None, 2.7)]

@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.priors.calibration import Calibration, adjust, weigh_rows
-from dnip.priors.estimate import estimate_prior
-from dnip.priors.target import TargetPrior, check_prior, is_estimate, read_prior
+from dnip.priors.estimate import Calibration, estimate_prior
+from dnip.priors.target import TargetPrior, adjust, check_prior, is_estimate, read_prior, weigh_rows
 from populations import biased_rows
 
 CLASSES = ("ham", "spam", "a=b")

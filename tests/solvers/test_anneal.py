@@ -6,7 +6,7 @@ import pytest
 import oracles
 from dnip import Constraints, CustomObjective, Objective, solve
 from dnip.solvers import Anneal
-from dnip.solvers.settings import AUTHORS, PAPER
+from dnip.solvers.search import AUTHORS, PAPER
 from problems import KNOWN
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Probabilities
 from dnip.metrics.intervals import effective_rows
-from dnip.priors.calibration import Calibration
-from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
+from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior, most_rows
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.tables.sampling import RowSample
 

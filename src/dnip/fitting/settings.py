@@ -8,15 +8,15 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
+from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Switch
 from dnip.base.validation import check_choice
 from dnip.method.constraints import Constraints
 from dnip.method.defer import Deferral
 from dnip.method.objective import ConfusionFunction, ObjectiveLike
 from dnip.priors.target import PriorLike
 from dnip.solvers import Settings
-from dnip.solvers.settings import PRESETS
+from dnip.solvers.search import PRESETS
 
 #: When to fit robustly: where it is quick, always, or never.
 ROBUST: tuple[str, ...] = get_args(Switch)

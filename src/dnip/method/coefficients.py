@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,19 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.classes import check_classes
-from dnip.base.errors import CoefficientsFormatError, listed
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.files import read_named, write_text
 from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
-from dnip.method import coefficients_file
-from dnip.method.defer import Deferral, check_defer, refuse_other_mix
+from dnip.method.defer import Deferral
 from dnip.method.prediction import check_columns, decide, reweight
-from dnip.method.record import FitRecord, search_record
+from dnip.method.record import GIVE_ANOTHER, FitRecord, from_text, to_text
 from dnip.method.scales import FREE, WeightScale, check_scaled
 from dnip.method.solution import Solution
-from dnip.priors.calibration import Calibration, adjust
-from dnip.priors.estimate import PriorEstimate, estimate_prior
-from dnip.priors.target import PriorLike, check_prior
+from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior
+from dnip.priors.target import PriorLike, adjust, check_prior
 
 # What coefficients cannot be without what a fit has learned.
 _MOVED = "moved to another class mix"
@@ -103,10 +103,14 @@ class Coefficients:
         object.__setattr__(self, "scale", k)
         object.__setattr__(self, "objective", dict(objective or {}))
         if not isinstance(fit, FitRecord):
-            fit = FitRecord.from_dict(fit or {}, len(names))
+            fit = FitRecord.from_dict(fit, len(names)) if fit else FitRecord()
         object.__setattr__(self, "fit", fit)
         object.__setattr__(self, "weights", omega)
-        object.__setattr__(self, "defer", check_defer(defer, len(names)))
+        if defer is not None and len(defer.thresholds) != len(names):
+            raise InvalidInputError(
+                f"{len(defer.thresholds)} thresholds of deferring, but {len(names)} classes"
+            )
+        object.__setattr__(self, "defer", defer)
 
     def __reduce__(self) -> tuple[type[Coefficients], tuple[Any, ...]]:
         """Let the constructor make copies too: their arrays are read-only."""
@@ -154,7 +158,7 @@ class Coefficients:
             solution.weight_indices,
             solution.scale,
             {**solution.objective, "value": solution.value, "term_values": solution.terms},
-            record or FitRecord(search=search_record(solution, tuple(classes))),
+            record or FitRecord(search=solution.search_record(classes)),
             defer=defer,
         )
 
@@ -169,7 +173,9 @@ class Coefficients:
         >>> Coefficients(["no", "yes"], [30, 15], scale=30).digest
         '202fe88dd43e4192'
         """
-        return coefficients_file.digest_of(self.classes, self.weights.tolist())
+        return hashlib.sha256(
+            json.dumps([self.classes, self.weights.tolist()]).encode()
+        ).hexdigest()[:16]
 
     @cached_property
     def multipliers(self) -> Floats:
@@ -274,7 +280,11 @@ class Coefficients:
         moved = adjust(self.weights, self.calibration, shares, target, changed)
         if moved.part == 0 and (target > 0).all():
             return self
-        refuse_other_mix(self.defer)
+        if self.defer is not None:
+            raise InvalidInputError(
+                "thresholds of deferring hold for the class mix of the fit alone",
+                hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --defer SHARE",
+            )
         # the value, scores and sketch belong to other weights, or to rows of another mix
         objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
@@ -327,7 +337,7 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        return coefficients_file.to_text(
+        return to_text(
             {
                 "classes": list(self.classes),
                 "weight_indices": self.weight_indices.tolist() or None,
@@ -355,7 +365,7 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        made: Coefficients = coefficients_file.from_text(text, source, cls)
+        made: Coefficients = from_text(text, source, cls)
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -377,5 +387,5 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
-        text = read_named(path, coefficients_file.REFIT, CoefficientsFormatError)
+        text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))

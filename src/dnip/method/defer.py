@@ -95,15 +95,6 @@ class Deferral:
         return {**kept, "thresholds": self.thresholds.tolist()}
 
 
-def check_defer(defer: Deferral | None, n_classes: int) -> Deferral | None:
-    """Return thresholds, if there are any: one for each class."""
-    if defer is not None and len(defer.thresholds) != n_classes:
-        raise InvalidInputError(
-            f"{len(defer.thresholds)} thresholds of deferring, but {n_classes} classes"
-        )
-    return defer
-
-
 def refuse_defer(defer: Deferral | None, where: str) -> None:
     """Refuse thresholds where nothing can say which rows are deferred."""
     if defer is not None:
@@ -111,15 +102,6 @@ def refuse_defer(defer: Deferral | None, where: str) -> None:
             f"{where} cannot hold the thresholds of deferring that these coefficients have",
             hint="Use dnip apply, dnip serve, or dnip export --to python, javascript or sql; "
             "or fit without thresholds",
-        )
-
-
-def refuse_other_mix(defer: Deferral | None) -> None:
-    """Refuse thresholds where weights move to another class mix: they hold for that of the fit."""
-    if defer is not None:
-        raise InvalidInputError(
-            "thresholds of deferring hold for the class mix of the fit alone",
-            hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --defer SHARE",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -186,9 +187,8 @@ class Solution:
         scale = "on this scale"
         return self.status.sentence.replace(scale, f"{scale} that satisfy the constraints")
 
-    @property
-    def search_summary(self) -> dict[str, Any]:
-        """How the search went: what output and coefficients files say of it."""
+    def search_record(self, classes: Sequence[str] = ()) -> dict[str, Any]:
+        """Return how the search went, as files hold it; classes by name, where names are given."""
         return {
             "solver": self.solver,
             "status": self.status.value,
@@ -197,6 +197,8 @@ class Solution:
             "evaluations": self.evaluations,
             "seconds": self.seconds,
             "seed": self.seed,
+            "unfitted": [classes[c] if classes else c for c in self.unfitted],
+            **({} if self.constraints is None else {"constraints": self.constraints}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,7 +209,5 @@ class Solution:
             "weights": self.weights.tolist(),
             "objective": self.value,
             "terms": self.terms,
-            **self.search_summary,
-            "unfitted": list(self.unfitted),
-            **({} if self.constraints is None else {"constraints": self.constraints}),
+            **self.search_record(),
         }

@@ -1,11 +1,10 @@
-"""Class shares of rows without labels, with intervals."""
+"""Calibrated log-odds, and the class shares of rows without labels that they tell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,119 @@ from numpy.typing import ArrayLike
 from dnip.base.arrays import check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Probabilities
-from dnip.priors.calibration import Calibration, log_probabilities
+
+# A calibration does not distinguish probabilities below this.
+_LEAST_PROBABILITY = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Calibrated log-odds s·(ln p + v) of classes that are equally frequent.
+
+    Their exponentials are proportional to how probable a row is within each class, whatever the
+    class mix: bias-corrected temperature scaling (Alexandari, Kundaje and Shrikumar 2020).
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (N,)
+        v.
+    sharpness : float
+        s, the inverse temperature.
+    labels : ndarray of shape (N,)
+        How many labels of each class they were learned from.
+
+    Examples
+    --------
+    >>> calibration = Calibration(np.log([1.0, 4.0]), 1.0, np.array([50.0, 50.0]))
+    >>> calibration.posterior(np.log([[0.8, 0.2]]))
+    array([[0.5, 0.5]])
+    """
+
+    log_weights: Floats
+    sharpness: float
+    labels: Floats
+
+    def posterior(self, log_p: Floats) -> Probabilities:
+        """Return class probabilities of rows, were all classes equally frequent, (M, N)."""
+        return softmax(self.sharpness * (log_p + self.log_weights))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the calibration as a coefficients file holds it."""
+        return {
+            "log_weights": self.log_weights.tolist(),
+            "sharpness": self.sharpness,
+            "labels": self.labels.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Self:
+        """Return the calibration that `to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            For anything else.
+        """
+        log_weights = np.asarray(content["log_weights"], np.float64)
+        labels = np.asarray(content["labels"], np.float64)
+        sharpness = float(content["sharpness"])
+        sound = np.isfinite(log_weights).all() and np.isfinite(labels).all()
+        if not sound or log_weights.shape != (n_classes,) or labels.shape != (n_classes,):
+            raise ValueError(f"not one number for each of {n_classes} classes")
+        if not (0 < sharpness < np.inf) or (labels < 0).any():
+            raise ValueError("a sharpness that is not above 0, or labels below 0")
+        return cls(log_weights, sharpness, labels)
+
+
+def log_probabilities(probabilities: Probabilities) -> Floats:
+    """Return ln p, where p below 10⁻⁷ counts as that.
+
+    Examples
+    --------
+    >>> log_probabilities(np.array([[1.0, 0.0]])).round(1)
+    array([[  0. , -16.1]])
+    """
+    return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)), np.float64)
+
+
+def to_power(probabilities: Probabilities, exponent: float) -> Probabilities:
+    """Return p to a power, normalised to sum 1 per row; zeros stay zeros.
+
+    Examples
+    --------
+    >>> to_power(np.array([[0.8, 0.2], [1.0, 0.0]]), 0.5).round(3)
+    array([[0.667, 0.333],
+           [1.   , 0.   ]])
+    """
+    if exponent == 1:
+        return probabilities
+    with np.errstate(divide="ignore"):
+        return softmax(exponent * np.log(probabilities))
+
+
+def centred(log_p: Floats) -> Floats:
+    """Return log-probabilities less their mean over the classes, shape (M, N).
+
+    Examples
+    --------
+    >>> centred(np.array([[-1.0, -3.0]]))
+    array([[ 1., -1.]])
+    """
+    return np.asarray(log_p - log_p.mean(axis=1, keepdims=True))
+
+
+def softmax(scores: Floats) -> Probabilities:
+    """Return exp(scores) normalised to sum 1 per row, shape (M, N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softmax(np.log([[1.0, 3.0]]))
+    array([[0.25, 0.75]])
+    """
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
 
 #: Rows and cells that are used at most; of larger tables, a sample.
 MOST_ROWS, MOST_CELLS = 20_000, 500_000
@@ -47,17 +158,29 @@ class PriorEstimate:
     high: Floats
     n_rows: int
 
-    def differs_from(self, shares: Floats, *, sure_of_all: bool = False) -> Booleans:
-        """Whether other shares are outside the interval, shape (N,).
+    def differs_from(self, shares: Floats) -> Booleans:
+        """Whether other shares are outside the interval, shape (N,)."""
+        return np.asarray((shares < self.low) | (shares > self.high))
 
-        With `sure_of_all`, intervals are so wide that 95 % hold for all classes at once.
+    def shrunk_to(self, shares: Floats) -> Floats:
+        """Return the shares, moved toward others by the part of the way that is chance.
+
+        The chance is that of James and Stein (1961): squared standard errors over the squared
+        distance. So an estimate that tells nothing leaves the other shares as they are.
+
+        Examples
+        --------
+        >>> estimated, half = np.array([0.7, 0.3]), np.array([0.5, 0.5])
+        >>> for error in (0.1, 0.28, 0.5):
+        ...     PriorEstimate(estimated, estimated - error, estimated + error, 80).shrunk_to(half)
+        array([0.68698459, 0.31301541])
+        array([0.59795918, 0.40204082])
+        array([0.5, 0.5])
         """
-        wider = 1.0
-        if sure_of_all:
-            wider = NormalDist().inv_cdf(1 - 0.025 / len(shares)) / _NORMAL_95
-        low = self.shares - wider * (self.shares - self.low)
-        high = self.shares + wider * (self.high - self.shares)
-        return np.asarray((shares < low) | (shares > high))
+        errors = np.maximum(self.shares - self.low, self.high - self.shares) / _NORMAL_95
+        way = self.shares - shares
+        distance, chance = float(way @ way), float(errors @ errors)
+        return np.asarray(shares + way * (1 - chance / distance) if chance < distance else shares)
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints and a coefficients file holds.
@@ -110,7 +233,6 @@ def estimate_prior(probabilities: ArrayLike, calibration: Calibration) -> PriorE
 
     Examples
     --------
-    >>> from dnip.priors.calibration import Calibration
     >>> p = [[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20
     >>> sharp = Calibration(np.zeros(2), 2.0, np.array([500.0, 500.0]))
     >>> estimate = estimate_prior(p, sharp)

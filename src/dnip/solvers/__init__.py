@@ -6,8 +6,7 @@ from dnip.solvers.driver import Progress, Solver
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Proposal
-from dnip.solvers.search import find_optimum, solve
-from dnip.solvers.settings import SOLVERS, Settings, solver_of
+from dnip.solvers.search import SOLVERS, Settings, find_optimum, solve, solver_of
 
 __all__ = [
     "SOLVERS",

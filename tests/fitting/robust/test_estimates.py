@@ -6,8 +6,7 @@ from scipy.optimize import minimize
 
 from dnip.fitting.robust.calibrating import calibrate, find_drift
 from dnip.fitting.robust.smooth import batch_shift, fit_shift
-from dnip.priors.calibration import log_probabilities
-from dnip.priors.estimate import update_shares
+from dnip.priors.estimate import log_probabilities, update_shares
 from populations import biased_rows
 
 

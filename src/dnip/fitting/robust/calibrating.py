@@ -9,9 +9,8 @@ import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.smooth import batch_shift, fit_shift
-from dnip.metrics.two_samples import smirnov_p_value
-from dnip.priors.calibration import Calibration, centred, log_probabilities, softmax
-from dnip.priors.estimate import likely_shares
+from dnip.metrics.chance import smirnov_p_value
+from dnip.priors.estimate import Calibration, centred, likely_shares, log_probabilities, softmax
 from dnip.tables.splitting import draw_per_class
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its

@@ -9,8 +9,14 @@ import numpy as np
 
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.problem import Problem
-from dnip.priors.calibration import Calibration, log_probabilities, softmax, to_power
-from dnip.priors.estimate import label_shares, update_shares
+from dnip.priors.estimate import (
+    Calibration,
+    label_shares,
+    log_probabilities,
+    softmax,
+    to_power,
+    update_shares,
+)
 from dnip.solvers.landscape import is_over
 from dnip.tables.splitting import draw_per_class
 
