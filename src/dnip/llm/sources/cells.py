@@ -111,10 +111,10 @@ class Scores(NamedTuple):
                 f"it holds {counted(len(self.names), 'score')} for {len(options)} of {n} classes",
                 hint="Keep the score of every class: a pipeline returns it with top_k=None",
             )
-        return in_class_order(options, wanted)
+        return _in_class_order(options, wanted)
 
 
-def in_class_order(options: Mapping[str, object], wanted: Wanted) -> list[float]:
+def _in_class_order(options: Mapping[str, object], wanted: Wanted) -> list[float]:
     """Return the numbers of the options, in the order of the classes.
 
     Raises
@@ -124,7 +124,7 @@ def in_class_order(options: Mapping[str, object], wanted: Wanted) -> list[float]
 
     Examples
     --------
-    >>> in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
+    >>> _in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
     [0.25, 0.75]
     """
     names = wanted.called(options)
