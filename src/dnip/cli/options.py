@@ -149,7 +149,7 @@ class ObjectiveOptions:
     tau: float | None = None
     smoothing: float | None = None
 
-    def objective(self, **settings: Any) -> Objective:  # noqa: ANN401
+    def weighted(self, **settings: Any) -> Objective:  # noqa: ANN401
         """Return the objective; a μ alone brings the published τ with it."""
         from dnip.method.objective import Objective
 

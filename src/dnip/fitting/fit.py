@@ -14,7 +14,7 @@ from dnip.fitting.groups import check_groups
 from dnip.fitting.result import Fit
 from dnip.fitting.sampled import MOST_ROWS, sample_of
 from dnip.fitting.settings import FitSettings
-from dnip.method.objective import ConfusionFunction, ObjectiveLike
+from dnip.method.objective import Goal
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import TableLike, check_classes_agree, check_raw
@@ -23,7 +23,7 @@ from dnip.tables.guards import TableLike, check_classes_agree, check_raw
 def fit(
     data: TableLike,
     y: ArrayLike | None = None,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+    objective: Goal = None,
     *,
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
@@ -40,7 +40,7 @@ def fit(
     ----------
     data, y, classes
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
-    objective : Objective or callable, optional
+    objective : Objective, str or callable, optional
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.

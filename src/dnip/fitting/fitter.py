@@ -28,7 +28,7 @@ from dnip.fitting.robust.calibrating import calibrate_sample
 from dnip.fitting.sampled import Count, note_on_sample, on_all_rows
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import beta_of, on_classes
+from dnip.method.objective import Objective, beta_of, on_classes
 from dnip.method.problem import Problem
 from dnip.method.record import DataRecord, FitRecord
 from dnip.method.scales import WeightScale
@@ -151,6 +151,7 @@ class Fitter:
         """Return the fit for an objective; the other settings are those of the fitter."""
         settings = replace(self._settings, objective=settings.objective)
         has_path = self._estimator.is_robust and refits_are_quick(self._problem)
+        has_path = has_path and isinstance(settings.objective, Objective)
         limit, note, is_raw = settings.constraints.max_accuracy_loss, None, False
         if limit is not None and has_path:
             beta = self._beta_within(limit, settings)

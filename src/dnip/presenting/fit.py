@@ -95,13 +95,14 @@ def _headlines(fitted: Fit, level: float) -> str:
         sides = found.to_dict(level)
         by = f"by {found.n_refits} refits that each left labels out"
         lines = [f"On other rows, {by if found.n_refits else 'as far as these few labels tell'}:"]
-        objective = f"{found.before:.3f} -> {found.after:.3f}, {found.sure:.0%} sure that it falls"
+        objective = found.change
     for metric in _FIRST:
         ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
         lines.append(f"{METRICS[metric].title:<12} {ends}")
     lines.append(f"{'objective':<12} {objective}")
     if found is not None:
-        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: error + β·COBias.")
+        no_beta = "" if found.metric is None else ". No other β is shown: it has none"
+        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: {found.aim}{no_beta}.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Pairs, SolverName, Switch
+from dnip.base.option import MetricName, Pairs, SolverName, Switch
 from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
 
@@ -87,6 +87,9 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
         span:S: 10,000 geometric steps from e^-S to 1.
         [default: the spread of the probabilities; 30 with --preset]
+    objective
+        Make this metric as large as possible, instead of Z: the mean recall (class accuracy), or
+        the mean F1. It has no β, and no terms or costs beside it.
     terms : A,B,C
         Terms of the objective to keep, comma-separated.
     cobias
@@ -130,6 +133,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     """
 
     scale: Annotated[str | None, options.scale_name] = None
+    objective: MetricName | None = None
     terms: str = "error,cobias,pmi"
     cobias: Pairs = "pairwise"
     costs: Path | None = None
@@ -149,9 +153,11 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         """Return the settings, checked."""
         from dnip.fitting.settings import FitSettings
         from dnip.method.costs import Costs
-        from dnip.method.objective import Objective
+        from dnip.method.objective import MetricObjective, Objective
         from dnip.method.scales import WeightScale
 
+        if self.objective is not None:
+            self._check_alone()
         preset = FitSettings.preset(self.preset)
         usual = preset.objective
         assert isinstance(usual, Objective)
@@ -160,14 +166,14 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             beta=usual.beta if self.beta is None else self.beta,
             smoothing=usual.smoothing if self.smoothing is None else self.smoothing,
         )
-        objective = chosen.objective(
+        objective = chosen.weighted(
             terms=tuple(term.strip() for term in self.terms.split(",")),
             gap=self.cobias,
             costs=None if self.costs is None else Costs.read(self.costs),
         )
         return replace(
             preset,
-            objective=objective,
+            objective=objective if self.objective is None else MetricObjective(self.objective),
             robust=self.robust or preset.robust,
             scale=WeightScale.of(self.scale) if self.scale else preset.scale,
             solver=self._solver(preset.solver),
@@ -179,6 +185,16 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             defer_below=self.defer_below,
             helper_accuracy=self._helper_accuracy(),
         )
+
+    def _check_alone(self) -> None:
+        """Refuse settings of Z beside a metric."""
+        for name in ("beta", "tau", "smoothing", "terms", "cobias", "costs", "preset"):
+            if getattr(self, name) != getattr(FitOptions, name):
+                raise InvalidInputError(
+                    f"--{name} sets error + β·COBias - τ·ΣPMI, but --objective {self.objective} "
+                    "replaces it as a whole",
+                    hint="Leave one of the two out",
+                )
 
     def _helper_accuracy(self) -> float | None:
         from dnip.base.classes import is_number
