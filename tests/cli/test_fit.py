@@ -12,7 +12,7 @@ import pytest
 import oracles
 from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
-from dnip.base.option import SolverName
+from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import MetricObjective
@@ -89,10 +89,11 @@ def test_a_metric_as_objective_has_no_other_terms(dnip, opt, option):
 
 
 def test_a_metric_as_objective_is_named_and_has_no_other_betas(dnip, folder):
-    biased_rows(np.random.default_rng(0), 300, bias=[1.5, 0.0, -1.5]).write(folder / "opt.csv")
+    rows = biased_rows(np.random.default_rng(0), 300, bias=[1.5, 0.0, -1.5])
+    ProbabilityTable(rows).write(folder / "opt.csv")
     told = dnip("fit", "opt.csv", "--objective", "balanced-accuracy").out
-    assert "sure that it rises\nIn brackets: 90 % intervals. Objective: balanced accuracy." in told
-    assert "No other β is shown: it has none." in told
+    assert "sure that it rises\nIn brackets: 90 % intervals. Objective: balanced accuracy" in told
+    assert "which has no β to vary." in told
     assert "What other β would give" not in told
     assert "What other β would give" in dnip("fit", "opt.csv").out
 

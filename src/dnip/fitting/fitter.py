@@ -14,7 +14,7 @@ import numpy as np
 from dnip.base import __version__
 from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
+from dnip.base.files import valid_unicode
 from dnip.base.typing import Floats, Integers
 from dnip.fitting.deferring import Deferring, defer_below, defer_share
 from dnip.fitting.evidence import FitEvidence
@@ -196,12 +196,11 @@ class Fitter:
         )
 
     def _shares_there(self) -> Floats | None:
-        """Return class shares of the rows without a label, where these differ from the labels'."""
+        """Return class shares of the rows without a label, as far as they can be told."""
         if not len(self._unlabelled) or self.target is not None:
             return None
         estimate = estimate_of(self._unlabelled, self._calibration)
-        usual = label_shares(self._calibration.labels)
-        return estimate.shares if estimate.differs_from(usual, sure_of_all=True).any() else None
+        return estimate.shrunk_to(label_shares(self._calibration.labels))
 
     def _left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights fitted without it, made once for a β."""

@@ -20,7 +20,7 @@ from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.gaps import followed_chance
 from dnip.solvers import Coordinate
-from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 #: Folds where nothing else is asked for.

@@ -16,7 +16,7 @@ from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.solution import Solution
 from dnip.priors.target import TargetPrior
-from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 #: What is said of a fit without refits.
