@@ -90,7 +90,7 @@ def test_a_metric_as_objective_has_no_other_terms(dnip, opt, option):
 
 def test_a_metric_as_objective_is_named_and_has_no_other_betas(dnip, folder):
     rows = biased_rows(np.random.default_rng(0), 300, bias=[1.5, 0.0, -1.5])
-    ProbabilityTable(rows).write(folder / "opt.csv")
+    ProbabilityTable(rows.probabilities, rows.labels).write(folder / "opt.csv")
     told = dnip("fit", "opt.csv", "--objective", "balanced-accuracy").out
     assert "sure that it rises\nIn brackets: 90 % intervals. Objective: balanced accuracy" in told
     assert "which has no β to vary." in told
