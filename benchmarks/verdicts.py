@@ -63,7 +63,12 @@ def _judge_all(table: Table, seed: int) -> list[Judged]:
                 fitted = fit(ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True)
                 assert fitted.evidence is not None
                 after = score(draw, fitted.coefficients.weights)
-                told = more is not None, fitted.evidence.apply, after.z - before, after.cobias
+                told = (
+                    more is not None,
+                    not fitted.evidence.objections,
+                    after.z - before,
+                    after.cobias,
+                )
                 found.append(Judged(draw.mix, draw.size, *told))
     return found
 
