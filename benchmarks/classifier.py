@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
 from benchmarks.tables import Table, print_markdown
-from dnip import DNIPClassifier
+from dnip import DNIPClassifier, Objective
 from dnip.metrics import scores
 
 if TYPE_CHECKING:
@@ -105,15 +106,16 @@ def _over_sampled(classifier: BaseEstimator, train: Data) -> BaseEstimator:
     return classifier.fit(train.X[rows], train.y[rows])
 
 
-def _reweighted(classifier: BaseEstimator, train: Data) -> BaseEstimator:
-    return DNIPClassifier(classifier).fit(*train)
+def _reweighted(classifier: BaseEstimator, train: Data, beta: float) -> BaseEstimator:
+    return DNIPClassifier(classifier, beta=beta).fit(*train)
 
 
 WAYS: dict[str, Way] = {
     "plain": _plain,
     "class_weight": _weighted,
     "over-sampling": _over_sampled,
-    "DNIPClassifier": _reweighted,
+    "DNIPClassifier": partial(_reweighted, beta=Objective().beta),
+    "DNIPClassifier, β = 2.7": partial(_reweighted, beta=2.7),
 }
 
 

@@ -17,11 +17,12 @@ from sklearn.preprocessing import FunctionTransformer
 from benchmarks.tables import Table, print_markdown
 from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
-from dnip.comparing import Comparison, Material, MethodScores, compare
+from dnip.comparing import Comparison, Material, compare
 from dnip.comparing.baselines import choose
-from dnip.comparing.methods import Method, log
+from dnip.comparing.material import Method, log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
+METRICS = ("accuracy", "cobias", "worst_class_accuracy")
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3
 TOGETHER_SIZES, TOGETHER_DRAWS = (100, 1_000), 10
@@ -54,15 +55,18 @@ def _print_side_by_side(comparisons: dict[str, Comparison]) -> None:
     rows = []
     first = next(iter(comparisons.values()))
     for method in first.methods:
-        cells = [_pair(comparison.of(method.name)) for comparison in comparisons.values()]
+        cells = [_means([comparison], method.name) for comparison in comparisons.values()]
         rows.append([method.name, *cells])
     header = ["accuracy / COBias / worst class", *comparisons]
     print_markdown("All corrections, all labels", header, rows)
 
 
-def _pair(method: MethodScores) -> str:
-    metrics = ("accuracy", "cobias", "worst_class_accuracy")
-    return " / ".join(f"{method.estimates[metric].value:.3f}" for metric in metrics)
+def _means(comparisons: list[Comparison], name: str) -> str:
+    means = (
+        statistics.fmean(one.of(name).estimates[metric].value for one in comparisons)
+        for metric in METRICS
+    )
+    return " / ".join(f"{mean:.3f}" for mean in means)
 
 
 def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
@@ -79,8 +83,11 @@ def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
                 for one in all_of_it
             ]
             cells.append(f"{sum(low > 0 for low, _ in ends)} / {sum(high < 0 for _, high in ends)}")
-        for metric in ("accuracy", "cobias"):
-            mean = statistics.fmean(one.differences[metric].value for one in all_of_it)
+        for metric in METRICS:
+            mean = statistics.fmean(
+                one.of(method.name).estimates[metric].value - one.of("raw").estimates[metric].value
+                for one in comparisons.values()
+            )
             cells.append(f"{mean:+.3f}")
         rows.append([method.name, *cells])
     header = [
@@ -89,6 +96,7 @@ def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
         "COBias better / worse",
         "accuracy, mean",
         "COBias, mean",
+        "worst class, mean",
     ]
     print_markdown(f"Clearly better and clearly worse, of {len(comparisons)} tables", header, rows)
 
@@ -107,16 +115,10 @@ def _few_labels(
 def _print_by_size(by_size: dict[str, list[Comparison]], n_tables: int) -> None:
     rows = []
     for method in next(iter(by_size.values()))[0].methods:
-        cells = []
-        for comparisons in by_size.values():
-            means = [
-                statistics.fmean(one.of(method.name).estimates[m].value for one in comparisons)
-                for m in ("accuracy", "cobias")
-            ]
-            cells.append(f"{means[0]:.3f} / {means[1]:.3f}")
+        cells = [_means(comparisons, method.name) for comparisons in by_size.values()]
         rows.append([method.name, *cells])
     title = f"Few labels: {n_tables} tables of 4 classes, {DRAWS} draws of each"
-    print_markdown(title, ["accuracy / COBias", *by_size], rows)
+    print_markdown(title, ["accuracy / COBias / worst class", *by_size], rows)
 
 
 def together(tables: list[Table]) -> None:

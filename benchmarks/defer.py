@@ -14,7 +14,7 @@ from dnip.fitting.deferring import Decided, Helper, learn
 from dnip.fitting.fit import fit
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
-from dnip.metrics.cobias import cobias_of
+from dnip.metrics.confusion import cobias_of
 
 SHARE, HELPERS = 0.3, (0.8, 0.9, 1.0)
 SIZES, DRAWS = (200, 1_000, None), 5

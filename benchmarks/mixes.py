@@ -3,7 +3,8 @@
     python -m benchmarks mixes
 
 Draws of the opt halves, class shares shuffled over the classes; scored on draws of the test halves
-with the same shares. Printed is error + 2.7·COBias, lower is better, unless a heading says else.
+with the same shares. Printed is error + β·COBias, lower is better, with our default β and with the
+published one, for which the published methods and "ours, β = 2.7" search.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -35,6 +37,7 @@ MIXES: dict[str, list[float] | None] = {
 SIZES = (30, 100, 300, 1_000)
 UNLABELLED, SCORED = 1_000, 3_000
 DRAWS, TAIL_DRAWS = 4, 4
+PUBLISHED = Objective.published()
 #: Labels per class of long tails, whose rarest class has this part of the first one's share.
 TAIL_SIZES, TAIL = (10, 30, 100), 0.02
 
@@ -54,11 +57,14 @@ class Draw(NamedTuple):
 class Scored(NamedTuple):
     """What weights do on the test rows."""
 
-    z: float
     accuracy: float
     cobias: float
     worst: float
     silenced: int
+
+    def z(self, beta: float) -> float:
+        """Return error + β·COBias."""
+        return 1 - self.accuracy + beta * self.cobias
 
 
 def raw(draw: Draw) -> Floats:
@@ -74,18 +80,16 @@ def published(draw: Draw, preset: Settings) -> Floats:
     return solve(draw.p, draw.labels, goal, scale=scale, solver=solver).weights
 
 
-def optimum(draw: Draw, objective: Objective | None = None, part: float = 0.0) -> Floats:
-    """Fit the plain optimum; with a μ of this part of the rows, without floors."""
-    if part:
-        objective = Objective(tau=0.2, smoothing=part * len(draw.labels))
+def optimum(draw: Draw, objective: Objective | None = None) -> Floats:
+    """Fit the plain optimum; of an objective, without floors."""
     free = Constraints(allow_silence=objective is not None)
     return solve(draw.p, draw.labels, objective, constraints=free).weights
 
 
-def ours(draw: Draw, *, alone: bool = False) -> Floats:
+def ours(draw: Draw, *, objective: Objective | None = None, alone: bool = False) -> Floats:
     table = ProbabilityTable(draw.p, draw.labels)
     more = None if alone else ProbabilityTable(draw.unlabelled)
-    return fit(table, unlabelled=more, evidence=False).coefficients.weights
+    return fit(table, objective=objective, unlabelled=more, evidence=False).coefficients.weights
 
 
 METHODS: dict[str, Callable[[Draw], Floats]] = {
@@ -96,13 +100,14 @@ METHODS: dict[str, Callable[[Draw], Floats]] = {
     "plain optimum": optimum,
     "ours, no unlabelled rows": partial(ours, alone=True),
     "ours": ours,
+    "ours, β = 2.7": partial(ours, objective=Objective(PUBLISHED.beta)),
 }
-#: Plain optima of other objectives, free to silence classes.
+#: Plain optima of other objectives with the published β, free to silence classes.
 OBJECTIVES: dict[str, Callable[[Draw], Floats]] = {
-    "no PMI": partial(optimum, objective=Objective()),
-    "τ = 0.2, μ = 0.4·M": partial(optimum, objective=Objective(tau=0.2)),
-    "τ = 0.2, μ = 1": partial(optimum, objective=Objective(tau=0.2, smoothing=1.0)),
-    "τ = 0.2, μ = 4000": partial(optimum, objective=Objective.published()),
+    "no PMI": partial(optimum, objective=Objective(PUBLISHED.beta)),
+    "τ = 0.2, μ = 0.4·M": partial(optimum, objective=replace(PUBLISHED, smoothing=None)),
+    "τ = 0.2, μ = 1": partial(optimum, objective=replace(PUBLISHED, smoothing=1.0)),
+    "τ = 0.2, μ = 4000": partial(optimum, objective=PUBLISHED),
 }
 
 
@@ -178,27 +183,32 @@ def score(draw: Draw, weights: Floats) -> Scored:
     accuracy, gap = float(np.trace(after) / after.sum()), cobias(after)
     silenced = (np.diag(before) > 0) & (np.diag(after) == 0)
     worst = float(np.nanmin(class_accuracies(after)))
-    return Scored(1 - accuracy + 2.7 * gap, accuracy, gap, worst, int(silenced.sum()))
+    return Scored(accuracy, gap, worst, int(silenced.sum()))
 
 
 def _print_cells(
     title: str, methods: Iterable[str], rows: list[tuple[str, int, str, Scored]]
 ) -> None:
     cells = dict.fromkeys((mix, size) for mix, size, _, _ in rows)
-    for what, form in (("error + 2.7·COBias", "z"), ("accuracy / COBias / worst class", "all")):
+    for beta in (Objective().beta, PUBLISHED.beta, None):
         printed = []
         for mix, size in cells:
             line = [f"{mix}, {size:,} labels"]
             for name in methods:
                 found = [s for m, k, other, s in rows if (m, k, other) == (mix, size, name)]
-                mean = np.mean(found, axis=0)
-                silent = f" ({int(sum(s.silenced for s in found))} silenced)"
-                shown = (
-                    f"{mean[0]:.3f}" if form == "z" else " / ".join(f"{v:.3f}" for v in mean[1:4])
-                )
-                line.append(shown + (silent if any(s.silenced for s in found) else ""))
+                shown = scores_of(found)
+                if beta is not None:
+                    shown = f"{np.mean([s.z(beta) for s in found]):.3f}"
+                n_silenced = sum(s.silenced for s in found)
+                line.append(shown + (f" ({n_silenced} silenced)" if n_silenced else ""))
             printed.append(line)
+        what = "accuracy / COBias / worst class" if beta is None else f"error + {beta:g}·COBias"
         print_markdown(f"{title}: {what}", ["draws", *methods], printed)
+
+
+def scores_of(scored: Iterable[Scored]) -> str:
+    """Return mean accuracy, COBias and worst class as a cell."""
+    return " / ".join(f"{value:.3f}" for value in np.mean([s[:3] for s in scored], axis=0))
 
 
 def _print_tails(tables: list[Table], crew: ProcessPoolExecutor) -> None:
@@ -210,12 +220,11 @@ def _print_tails(tables: list[Table], crew: ProcessPoolExecutor) -> None:
     printed = []
     for (name, size), futures in work.items():
         before, after = zip(*(future.result() for future in futures), strict=True)
-        means = [np.mean(side, axis=0) for side in (before, after)]
         worse = sum(b.cobias > a.cobias for a, b in zip(before, after, strict=True))
         printed.append(
             [
                 f"{name}, {size} labels per class",
-                *(" / ".join(f"{v:.3f}" for v in mean[1:4]) for mean in means),
+                *map(scores_of, (before, after)),
                 f"{worse} of {TAIL_DRAWS}",
                 f"{sum(s.silenced for s in after)}",
             ]

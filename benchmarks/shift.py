@@ -19,7 +19,7 @@ from dnip.fitting.calibrating import calibrate
 from dnip.fitting.fit import fit
 from dnip.method.objective import PUBLISHED_TAU
 from dnip.method.prediction import decide
-from dnip.metrics import class_accuracies, cobias, confusion_matrix
+from dnip.metrics import class_accuracies, cobias, confusion_matrix, worst_class_accuracy
 from dnip.priors.estimate import estimate_prior, maximise_shares
 
 MOST_CLASSES = 20
@@ -27,6 +27,8 @@ FREQUENT = 0.85
 UNLABELLED = 2_000
 SIZES = (10, 30, 100, 500, 0)  # labels, class-balanced; 0: all of the opt half
 DRAWS, FEW_DRAWS = 5, 3
+
+Scores = tuple[float, float, float]
 
 
 def run(tables: list[Table]) -> None:
@@ -82,7 +84,7 @@ def _estimates(tables: list[Table]) -> None:
 
 def _moves(tables: list[Table], robust: str, title: str) -> None:
     """Print accuracy and COBias in other mixes, and how often the move helped."""
-    found: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[Scores]]] = defaultdict(lambda: defaultdict(list))
     for table in tables:
         opt, test = table.opt.labelled(), table.test.labelled()
         assert opt.labels is not None
@@ -113,10 +115,12 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
     kinds = ["the same mix", "equal → 85%", "85% → equal", "85% → 85%", "all changes"]
     rows_ = []
     for name, by in found.items():
-        means = {kind: np.mean(by[kind], axis=0) for kind in kinds}
-        rows_.append([name, *[f"{means[kind][0]:.3f} / {means[kind][1]:.3f}" for kind in kinds]])
+        rows_.append([name, *[_shown(by[kind]) for kind in kinds]])
     counts = [len(found["raw argmax"][kind]) for kind in kinds]
-    header = ["accuracy / COBias", *[f"{k} ({n})" for k, n in zip(kinds, counts, strict=True)]]
+    header = [
+        "accuracy / COBias / worst class",
+        *[f"{k} ({n})" for k, n in zip(kinds, counts, strict=True)],
+    ]
     print_markdown(f"Coefficients of {title} in other class mixes", header, rows_)
     before, after = (
         np.array(found[name]["all changes"])[:, 0]
@@ -128,7 +132,7 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
 
 def _few_labels(tables: list[Table]) -> None:
     """Print what a move does to robust fits of few labels, class-balanced, and 85% of one class."""
-    found: dict[str, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[int, list[Scores]]] = defaultdict(lambda: defaultdict(list))
     sizes = SIZES[:3]
     for table in tables:
         opt, test = table.opt.labelled(), table.test.labelled()
@@ -153,11 +157,10 @@ def _few_labels(tables: list[Table]) -> None:
                         found[name][size].append(_score(weights, test, mix))
     rows_ = []
     for name, by in found.items():
-        means = [np.mean(by[size], axis=0) for size in sizes]
-        rows_.append([name, *[f"{mean[0]:.3f} / {mean[1]:.3f}" for mean in means]])
+        rows_.append([name, *[_shown(by[size]) for size in sizes]])
     print_markdown(
         f"Few labels, class-balanced; then 85% of one class: {len(tables)} tables",
-        ["accuracy / COBias", *[_name(size) for size in sizes]],
+        ["accuracy / COBias / worst class", *[_name(size) for size in sizes]],
         rows_,
     )
 
@@ -166,7 +169,7 @@ def _without_pmi(tables: list[Table]) -> None:
     """Print what another mix changes in a fit of error and COBias alone, and in one with PMI."""
     rows_ = []
     for tau in (0.0, PUBLISHED_TAU):
-        found: dict[str, list[tuple[float, float]]] = {"before": [], "after": []}
+        found: dict[str, list[Scores]] = {"before": [], "after": []}
         for table in tables:
             opt, test = table.opt.labelled(), table.test.labelled()
             assert opt.labels is not None
@@ -182,8 +185,7 @@ def _without_pmi(tables: list[Table]) -> None:
                         evidence=False,
                     )
                     found[name].append(_score(fitted.coefficients.weights, test, mix))
-        means = [np.mean(scores, axis=0) for scores in found.values()]
-        rows_.append([f"{tau:g}", *[f"{mean[0]:.3f} / {mean[1]:.3f}" for mean in means]])
+        rows_.append([f"{tau:g}", *map(_shown, found.values())])
     print_markdown(
         f"Fits of equal shares, and of 85% of one class: {len(tables)} tables of 4 classes",
         ["τ", "for equal shares", "`--target-prior MIX`"],
@@ -191,11 +193,16 @@ def _without_pmi(tables: list[Table]) -> None:
     )
 
 
-def _score(weights: Floats, test: ProbabilityTable, mix: Floats) -> tuple[float, float]:
+def _score(weights: Floats, test: ProbabilityTable, mix: Floats) -> Scores:
+    """Return accuracy in a mix, COBias and the accuracy of the worst class."""
     assert test.labels is not None
     predicted = decide(test.probabilities, weights).astype(np.int64)
     counts = confusion_matrix(test.labels, predicted, test.n_classes)
-    return float(mix @ class_accuracies(counts)), cobias(counts)
+    return float(mix @ class_accuracies(counts)), cobias(counts), worst_class_accuracy(counts)
+
+
+def _shown(scores: list[Scores]) -> str:
+    return " / ".join(f"{value:.3f}" for value in np.mean(scores, axis=0))
 
 
 def _mixes(n_classes: int) -> list[Floats]:

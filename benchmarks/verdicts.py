@@ -3,7 +3,7 @@
     python -m benchmarks verdicts gains
 
 The draws of the first are those of `python -m benchmarks mixes`, with their unlabelled rows and
-without. `gains` draws uniformly from the opt halves, and judges by the default objective.
+without. `gains` draws uniformly from the opt halves. Both judge by the default objective.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.mixes import DRAWS, SIZES, draws_of, raw, score
+from benchmarks.mixes import DRAWS, SIZES, Scored, draws_of, raw, score, scores_of
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable, evaluate, fit
 from dnip.base.errors import DNIPWarning
@@ -38,8 +38,8 @@ class Judged(NamedTuple):
     size: int
     with_unlabelled: bool
     apply: bool
-    change: float  # of error + 2.7·COBias
-    cobias: float
+    change: float  # of error + β·COBias
+    after: Scored
 
 
 def run(tables: list[Table]) -> None:
@@ -54,21 +54,17 @@ def run(tables: list[Table]) -> None:
 
 
 def _judge_all(table: Table, seed: int) -> list[Judged]:
-    found = []
+    found, beta = [], Objective().beta
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)
         for draw in draws_of(table, seed):
-            before = score(draw, raw(draw)).z
+            before = score(draw, raw(draw)).z(beta)
             for more in (None, ProbabilityTable(draw.unlabelled)):
                 fitted = fit(ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True)
                 assert fitted.evidence is not None
                 after = score(draw, fitted.coefficients.weights)
-                told = (
-                    more is not None,
-                    not fitted.evidence.objections,
-                    after.z - before,
-                    after.cobias,
-                )
+                applies = not fitted.evidence.objections
+                told = more is not None, applies, after.z(beta) - before, after
                 found.append(Judged(draw.mix, draw.size, *told))
     return found
 
@@ -94,23 +90,23 @@ def _print_per_class(judged: list[Judged]) -> None:
     rows = []
     for size in SIZES:
         here = [one for one in judged if one.size == size]
-        means = [
-            fmean(
-                one.cobias for one in here if one.mix == "balanced" and one.with_unlabelled == more
-            )
+        balanced = [one for one in here if one.mix == "balanced"]
+        after = (
+            scores_of(one.after for one in balanced if one.with_unlabelled == more)
             for more in (False, True)
-        ]
+        )
         known = 1.64 * math.sqrt(0.25 / (size / N_CLASSES))
-        told = f"{means[0]:.3f}", f"{means[1]:.3f}", _gaining(here), f"± {known:.2f}"
+        told = *after, _gaining(here), f"± {known:.2f}"
         rows.append([f"{size // N_CLASSES}", *told])
     header = [
         "labels of each class",
-        "COBias after, labels only",
+        "labels only",
         "with rows without labels",
         'verdict "apply" where it helps',
         "the accuracy of a class is known to",
     ]
-    print_markdown("Labels per class, balanced draws", header, rows)
+    about = "accuracy / COBias / worst class after"
+    print_markdown(f"Labels per class, balanced draws: {about}", header, rows)
 
 
 def _gaining(judged: list[Judged]) -> str:

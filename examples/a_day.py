@@ -29,7 +29,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dnip import Coefficients
-from dnip.metrics.cobias import cobias_of
+from dnip.metrics.confusion import cobias_of
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "models" / "smollm2"

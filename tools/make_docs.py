@@ -42,12 +42,12 @@ PICTURES = {
 
 
 def commands() -> str:
-    """Return the command reference: what ``--help`` prints."""
+    """Return the command reference: what ``--help-all`` prints."""
     parts = ["# Commands\n"]
     for command in ("", *COMMANDS):
         words = ["dnip", *command.split()]
         printed = subprocess.run(
-            [sys.executable, "-m", *words, "--help"],
+            [sys.executable, "-m", *words, "--help-all" if command else "--help"],
             check=True,
             capture_output=True,
             text=True,

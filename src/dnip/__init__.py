@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
-    from dnip.metrics.cobias import cobias_score
+    from dnip.metrics.confusion import cobias_score
     from dnip.presenting.displays import ClassAccuracyDisplay, OddClassDisplay, PathDisplay
     from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
@@ -76,7 +76,7 @@ _NAMES = {
     "dnip.method.solution": "Solution Status",
     "dnip.presenting.displays": "ClassAccuracyDisplay OddClassDisplay PathDisplay",
     "dnip.presenting.report": "report",
-    "dnip.metrics.cobias": "cobias_score",
+    "dnip.metrics.confusion": "cobias_score",
     "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",
     "dnip.solvers": "solve",
     "dnip.tables": "ProbabilityTable",

@@ -3,7 +3,16 @@
 import pytest
 
 import oracles
-from benchmarks.race import CONTESTANTS, OBJECTIVE, SCALE, race
+from benchmarks.race import (
+    CONTESTANTS,
+    OBJECTIVE,
+    SCALE,
+    counts_under,
+    default_search,
+    evolution,
+    race,
+)
+from dnip import Objective
 from problems import KNOWN
 
 
@@ -24,3 +33,12 @@ def test_courses_fall_to_the_optimum(problem):
         if name in ("coordinate", "exact"):
             assert values[-1] == pytest.approx(optimum, abs=1e-9)
         assert values[-1] >= optimum - 1e-9
+
+
+def test_differential_evolution_solves_the_problem_of_the_default_search():
+    known, goal = KNOWN["three classes"], Objective(2.7)
+    ours, theirs = (
+        goal(counts_under(known.p, known.labels, search(known.p, known.labels, goal, 0)))
+        for search in (default_search, evolution)
+    )
+    assert ours == pytest.approx(theirs, abs=1e-9)

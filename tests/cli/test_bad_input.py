@@ -34,7 +34,7 @@ def test_tables(dnip, files, command, name, content, told):
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE], ids=lambda c: " ".join(c[:2]))
-@cases(("label,p0,p1\n1,1,0\n1,0,1\n", "class 1"), ("p0,p1\n1,0\n0,1\n", "label"))
+@cases(("label,p0,p1\n1,1,0\n1,0,1\n", "only one class, 1"), ("p0,p1\n1,0\n0,1\n", "label"))
 def test_labels_that_nothing_can_be_learned_from(dnip, files, command, rows, told):
     (files / "bad.csv").write_text(rows)
     dnip(*command, "bad.csv").assert_refused(told)
@@ -71,19 +71,15 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     dnip(*words.split()).assert_refused("this is a device, not a file")
 
 
-LEAST = "--min-class-accuracy 1"
-
-
 @cases(
-    ("fit t.csv --effort 2 --solver anneal", "effort is a setting of the coordinate solver"),
+    ("fit t.csv --effort 2 --solver anneal", "--effort is no setting of the anneal solver"),
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
     ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
     ("fit t.csv --defer 0", "defer must be a share of rows between 0 and 1, and neither; got"),
     ("fit t.csv --defer 0.3 --helper-accuracy 90%", "is '90%'; it is a rate or none"),
     ("fit t.csv --helper-accuracy 0.9", "beside --defer SHARE"),
-    ("fit t.csv --min-class-accuracy Tech", "'Tech', not CLASS=RATE"),
-    ("fit t.csv --min-class-accuracy 0=1.5", "a rate from 0 to 1"),
-    (f"fit t.csv {LEAST}=0.5 {LEAST}=0.6", "asks class 1 for 0.5 and for 0.6"),
+    ("fit t.csv --scale 2.5", "scale is '2.5'. Give K for the weights"),
+    ("fit t.csv --scale log:", "scale is 'log:'. Give K for the weights"),
     ("fit t.csv --freeze 0,1", "every class with labels is frozen"),
     ("report t.csv --test no.csv", "no.csv: there is no such file"),
     ("report t.csv --coefficients t.csv", "not valid JSON"),
@@ -94,7 +90,6 @@ LEAST = "--min-class-accuracy 1"
     ("apply t.csv --coefficients c.json --out .", "it is a folder"),
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
     ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
-    ("evaluate t.csv --confidence 1", "confidence must lie between 0 and 1"),
     ("check t.csv --coefficients c.json --alpha 1e-308", "more than 1e-9; got 1e-308. Give 0.05"),
     ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
     ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),

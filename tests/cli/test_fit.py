@@ -12,7 +12,7 @@ import pytest
 import oracles
 from cases import cases
 from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
-from dnip.base.option import SolverName
+from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
 from dnip.fitting.settings import FitSettings
 from dnip.solvers import SOLVERS, Exhaustive

@@ -47,7 +47,7 @@ WORDS = {
     *("terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
-    *("keep", "group"),
+    *("keep", "group", "normalise"),
     *("upstream", "host", "max_body", "chat", "record", "record_size"),
     *("to", "labels", "answer_prefix", "table_name", "columns", "only"),
 }

@@ -66,7 +66,8 @@ def test_names_do_not_break_the_lines_and_stand_beside_lists_per_class(dnip, tab
     assert run.status == (3 if command == "check" else 0), run.err  # its labels are random
     assert "\u202e" not in run.out + run.err
     prose = [line for line in run.out.splitlines() if "正" not in line or "  " in line]
-    assert command == "export" or max(map(cell_len, prose)) <= 80
+    long = [line for line in prose if cell_len(line) > 80]
+    assert command == "export" or not long
     if command == "apply":
         assert ProbabilityTable.read("a.csv", NAMES).classes == NAMES
     told = dnip(command, *RUNS[command], "--json")

@@ -127,9 +127,9 @@ def test_the_first_lines_say_which_file_corrects_what(folder):
 
 
 @cases(
-    (["--chat", "x.json"], "x.json: cannot be read"),
+    (["--chat", "x=x.json"], "x.json: cannot be read"),
     (["--chat", "topic=c.json"], "'topic' is given twice"),
-    (["--chat", "a=c.json", "--chat", "a=c.json"], "--chat gives the name 'a' twice"),
+    (["--chat", "a=c.json", "--chat", "a=c.json"], "--chat gives 'a' twice"),
 )
 def test_chats_that_cannot_be_corrected_are_refused(dnip, folder, options, told):
     FITTED.save("c.json")
@@ -261,7 +261,7 @@ def test_the_log_may_be_lines_of_json(folder):
     events = [json.loads(line) for line in process.err.splitlines()]
     assert {event["level"] for event in events} == {"warning"}
     assert [event.get("status") for event in events] == [None, None, 502, 422, None, None]
-    told = ["everybody who", "no fingerprint", "is no JSON", "question 'topic' has"]
+    told = ["everybody who", "do not say which question", "is no JSON", "question 'topic' has"]
     told += ["keeps the", "terminated"]
     for event, text in zip(events, told, strict=True):
         assert text in event["message"]

@@ -42,12 +42,44 @@ def test_all_options_have_words_and_both_examples_can_be_typed(command):
         parsed.make_context(name, arguments)
 
 
-def test_common_options_come_first_and_the_cluster_last(dnip):
-    headings = re.findall(r"^(\w[\w ,]*):?", dnip("help", "fit").out, re.MULTILINE)
-    assert headings[3:5] == ["Options", "Objective"]
-    assert dnip("help", "apply").out.index("\nOptions") < dnip("help", "apply").out.index(
-        "\nCluster"
-    )
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_ten_options_at_most_and_names_the_way_to_the_rest(dnip, command):
+    short, long = dnip(command, "--help").out, dnip(command, "--help-all").out
+    shown, every = (re.findall(r"^  (--[\w-]+)", text, re.MULTILINE) for text in (short, long))
+    assert len(shown) <= 10
+    assert set(shown) <= set(every)
+    options = [one for one in command_named(command).params if one.param_type_name == "option"]
+    assert [one.opts[0] for one in options if one.opts[0] not in every] == ["--help-all"]
+    more = len(every) - len(shown)
+    last = f"`dnip {command} --help-all` shows {more} more options."
+    assert (short.splitlines()[-1] == last) if more else (short == long)
+
+
+def test_options_that_most_need_come_first_and_the_cluster_last(dnip):
+    headings = re.findall(r"^(\w[\w ,]*):", dnip("prompt", "--help-all").out, re.MULTILINE)
+    assert headings[3] == "Options"
+    assert headings[-1] == "Cluster"
+
+
+def test_an_option_has_the_same_default_in_every_command():
+    defaults = {}
+    for command in COMMANDS:
+        for one in command_named(command).params:
+            words = re.search(r"\[default: (.*)\]", one.help or "")
+            text = words[1] if words else one.default
+            defaults.setdefault(one.name, set()).add("required" if one.required else str(text))
+    different = {name for name, texts in defaults.items() if len(texts - {"required"}) > 1}
+    # what is written; what is scored besides; and words that mean something else in a command
+    assert different == {
+        "out",
+        "coefficients",
+        "classes",
+        "labels",
+        "on",
+        "votes",
+        "chat",
+        "timeout",
+    }
 
 
 def test_no_summary_is_cut_or_broken_at_80_columns(dnip):
@@ -71,8 +103,11 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["fit"], "Missing argument 'TABLE'"),
     (["apply", "t.csv"], "Missing option '--out'"),
     (["fit", "t.csv", "--nonsense"], "No such option"),
-    (["fit", "t.csv", "--scale", "2.5"], "Invalid value for '--scale'"),
-    (["fit", "t.csv", "--scale", "log:"], "'log:' is not K, log:K or span:S"),
+    (["evaluate", "t.csv", "--confidence", "1"], "is not in the range 0<x<1"),
+    (["check", "t.csv", "--alpha", "0"], "is not in the range 0<x<1"),
+    (["fit", "t.csv", "--min-class-accuracy", "Tech"], "'Tech' is not CLASS=RATE"),
+    (["fit", "t.csv", "--min-class-accuracy", "0=1.5"], "a rate from 0 to 1"),
+    (["fit", "t.csv", *("--min-class-accuracy", "1=0.5") * 2], "gives '1' twice"),
     (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
     (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
     (["fit", "t.csv", "--preset", "mine"], "'paper'"),
@@ -86,6 +121,8 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["export", "c.json", "--to", "spark", *SQLITE], "--dialect is for sql, not for spark"),
     ([*SERVE, "c.json"], "QUESTION=FILE"),
     ([*SERVE, "q=c.json", "--coefficients", "q=d.json"], "'q' twice"),
+    ([*SERVE, "q=c.json", "--chat", "d.json"], "'d.json' is not NAME=FILE"),
+    ([*SERVE, "q=c.json", "--max-body", "much"], "'much' is not a size"),
     (["import", "a.csv", *CLASSES, "--map", "ham"], "'ham' is not CLASS=NAME"),
     (["import", "a.csv", "-", *CLASSES], "- is no file"),
     (["help", "nonsense"], "No such command 'nonsense'"),

@@ -5,8 +5,14 @@ import pytest
 
 from dnip import InvalidInputError, Objective, fit, solve
 from dnip.comparing import baselines
-from dnip.comparing.baselines import OptSet, choose
-from dnip.comparing.scaling import BalancedMatrixScaling, MatrixScaling, VectorScaling, log_loss
+from dnip.comparing.baselines import (
+    BalancedMatrixScaling,
+    MatrixScaling,
+    OptSet,
+    VectorScaling,
+    choose,
+    log_loss,
+)
 from dnip.solvers.search import PAPER
 from strategies import random_probabilities
 

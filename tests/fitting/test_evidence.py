@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.evidence import FEWEST, NEEDED
@@ -9,7 +10,7 @@ from dnip.fitting.settings import FitSettings
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import cobias, confusion_matrix
-from dnip.tables.captured_mass import LOW_MASS
+from dnip.tables.cells import LOW_MASS
 from populations import biased_rows
 
 CLASSES = ("a", "b", "c")
@@ -154,12 +155,12 @@ def test_errors_count_by_the_objective_and_by_the_shares_of_another_mix():
     assert found.before == pytest.approx(1 - rates @ target + 2.7 * found.raw.cobias)
 
 
-@pytest.mark.parametrize("n", [100, 400])
-def test_what_is_expected_is_met_on_other_rows(n):
-    """Fits of 30 samples of one population, each held against thousands of other rows."""
+@pytest.mark.parametrize(("n", "samples"), [(100, 30), (400, 20)])
+def test_what_is_expected_is_met_on_other_rows(n, samples):
+    """Fits of samples of one population, each held against thousands of other rows."""
     far = rows_of(20_000, seed=99)
     met, expected, inside = [], [], 0
-    for seed in range(30):
+    for seed in range(samples):
         p, y = rows_of(n, seed=seed)
         fitted = fit(ProbabilityTable(p, y, classes=CLASSES), evidence=True)
         counts = confusion_matrix(far[1], decide(far[0], fitted.coefficients.multipliers), 3)
@@ -169,4 +170,4 @@ def test_what_is_expected_is_met_on_other_rows(n):
         low, high = side.intervals(0.9)["cobias"]
         inside += low <= met[-1] <= high
     assert np.mean(expected) == pytest.approx(np.mean(met), abs=0.015)
-    assert inside >= 24
+    assert inside >= binom.ppf(0.001, samples, 0.9)

@@ -6,11 +6,17 @@ from scipy import stats
 
 from cases import cases
 from dnip.metrics import METRICS, cobias, metric_intervals, scores
-from dnip.metrics.cobias import cobias_of
-from dnip.metrics.expected import Expectation, followed_chance
-from dnip.metrics.gaps import Bounds, GapTest, difference_of, gap_correlation
+from dnip.metrics.chance import _f_tail, hotelling_p_value, smirnov_p_value
+from dnip.metrics.confusion import cobias_of
+from dnip.metrics.gaps import (
+    Bounds,
+    Expectation,
+    GapTest,
+    difference_of,
+    followed_chance,
+    gap_correlation,
+)
 from dnip.metrics.intervals import difference_intervals, mean_bounds, paired_bounds, wilson
-from dnip.metrics.two_samples import f_tail, hotelling_p_value, smirnov_p_value
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
@@ -138,7 +144,7 @@ def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
 @pytest.mark.parametrize("second", [2, 30, 2_001])
 def test_the_tail_of_f(ratio, first, second):
     expected = stats.f.sf(ratio, first, second)
-    assert f_tail(ratio, first, second) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+    assert _f_tail(ratio, first, second) == pytest.approx(expected, rel=1e-8, abs=1e-300)
 
 
 @pytest.mark.parametrize("distance", [0.0, 0.02, 0.05, 0.1, 0.4])

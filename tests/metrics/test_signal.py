@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable, evaluate, fit
-from dnip.metrics.signal import has_signal
+from dnip.metrics.chance import has_signal
 from populations import biased_rows
 
 

@@ -18,8 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from dnip.base import __version__
-from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
-from dnip.base.optional import load_optional
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line, load_optional
 
 # How often Ray repeats a task whose process died.
 _RETRIES = 4

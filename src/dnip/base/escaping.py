@@ -50,17 +50,6 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
-def valid_unicode(text: str) -> str:
-    r"""Return a text for a file: halves of surrogate pairs, as in odd paths, are escaped.
-
-    Examples
-    --------
-    >>> valid_unicode("t\udcff.csv")
-    't\\udcff.csv'
-    """
-    return text.encode(errors="backslashreplace").decode()
-
-
 def literal(text: str) -> str:
     r"""Return a text for matplotlib, which reads $…$ as a formula.
 

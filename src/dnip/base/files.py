@@ -1,13 +1,11 @@
-"""Output files that appear whole or not at all."""
+"""Files: settings read whole, and outputs that appear whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -75,22 +73,15 @@ def open_input(path: str | os.PathLike[str]) -> IO[bytes]:
     return given.open("rb")
 
 
-def as_text(file: IO[bytes], source: str) -> IO[str]:
-    """Return the UTF-8 text of an open file, without a byte order mark; line ends stay.
+def valid_unicode(text: str) -> str:
+    r"""Return a text for a file: halves of surrogate pairs, as in odd paths, are escaped.
 
-    Raises
-    ------
-    InvalidInputError
-        For text that begins as UTF-16 or UTF-32 does.
+    Examples
+    --------
+    >>> valid_unicode("t\udcff.csv")
+    't\\udcff.csv'
     """
-    peek = getattr(file, "peek", None)
-    start = b"" if peek is None else peek(2)[:2]
-    if b"\0" in start or start in (BOM_UTF16_LE, BOM_UTF16_BE):
-        raise InvalidInputError(
-            f"{source}: this is UTF-16 text",
-            hint="Save the file as UTF-8; `dnip import` also reads UTF-16",
-        )
-    return TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    return text.encode(errors="backslashreplace").decode()
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

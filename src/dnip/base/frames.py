@@ -8,7 +8,7 @@ from typing import Any
 
 from dnip.base.classes import check_classes, default_classes, names_of
 from dnip.base.columns import Layout, resolve_columns
-from dnip.base.optional import load_optional
+from dnip.base.errors import load_optional
 from dnip.base.validation import check_choice
 
 #: Libraries that data frames can be made with.

@@ -60,10 +60,22 @@ COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
-class Command(click.Command):
-    """A command that lists its options under plain headings."""
+# Set in a context whose help is to name every option.
+_ALL = "dnip.help_all"
 
-    #: The headings of the options.
+
+def _help_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    """Print the help with every option."""
+    if is_asked:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+class Command(click.Command):
+    """A command whose help shows the options that most need, or all under plain headings."""
+
+    #: The headings of the options; options without one are those that most need.
     headings: dict[str, str | None]
     #: Lines to type.
     examples: list[str]
@@ -81,24 +93,30 @@ class Command(click.Command):
             heading = self.headings.get(parameter.name)
             return heading is not None, heading == "Cluster", not parameter.required
 
-        records = []
-        for parameter in sorted(self.get_params(ctx), key=rank):
-            record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Option):
-                records.append((self.headings.get(parameter.name) or "Options", record))
-        write_sections(formatter, records)
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = [
+            (self.headings.get(option.name), record)
+            for option in sorted(options, key=rank)
+            if (record := option.get_help_record(ctx)) is not None
+        ]
+        shown = records if _ALL in ctx.meta else [each for each in records if each[0] is None]
+        _write_sections(formatter, [(heading or "Options", record) for heading, record in shown])
+        if len(shown) < len(records):
+            formatter.write_paragraph()
+            n_more = len(records) - len(shown)
+            formatter.write_text(f"`{ctx.command_path} --help-all` shows {n_more} more options.")
 
 
-def write_sections(
+def _write_sections(
     formatter: click.HelpFormatter, records: list[tuple[str, tuple[str, str]]]
 ) -> None:
     """Write names and what they stand for under their headings, in order."""
     for heading in dict.fromkeys(heading for heading, _ in records):
         with formatter.section(heading):
-            formatter.write_dl([record for place, record in records if place == heading])
+            formatter.write_dl([record for section, record in records if section == heading])
 
 
-class Words(NamedTuple):
+class _Words(NamedTuple):
     """What the help says of a parameter."""
 
     heading: str | None = None
@@ -111,16 +129,16 @@ _SECTION = re.compile(r"^(.+)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w.*)\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
-def read_docstring(text: str | None) -> tuple[str, dict[str, Words], list[str]]:
+def _read_docstring(text: str | None) -> tuple[str, dict[str, _Words], list[str]]:
     """Return what a docstring says: its text, its words on parameters, and lines to type.
 
-    Parameters stand under ``Parameters``, or under the heading that their options stand under, as
-    ``name : METAVAR``; the names of an option are separated by commas.
+    Parameters stand as ``name : METAVAR`` under ``Parameters`` if most need them, else under the
+    heading that their options stand under; the names of an option are separated by commas.
 
     Examples
     --------
     >>> from dnip.cli.options import ClusterOptions
-    >>> text, words, lines = read_docstring(ClusterOptions.__doc__)
+    >>> text, words, lines = _read_docstring(ClusterOptions.__doc__)
     >>> text, words["on"].heading, words["on"].metavar
     ('Where to work.', 'Cluster', 'CLUSTER')
     """
@@ -132,59 +150,72 @@ def read_docstring(text: str | None) -> tuple[str, dict[str, Words], list[str]]:
         for entry, lines in _ENTRY.findall(body):
             names, _, metavar = entry.partition(" : ")
             name, *others = names.split(", ")
-            said = " ".join(lines.split()).replace(" [default", "  [default")
-            place = None if heading == "Parameters" else heading
-            words[name] = Words(place, metavar or None, tuple(others), said)
+            sentences = " ".join(lines.split()).replace(" [default", "  [default")
+            section = None if heading == "Parameters" else heading
+            words[name] = _Words(section, metavar or None, tuple(others), sentences)
     return about.strip(), words, examples
 
 
-def command_of(name: str, function: Callable[..., None], **settings: Any) -> Command:  # noqa: ANN401
+def _command_of(name: str, function: Callable[..., None], **settings: Any) -> Command:  # noqa: ANN401
     """Return a function as a command, whose options are its parameters and their fields.
 
     An option without a default is required. A type hint may be ``Annotated`` with what makes the
-    value of its text. The docstring is the help; see `read_docstring`.
+    value of its text. The docstring is the help; see `_read_docstring`.
 
     Examples
     --------
     >>> from dnip.cli.options import ObjectiveOptions
     >>> def show(table: Path, /, weights: ObjectiveOptions) -> None:
     ...     print(table, weights.beta)
-    >>> command_of("show", show).main(["here.csv", "--beta", "1"], standalone_mode=False)
+    >>> _command_of("show", show).main(["here.csv", "--beta", "1"], standalone_mode=False)
     here.csv 1.0
     """
-    settings["help"], own, examples = read_docstring(function.__doc__)
+    settings["help"], words_here, examples = _read_docstring(function.__doc__)
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    words = read_docstring(shared_words)[1]
-    found: list[tuple[str, Any, object]] = []
+    words = _read_docstring(shared_words)[1]
+    declared: list[tuple[str, Any, object]] = []
     arguments = []
     for parameter in signature(function).parameters.values():
         if parameter.kind is Parameter.POSITIONAL_ONLY:
             arguments.append(parameter.name)
         if parameter.name in groups:
             group = groups[parameter.name]
-            for one in reversed(group.__mro__):
-                words |= read_docstring(one.__doc__)[1]
+            for base in reversed(group.__mro__):
+                words |= _read_docstring(base.__doc__)[1]
             kinds = get_type_hints(group, include_extras=True)
-            found += [(one.name, kinds[one.name], one.default) for one in fields(group)]
+            declared += [(field.name, kinds[field.name], field.default) for field in fields(group)]
         else:
-            found.append((parameter.name, hints[parameter.name], parameter.default))
-    words |= own
+            declared.append((parameter.name, hints[parameter.name], parameter.default))
+    words |= words_here
 
     @wraps(function)
-    def run(**given: Any) -> None:  # noqa: ANN401
-        for value in given.values():
+    def run(**values: Any) -> None:  # noqa: ANN401
+        for value in values.values():
             if Path("-") in (value if isinstance(value, tuple) else [value]):
                 raise click.BadParameter("- is no file. Standard input and output are not used")
-        for place, group in groups.items():
-            given[place] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        function(*[given.pop(name) for name in arguments], **given)
+        for parameter, group in groups.items():
+            values[parameter] = group(
+                **{field.name: values.pop(field.name) for field in fields(group)}
+            )
+        function(*[values.pop(name) for name in arguments], **values)
 
-    said = {name: words.get(name, Words()) for name, _, _ in found}  # none under python -OO
-    parameters = [_parameter(*one, said[one[0]], one[0] in arguments) for one in found]
-    command = Command(name, callback=run, params=parameters, **settings)
+    # there are no words under python -OO
+    parameters = [
+        _parameter(*each, words.get(each[0], _Words()), each[0] in arguments) for each in declared
+    ]
+    every = click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_help_all,
+        hidden=True,
+        help="Show all options and exit.",
+    )
+    command = Command(name, callback=run, params=[*parameters, every], **settings)
     command.examples = examples
-    command.headings = {name: one.heading for name, one in said.items()}
+    command.headings = {name: words[name].heading for name, *_ in declared if name in words}
     return command
 
 
@@ -209,7 +240,7 @@ def _parameter(
     name: str,
     kind: Any,  # noqa: ANN401
     default: object,
-    words: Words,
+    words: _Words,
     is_argument: bool,
 ) -> click.Parameter:
     """Return an option or an argument."""
@@ -250,7 +281,7 @@ def command_named(name: str) -> Command:
     """Return one of the commands; this loads its file."""
     function = f"{name}_" if iskeyword(name) else name
     module = import_module(f"dnip.cli.commands.{function}")
-    return command_of(name, getattr(module, function), context_settings=_SETTINGS)
+    return _command_of(name, getattr(module, function), context_settings=_SETTINGS)
 
 
 class Commands(click.Group):
@@ -275,7 +306,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each command does, by groups."""
-        write_sections(
+        _write_sections(
             formatter,
             [(group, about) for group, names in GROUPS.items() for about in names.items()],
         )
@@ -297,7 +328,8 @@ def commands(quiet: bool) -> None:
     """Give every class its due: one coefficient per class, learned from class probabilities.
 
     `dnip evaluate TABLE` shows which classes starve, and `dnip fit TABLE` learns coefficients.
-    `dnip help COMMAND` tells all about a command, with examples.
+    `dnip help COMMAND` says what a command does, with examples and the options that most need;
+    `dnip COMMAND --help-all` lists every option.
     """
     Verbosity.quiet = quiet
 

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.cli.console import complain, live_progress
+from dnip.cli.options import COEFFICIENTS
 from dnip.method.coefficients import Coefficients
 from dnip.priors.target import TargetPrior, is_estimate, read_prior
 from dnip.tables import Scan
 from dnip.tables.reading import layout_of
 from dnip.using.application import estimate_stream
-
-#: Where coefficients go if no option names the file.
-USUAL_OUT = Path("coefficients.json")
 
 
 def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> Path:
@@ -27,16 +25,16 @@ def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> P
         If no file is named, and the usual one holds something else than coefficients of the
         table's classes.
     """
-    if out is not None or not USUAL_OUT.is_file():
-        return out or USUAL_OUT
-    old = _held(USUAL_OUT)
+    if out is not None or not COEFFICIENTS.is_file():
+        return out or COEFFICIENTS
+    old = _held(COEFFICIENTS)
     layout = None if old is None or table.is_fifo() else layout_of(table, classes)
     if old is None or (layout is not None and old.classes != layout.classes):
         raise InvalidInputError(
-            f"{USUAL_OUT} holds {_described(old)}, and would be lost",
-            hint=f"Name another file with --out, or write over it with --out {USUAL_OUT}",
+            f"{COEFFICIENTS} holds {_described(old)}, and would be lost",
+            hint=f"Name another file with --out, or write over it with --out {COEFFICIENTS}",
         )
-    return USUAL_OUT
+    return COEFFICIENTS
 
 
 def save_coefficients(coefficients: Coefficients, path: Path) -> None:
@@ -48,8 +46,8 @@ def save_coefficients(coefficients: Coefficients, path: Path) -> None:
         complain("note", f"{path} is replaced; it held {_described(old)}")
 
 
-def _decides(one: Coefficients) -> tuple[object, ...]:
-    return one.logit_bias(), one.defer and one.defer.to_dict()
+def _decides(fitted: Coefficients) -> tuple[object, ...]:
+    return fitted.logit_bias(), fitted.defer and fitted.defer.to_dict()
 
 
 def _held(path: Path) -> Coefficients | None:
@@ -71,13 +69,13 @@ class Moved(NamedTuple):
 
     coefficients: Coefficients
     target: TargetPrior
-    part: float  # of the way to the most accurate weights, 0..1
+    way: float  # how far it goes toward the most accurate weights, 0..1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mix and the weights, as ``--json`` prints them."""
         classes = self.coefficients.classes
         weights = dict(zip(classes, self.coefficients.weights.tolist(), strict=True))
-        return {**self.target.to_dict(classes), "part": self.part, "weights": weights}
+        return {**self.target.to_dict(classes), "part": self.way, "weights": weights}
 
 
 def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
@@ -89,8 +87,8 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     else:
         target = TargetPrior(read_prior(mix, fitted.classes))
     moved = fitted.adjusted(target.estimate or target.shares)
-    part = 0.0 if moved is fitted else float((moved.fit.adjusted or {})["part"])
+    way = 0.0 if moved is fitted else float((moved.fit.adjusted or {})["part"])
     complain("note", target.sentence(fitted.classes))
     if moved is fitted:
         complain("note", "the coefficients are unchanged: this mix needs no others")
-    return Moved(moved, target, part)
+    return Moved(moved, target, way)

@@ -62,19 +62,26 @@ def complain(kind: str, message: str) -> None:
 
 
 def finish(
-    content: dict[str, Any], text: str, *, json: bool, written: Iterable[Path] | None = None
+    content: dict[str, Any],
+    text: str,
+    *,
+    json: bool,
+    written: Iterable[Path] | None = None,
+    notes: Iterable[str] = (),
 ) -> None:
     """Print the result of a command: one JSON object, or text and the files that were written.
 
-    JSON is in ASCII, so that every encoding will do.
+    JSON is in ASCII, so that every encoding will do. Notes go to standard error before it.
     """
+    for note in notes:
+        complain("note", note)
     paths = None if written is None else [str(path) for path in written]
     if json:
         say(dumps(content if paths is None else {**content, "written": paths}, allow_nan=False))
         return
     say(text)
     if paths is not None:
-        from dnip.presenting.terminal import wrapped
+        from dnip.presenting.formats import wrapped
 
         say(f"\n{wrapped('written: ' + ', '.join(paths))}")
         if not any(path.endswith(".png") for path in paths):

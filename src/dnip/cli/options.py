@@ -1,48 +1,56 @@
 """What several commands share: words on their arguments and options, and how these are read.
 
+Options under ``Parameters`` are those that most need. Others stand under a heading of their own,
+and only ``--help-all`` shows them.
+
 Parameters
 ----------
 table
     Probabilities: a column for each class, and label; .csv, .jsonl, .parquet, or a folder of it.
-    Rows without a label are not scored.
+    Only rows with a label are scored.
 coefficients : FILE
-    The coefficients.json that `dnip fit` wrote.
+    The file that `dnip fit` wrote.
 classes : A,B,C
     Class names in order, for columns p0, p1, …. [default: the names of the columns]
-confidence : LEVEL
-    Level of the intervals, between 0 and 1.
-target_prior : MIX
-    The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; 0.5,0.3,…
-    in class order; a .json file of either; or estimate, from rows without labels.
 task
     agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.
 shots
     Demonstrations: a number, or balanced for one of each class.
-seed
-    Seed of the demonstrations.
 json
     Print one JSON object.
+
+Details
+-------
+seed
+    Seed of all random choices: the same seed gives the same result.
+confidence : LEVEL
+    Level of the intervals, between 0 and 1.
+target_prior : MIX
+    The class mix, the share of each class, that the coefficients are for: uniform;
+    A=0.5,B=0.3,… for every class; 0.5,0.3,… in class order; a .json file of either; or estimate,
+    from rows without labels.
 
 Objective
 ---------
 scale : K|log:K|span:S
-    K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
-    span:S: 10,000 geometric steps from e^-S to 1.
+    The weights that a class may have. K: 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric
+    steps from 1/K to 1. span:S: 10,000 geometric steps from e^-S to 1.
+    [default: the spread of the probabilities]
 smoothing : MU
     μ, added to the counts inside PMI. The objective is then the published one, and may leave
-    classes without predictions. [default: 0.4·M where τ is above 0]
+    classes without predictions. [default: 0.4·M for M rows, where τ is above 0]
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import join
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import click
 
@@ -54,20 +62,16 @@ if TYPE_CHECKING:
     from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable, Rows, Scan
 
-# Defaults of the library that are too slow to import for a list of options.
-BETA = 0.5
-PUBLISHED_TAU = 0.2
-
-#: Text, for the parser of the option reads defaults, too.
-DEFAULT_CONFIDENCE = 0.9
+_Name = TypeVar("_Name")
+_Value = TypeVar("_Value")
 
 # Suffixes of the files in a model's folder.
 _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py", ".gguf")
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
-def parse_memory(text: str | int) -> int:
+def parse_size(text: str) -> int:
     """Return a size in bytes: 500MB and 0.5G are powers of 1000, 512MiB is one of 1024.
 
     Raises
@@ -77,57 +81,62 @@ def parse_memory(text: str | int) -> int:
 
     Examples
     --------
-    >>> parse_memory("1G"), parse_memory("500MB"), parse_memory("1.5 GiB"), parse_memory(4096)
+    >>> parse_size("1G"), parse_size("500MB"), parse_size("1.5 GiB"), parse_size("4096")
     (1000000000, 500000000, 1610612736, 4096)
     """
-    match = _SIZE.fullmatch(str(text).strip())
+    match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise click.BadParameter(f"{text!r} is not a size; write it like 1G, 500MB or 512MiB")
     number, unit, binary = match.groups()
     power = "kmgt".index(unit.lower()) + 1 if unit else 0
-    size = float(number) * (1024 if binary else 1000) ** power
-    if size >= 1e18:
-        raise click.BadParameter(f"{number[:20]}… is more memory than there is; write it like 1G")
-    return int(size)
+    return int(float(number) * (1024 if binary else 1000) ** power)
 
 
-#: Text, as on a command line.
-DEFAULT_ROWS: Any = "1000000"
-
-
-def parse_rows(text: str) -> int | None:
-    """Return a number of rows; None for all.
-
-    Raises
-    ------
-    click.BadParameter
-        For another text.
+def parse_names(text: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list.
 
     Examples
     --------
-    >>> parse_rows("1000000"), parse_rows("all")
-    (1000000, None)
+    >>> parse_names("World, Sports")
+    ('World', 'Sports')
     """
-    if text == "all":
-        return None
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise click.BadParameter(f"{text!r} is neither a number of rows nor all")
-    return int(text)
+    return tuple(name.strip() for name in text.split(","))
 
 
-def scale_name(name: str) -> str:
-    """Return the name of a scale of weights.
+def parse_pair(form: str) -> Callable[[str], tuple[str, str]]:
+    """Return what reads a text of a form such as CLASS=RATE.
 
-    Raises
-    ------
-    click.BadParameter
-        For another text.
+    Examples
+    --------
+    >>> parse_pair("CLASS=RATE")("a = 0.5")
+    ('a', '0.5')
     """
-    from dnip.method.scales import SCALE_NAME
 
-    if SCALE_NAME.fullmatch(name) is None:
-        raise click.BadParameter(f"{name!r} is not K, log:K or span:S")
-    return name
+    def parse(text: str) -> tuple[str, str]:
+        name, _, value = (side.strip() for side in text.partition("="))
+        if not (name and value):
+            raise click.BadParameter(f"{text!r} is not {form}")
+        return name, value
+
+    return parse
+
+
+def by_name(flag: str, pairs: Iterable[tuple[_Name, _Value]] | None) -> dict[_Name, _Value]:
+    """Return what an option that may be given several times says, by name."""
+    values: dict[_Name, _Value] = {}
+    for name, value in pairs or ():
+        if name in values:
+            raise click.BadParameter(f"{flag} gives {name!r} twice")
+        values[name] = value
+    return values
+
+
+#: Where coefficients are, if no option names the file.
+COEFFICIENTS = Path("coefficients.json")
+
+#: Names, comma-separated; and a level between 0 and 1.
+Names: TypeAlias = Annotated[tuple[str, ...] | None, parse_names]
+Level: TypeAlias = Annotated[float, click.FloatRange(0, 1, min_open=True, max_open=True)]
 
 
 @dataclass(frozen=True)
@@ -137,27 +146,32 @@ class ObjectiveOptions:
     Parameters
     ----------
     beta
-        β, weight of COBias. [default: 0.5; 2.7 with a preset]
+        β, the weight of COBias, the mean gap between the accuracies of two classes, beside the
+        error. [default: 0.5]
 
     Objective
     ---------
     tau
-        τ, weight of the PMI term. [default: 0; 0.2 with --smoothing]
+        τ, the weight of the PMI term, which measures how well predictions and labels agree in each
+        class. [default: 0; 0.2 with --smoothing]
     """
 
     beta: float | None = None
     tau: float | None = None
     smoothing: float | None = None
 
-    def objective(self, **settings: Any) -> Objective:  # noqa: ANN401
-        """Return the objective; a μ alone brings the published τ with it."""
-        from dnip.method.objective import Objective
+    def objective(self, usual: Objective | None = None, **terms: Any) -> Objective:  # noqa: ANN401
+        """Return the objective, the usual one but for what is named.
 
-        tau = self.tau
-        if tau is None:
-            tau = 0.0 if self.smoothing is None else PUBLISHED_TAU
-        beta = BETA if self.beta is None else self.beta
-        return Objective(beta, tau, self.smoothing, **settings)
+        A μ alone brings the published τ with it.
+        """
+        from dnip.method.objective import PUBLISHED_TAU, Objective
+
+        terms |= {"beta": self.beta, "tau": self.tau, "smoothing": self.smoothing}
+        if self.tau is None and self.smoothing is not None:
+            terms["tau"] = PUBLISHED_TAU
+        named = {name: value for name, value in terms.items() if value is not None}
+        return replace(usual or Objective(), **named)
 
 
 def named_file(text: str | None, suffix: str) -> str | None:
@@ -165,14 +179,7 @@ def named_file(text: str | None, suffix: str) -> str | None:
     return text if text is not None and text.lower().endswith(suffix) else None
 
 
-def split_classes(classes: str | None) -> tuple[str, ...] | None:
-    """Return the names in a comma-separated list, None for none."""
-    if classes is None:
-        return None
-    return tuple(name.strip() for name in classes.split(","))
-
-
-def line(command: str, table: Path, classes: str | None) -> str:
+def line(command: str, table: Path, classes: Sequence[str] | None) -> str:
     """Return a line to type.
 
     Examples
@@ -180,7 +187,8 @@ def line(command: str, table: Path, classes: str | None) -> str:
     >>> line("fit", Path("my table.csv"), None)
     "dnip fit 'my table.csv'"
     """
-    return join(["dnip", command, str(table), *([] if classes is None else ["--classes", classes])])
+    names = [] if classes is None else ["--classes", ",".join(classes)]
+    return join(["dnip", command, str(table), *names])
 
 
 def read_others(
@@ -199,11 +207,11 @@ def read_others(
 
 def model_files(*models: str | None) -> list[Path]:
     """Return the files of the models that lie here, for `dnip.base.files.check_files`."""
-    here = [Path(model) for model in models if model is not None and os.path.exists(model)]  # noqa: PTH110  # no error for a name that is too long
+    here = [Path(name) for name in models if name is not None and os.path.exists(name)]  # noqa: PTH110  # no error for a name that is too long
     return [
         path
-        for place in here
-        for path in (place.iterdir() if place.is_dir() else (place,))
+        for model in here
+        for path in (model.iterdir() if model.is_dir() else (model,))
         if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # a table's, beside
     ]
 

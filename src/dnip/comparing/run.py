@@ -10,8 +10,7 @@ from functools import cache
 from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.baselines import RAW, choose
-from dnip.comparing.material import Material, OptSet
-from dnip.comparing.methods import Method
+from dnip.comparing.material import Material, Method, OptSet
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
 from dnip.metrics.confusion import count_pairs

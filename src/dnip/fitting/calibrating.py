@@ -11,8 +11,8 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.smooth import batch_shift, fit_shift
+from dnip.metrics.chance import smirnov_p_value
 from dnip.metrics.intervals import effective_rows
-from dnip.metrics.two_samples import smirnov_p_value
 from dnip.priors.estimate import (
     Calibration,
     PriorEstimate,

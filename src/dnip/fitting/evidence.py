@@ -12,9 +12,8 @@ import numpy as np
 from dnip.base.errors import listed
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.metrics import accuracy, balanced_accuracy
-from dnip.metrics.cobias import cobias_of
-from dnip.metrics.expected import Expectation
-from dnip.metrics.intervals import central
+from dnip.metrics.confusion import cobias_of
+from dnip.metrics.gaps import Expectation, central
 from dnip.using.evaluation import Evaluation
 
 #: How sure it must be that error + β·COBias falls.
@@ -86,7 +85,7 @@ class FitEvidence:
         evaluation : Evaluation
             Of all labelled rows; `reweighted` and `agreement` are of refits on rows left out.
         followed : float
-            κ; see :func:`dnip.metrics.expected.followed_chance`.
+            κ; see :func:`dnip.metrics.gaps.followed_chance`.
         beta : float
             β, the weight of COBias.
         multipliers : sequence of ndarray of shape (N,)

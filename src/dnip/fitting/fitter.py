@@ -14,7 +14,7 @@ import numpy as np
 from dnip.base import __version__
 from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
+from dnip.base.files import valid_unicode
 from dnip.base.typing import Floats, Integers
 from dnip.fitting.calibrating import calibrate_sample, estimate_of, find_target
 from dnip.fitting.deferring import Deferring, defer_below, defer_share
@@ -132,9 +132,7 @@ class Fitter:
         self._there = None
         if len(self._unlabelled) and self.target is None:
             estimate = estimate_of(self._unlabelled, self._calibration)
-            natural = label_shares(self._calibration.labels)
-            if estimate.differs_from(natural, sure_of_all=True).any():
-                self._there = estimate.shares
+            self._there = estimate.shrunk_to(label_shares(self._calibration.labels))
 
         problem = Problem.trusted(p, labels, table.classes, self._weight)
         self._settings, self._problem = settings, problem

@@ -21,13 +21,15 @@ from dnip.method.objective import beta_of
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
-from dnip.metrics.expected import followed_chance
+from dnip.metrics.gaps import followed_chance
 from dnip.solvers import Coordinate
-from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 # Rounding is at work where more rows than this share one number, but not all, with another row.
 _BY_CHANCE = 0.01
+# By chance, more different rows than this are not all there an even number of times.
+_CHANCES = 10
 # What rounding to float64 leaves of a whole number.
 _ROUNDING = 1e-6
 
@@ -206,30 +208,43 @@ def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None
     """Return groups of rows that are equal in all probabilities and in label; None without any.
 
     Rounded probabilities and votes are equal by chance. There, many rows share one number but not
-    all, and no row counts as a copy.
+    all, and rows count as copies only where each is there the same number of times, or a multiple.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 1], 40)
     >>> twice, labels = np.repeat(p, 2, axis=0), np.repeat(rng.integers(3, size=40), 2)
-    >>> len(np.unique(find_copies(twice, labels))), find_copies(twice.round(1), labels)
-    (40, None)
+    >>> [len(np.unique(find_copies(p, labels))) for p in (twice, twice.round(1))]
+    [40, 40]
+    >>> find_copies(twice[:-1].round(1), labels[:-1]) is None
+    True
     """
     whole = np.column_stack([probabilities, labels])
     row = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
+    repeats = _find_repeats(row)
     certain = probabilities.max(axis=1) == 1  # no digits are left that could tell two rows apart
     row[certain] = row.max() + 1 + np.arange(np.count_nonzero(certain))
     row = np.unique(row, return_inverse=True)[1]
     if row.max() + 1 == len(row) or _are_rounded(probabilities):
-        return None
+        return repeats
     with np.errstate(all="ignore"):  # ratios of the tiniest may be infinite
         ratios = np.log(probabilities[:, 1:] / probabilities[:, :-1]).round(9)
     for numbers in (*probabilities.T, *ratios.T):
         tells = np.isfinite(numbers) & (numbers != 0) & ~certain
         if _count_shared(numbers[tells], row[tells]) > _BY_CHANCE * len(row):
-            return None
+            return repeats
     return np.asarray(row)
+
+
+def _find_repeats(row: Integers) -> Integers | None:
+    """Return groups of k equal rows each, where every row is there k times or a multiple of it."""
+    times = np.gcd.reduce(np.bincount(row))
+    if times == 1 or row.max() < _CHANCES:
+        return None
+    groups = np.empty_like(row)
+    groups[np.argsort(row, kind="stable")] = np.arange(len(row)) // times
+    return groups
 
 
 def _are_rounded(probabilities: Probabilities) -> bool:

@@ -21,7 +21,7 @@ from dnip.method.problem import Problem
 from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
 from dnip.priors.target import TargetPrior
-from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 #: What is said of a fit without refits.
@@ -78,13 +78,13 @@ class Blend:
         if self.drift is not None:
             text += (
                 f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
-                f"{self.drift:.1g}), and not by their\nclass mix alone. The weights follow the "
+                f"{self.drift:.1g}), and not by their class mix alone. The weights follow the "
                 "unlabelled rows: labelled ones were moved to where these lie."
             )
         if self.toward_constraints:
             text += (
-                f"\nThe constraints were not kept there: {self.toward_constraints:.0%} of the way "
-                "to the optimum that keeps them was gone."
+                "\nThese do not keep the constraints, so the weights go on, "
+                f"{self.toward_constraints:.0%} of the way to the optimum that does."
             )
         return text
 

@@ -8,8 +8,8 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
+from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Switch
 from dnip.base.validation import check_choice
 from dnip.method.constraints import Constraints
 from dnip.method.defer import Deferral

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from dnip.base.columns import CellLocation, check_names
-from dnip.base.errors import InvalidInputError, first_line, warn
+from dnip.base.errors import InvalidInputError, first_line, load_optional, warn
 from dnip.base.files import open_input
-from dnip.base.optional import load_optional
-from dnip.tables.formats import REMEDIES
-from dnip.tables.formats.text import check_widths, csv_rows, not_utf8, open_bytes
+from dnip.tables.reading import REMEDIES
+from dnip.tables.text import check_widths, csv_rows, not_utf8, open_bytes
 
 # Where a JSON value begins, and what reads it.
 _BEGIN, _DECODER = re.compile(r"\S"), json.JSONDecoder()

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dnip.base import Pairs
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Pairs
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_number
 from dnip.method.costs import Costs

@@ -17,7 +17,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.frames import is_frame, take_columns
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
-from dnip.metrics.order import labels_of_columns
+from dnip.metrics.chance import labels_of_columns
 
 # Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
 _BITS = 30

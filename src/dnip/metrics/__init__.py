@@ -5,13 +5,16 @@ every mean.
 """
 
 from dnip.metrics.catalogue import HEADLINE, METRICS, Metric, metric_intervals, scores
-from dnip.metrics.cobias import cobias, cobias_score, cobias_single, odd_classes
 from dnip.metrics.confusion import (
     accuracy,
     balanced_accuracy,
     class_accuracies,
+    cobias,
+    cobias_score,
+    cobias_single,
     confusion_matrix,
     macro_f1,
+    odd_classes,
     pmi,
     prediction_ratios,
     smoothing_over,

@@ -10,14 +10,16 @@ import numpy as np
 
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.cobias import cobias, cobias_single, odd_classes
 from dnip.metrics.confusion import (
     accuracy,
     as_counts,
     balanced_accuracy,
     class_accuracies,
+    cobias,
+    cobias_single,
     in_mix,
     macro_f1,
+    odd_classes,
     prediction_ratios,
     worst_class_accuracy,
 )
@@ -152,7 +154,7 @@ def metric_intervals(
     """
     check_level("confidence", level)
     rows = confusion if target is None else confusion * (target > 0)[:, None]
-    found: dict[str, Any] = {
+    intervals: dict[str, Any] = {
         name: metric.interval(rows, level)
         for name, metric in METRICS.items()
         if metric.interval is not None and (target is None or not metric.depends_on_mix)
@@ -160,5 +162,5 @@ def metric_intervals(
     if target is not None:
         n_effective = effective_rows(rows.sum(axis=1), target)
         right = accuracy(in_mix(confusion, target)) * n_effective
-        found = {"accuracy": wilson([right], [n_effective], level)[0].tolist(), **found}
-    return {**found, "class_accuracies": class_accuracy_intervals(rows, level)}
+        intervals["accuracy"] = wilson([right], [n_effective], level)[0].tolist()
+    return {**intervals, "class_accuracies": class_accuracy_intervals(rows, level)}

@@ -1,4 +1,4 @@
-"""The confusion matrix, and what it says of each class: accuracies, predictions, information."""
+"""Every metric is a function of a confusion matrix: rows true, columns predicted, of N classes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.classes import read_indices
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Confusion, Counts, Floats, Labels
+from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels
 from dnip.base.validation import check_number
 
 # μ as a part of the examples: 4000, as in the authors' code, at the paper's 10,000.
-_PART = 0.4
+_SMOOTHING = 0.4
 
 
 def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Confusion:
@@ -116,8 +116,8 @@ def in_mix(confusion: Counts, target: Floats) -> Counts:
            [ 0.8,  1.2]])
     """
     true = confusion.sum(axis=1)
-    part = target * (true > 0)
-    share = part / part.sum() / np.maximum(true, 1)
+    shares = target * (true > 0)
+    share = shares / shares.sum() / np.maximum(true, 1)
     return np.asarray(confusion * (share * true.sum())[:, None])
 
 
@@ -125,11 +125,6 @@ def prediction_ratios(confusion: ArrayLike) -> Floats:
     """How often each class is predicted, relative to how often it is true.
 
     Above 1 a class is over-predicted, below 1 under-predicted; ``nan`` without examples.
-
-    Parameters
-    ----------
-    confusion : array-like of shape (N, N)
-        Counts, rows true, columns predicted.
 
     Returns
     -------
@@ -154,11 +149,6 @@ def _per_example(numbers: Counts, counts: Counts) -> Floats:
 def accuracy(confusion: ArrayLike) -> float:
     """Share of correct predictions, 0 to 1.
 
-    Parameters
-    ----------
-    confusion : array-like of shape (N, N)
-        Counts, rows true, columns predicted.
-
     Examples
     --------
     >>> accuracy([[8, 2], [4, 6]])
@@ -170,11 +160,6 @@ def accuracy(confusion: ArrayLike) -> float:
 
 def class_accuracies(confusion: ArrayLike) -> Floats:
     """Share of each class's examples that are predicted right: A_i, the class's recall.
-
-    Parameters
-    ----------
-    confusion : array-like of shape (N, N)
-        Counts, rows true, columns predicted.
 
     Returns
     -------
@@ -193,11 +178,6 @@ def class_accuracies(confusion: ArrayLike) -> Floats:
 def balanced_accuracy(confusion: ArrayLike) -> float:
     """Mean of the class accuracies.
 
-    Parameters
-    ----------
-    confusion : array-like of shape (N, N)
-        Counts, rows true, columns predicted.
-
     Examples
     --------
     >>> balanced_accuracy([[9, 1], [1, 1]])
@@ -208,11 +188,6 @@ def balanced_accuracy(confusion: ArrayLike) -> float:
 
 def worst_class_accuracy(confusion: ArrayLike) -> float:
     """Return the smallest class accuracy.
-
-    Parameters
-    ----------
-    confusion : array-like of shape (N, N)
-        Counts, rows true, columns predicted.
 
     Examples
     --------
@@ -226,11 +201,6 @@ def macro_f1(confusion: ArrayLike) -> float:
     """Mean over classes of F1 = 2·correct / (predicted + true).
 
     A class that is neither true nor predicted anywhere is left out.
-
-    Parameters
-    ----------
-    confusion : array-like of shape (N, N)
-        Counts, rows true, columns predicted.
 
     Examples
     --------
@@ -250,7 +220,7 @@ def smoothing_over(n_examples: float) -> float:
     >>> smoothing_over(500)
     200.0
     """
-    return _PART * n_examples
+    return _SMOOTHING * n_examples
 
 
 def pmi(confusion: ArrayLike, smoothing: float | None = None) -> Floats:
@@ -291,3 +261,135 @@ def pmi(confusion: ArrayLike, smoothing: float | None = None) -> Floats:
     predicted = (counts.sum(axis=0) + mu) / (m + mu * n)
     true = (counts.sum(axis=1) + mu) / (m + mu * n)
     return np.asarray(np.log(joint / (predicted * true)))
+
+
+def cobias(confusion: ArrayLike) -> float:
+    """Mean gap ``|A_i - A_j|`` over unordered pairs of classes (equation 1).
+
+    Returns
+    -------
+    float
+        0 (all classes equally accurate) to 1; ``nan`` if fewer than two classes have examples.
+
+    References
+    ----------
+    Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
+    Prompting Accuracy", section 3.
+
+    Examples
+    --------
+    >>> round(cobias([[8, 2], [4, 6]]), 6)
+    0.2
+    """
+    a = class_accuracies(confusion)
+    a = a[~np.isnan(a)]
+    return float(cobias_of(a)) if len(a) > 1 else float("nan")
+
+
+def cobias_of(accuracies: Floats) -> Floats:
+    """Return the COBias of class accuracies, of many sets of them at once.
+
+    Parameters
+    ----------
+    accuracies : ndarray of shape (..., N)
+        One set of class accuracies per row.
+
+    Returns
+    -------
+    ndarray of shape (...,)
+        0 for a single class, which has no gap.
+
+    Examples
+    --------
+    >>> cobias_of(np.array([[0.8, 0.6], [0.5, 0.5]])).round(6)
+    array([0.2, 0. ])
+    """
+    a = np.sort(accuracies, axis=-1)
+    n = a.shape[-1]
+    # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i; equal ones may give -1e-17
+    return np.asarray(abs(a @ (2 * np.arange(n) - n + 1)) / max(n * (n - 1) / 2, 1))
+
+
+def cobias_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Return the COBias of predictions, as scikit-learn's metrics take them.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (M,)
+        Labels of any kind. A prediction that is no label is wrong.
+
+    Returns
+    -------
+    float
+        0 to 1; ``nan`` if `y_true` holds fewer than two classes.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are not as many predictions as labels.
+
+    Examples
+    --------
+    >>> cobias_score(["ham", "ham", "spam", "spam"], ["ham", "ham", "ham", "spam"])
+    0.5
+    """
+    true, predicted = np.asarray(y_true), np.asarray(y_pred)
+    if true.shape != predicted.shape or true.ndim != 1:
+        raise InvalidInputError(
+            f"y_true has shape {true.shape}, but y_pred has {predicted.shape}",
+            hint="Give one label and one prediction for each row",
+        )
+    classes, indices = np.unique(true, return_inverse=True)
+    if len(classes) < 2:
+        return float("nan")
+    rates = np.bincount(indices, true == predicted) / np.bincount(indices)
+    return float(cobias_of(rates))
+
+
+def odd_classes(confusion: ArrayLike) -> Integers:
+    """Return the odd class of each class: the wrong class predicted most often for it.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        Class indices, the lowest one on a tie; -1 for a class without an error.
+
+    References
+    ----------
+    Appendix A.1 of the paper cited in :func:`cobias`.
+
+    Examples
+    --------
+    >>> odd_classes([[5, 0, 0], [1, 5, 3], [2, 2, 5]])
+    array([-1,  2,  0])
+    """
+    errors = as_counts(confusion).copy()
+    np.fill_diagonal(errors, 0)
+    odd = errors.argmax(axis=1)
+    return np.where(errors[np.arange(len(odd)), odd] > 0, odd, -1)
+
+
+def cobias_single(confusion: ArrayLike) -> float:
+    """Mean over classes of the gap to their odd class; 0 where there is none.
+
+    A class whose odd class has no examples is left out of the mean.
+
+    Returns
+    -------
+    float
+        0 to 1.
+
+    References
+    ----------
+    Appendix A.2 of the paper cited in :func:`cobias`.
+
+    Examples
+    --------
+    >>> round(cobias_single([[8, 2], [4, 6]]), 6)
+    0.2
+    """
+    a = class_accuracies(confusion)
+    odd = odd_classes(confusion)
+    gaps = np.where(odd < 0, 0.0, np.abs(a[odd] - a))
+    gaps = gaps[~np.isnan(a) & ~np.isnan(gaps)]
+    return float(gaps.mean()) if len(gaps) else 0.0

@@ -10,8 +10,16 @@ from numpy.typing import ArrayLike
 
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.cobias import cobias_of, odd_classes
-from dnip.metrics.gaps import GapTest, difference_of, draw_accuracies, gap_correlation
+from dnip.metrics.confusion import cobias_of
+from dnip.metrics.gaps import (
+    GapTest,
+    SingleGap,
+    central,
+    difference_of,
+    draw_accuracies,
+    gap_correlation,
+    hits_and_sizes,
+)
 
 
 def _z_score(level: float) -> float:
@@ -188,7 +196,7 @@ Interval = list[float]
 
 def accuracy_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of the accuracy."""
-    hits, sizes = _hits_and_sizes(confusion)
+    hits, sizes = hits_and_sizes(confusion)
     return list(map(float, wilson([hits.sum()], [sizes.sum()], level)[0]))
 
 
@@ -196,49 +204,31 @@ def class_accuracy_intervals(confusion: Counts, level: float) -> list[Interval |
     """Return the interval of each class accuracy; None for a class without rows."""
     sizes = confusion.sum(axis=1)
     bounds = wilson(np.diag(confusion), sizes, level).tolist()
-    return [found if size else None for found, size in zip(bounds, sizes, strict=True)]
+    return [ends if size else None for ends, size in zip(bounds, sizes, strict=True)]
 
 
 def balanced_accuracy_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of the mean of the class accuracies."""
-    return list(mean_bounds(*_hits_and_sizes(confusion), level))
+    return list(mean_bounds(*hits_and_sizes(confusion), level))
 
 
 def worst_class_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of the lowest class accuracy, from draws of all of them."""
-    worst = draw_accuracies(*_hits_and_sizes(confusion), _DRAWS, _rng()).min(axis=1)
+    worst = draw_accuracies(*hits_and_sizes(confusion), _DRAWS, _rng()).min(axis=1)
     return central(worst, level)
-
-
-def central(values: Floats, level: float) -> Interval:
-    """Return the ends of the central part of some draws.
-
-    Examples
-    --------
-    >>> central(np.arange(101.0), 0.5)
-    [25.0, 75.0]
-    """
-    return list(map(float, np.quantile(values, [(1 - level) / 2, (1 + level) / 2])))
 
 
 def cobias_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of COBias."""
-    bounds = _cobias_test(*_hits_and_sizes(confusion), level).bounds(level)
+    bounds = _cobias_test(*hits_and_sizes(confusion), level).bounds(level)
     return [bounds.low, bounds.high]
 
 
 def cobias_single_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of COBias_single, given the odd classes of these rows."""
-    gap = SingleGap(confusion, np.flatnonzero(confusion.sum(axis=1)))
-    bounds = GapTest(*_hits_and_sizes(confusion), gap, _rng(), level).bounds(level)
+    test = GapTest(*hits_and_sizes(confusion), SingleGap(confusion), _rng(), level)
+    bounds = test.bounds(level)
     return [bounds.low, bounds.high]
-
-
-def _hits_and_sizes(confusion: Counts) -> tuple[Floats, Floats]:
-    """Return the rows predicted right, and all rows, of each class that has rows."""
-    sizes = confusion.sum(axis=1)
-    present = sizes > 0
-    return np.diag(confusion)[present].astype(float), sizes[present].astype(float)
 
 
 def effective_rows(support: Floats, target: Floats) -> float:
@@ -257,8 +247,8 @@ def effective_rows(support: Floats, target: Floats) -> float:
     3.0
     """
     counted = (support > 0) & (target > 0)
-    part = target[counted] / target[counted].sum()
-    return float(1 / (part**2 / support[counted]).sum())
+    shares = target[counted] / target[counted].sum()
+    return float(1 / (shares**2 / support[counted]).sum())
 
 
 def accuracy_change(agreement: Counts, level: float, target: Floats | None = None) -> Interval:
@@ -276,10 +266,10 @@ def accuracy_change(agreement: Counts, level: float, target: Floats | None = Non
     [0.1, 0.22]
     """
     sizes = agreement.sum(axis=(1, 2))
-    part, n_effective = sizes.astype(np.float64), float(sizes.sum())
+    shares, n_effective = sizes.astype(np.float64), float(sizes.sum())
     if target is not None:
-        part, n_effective = target * (sizes > 0), effective_rows(sizes, target)
-    weight = part / part.sum() * n_effective / np.maximum(sizes, 1)
+        shares, n_effective = target * (sizes > 0), effective_rows(sizes, target)
+    weight = shares / shares.sum() * n_effective / np.maximum(sizes, 1)
     gained, lost = weight @ agreement[:, 0, 1], weight @ agreement[:, 1, 0]
     return list(map(float, paired_bounds([gained], [lost], [n_effective], level)[0]))
 
@@ -347,23 +337,3 @@ def _cobias_test(hits: Floats, sizes: Floats, level: float = 0.9) -> GapTest:
 
 def _rng() -> np.random.Generator:
     return np.random.default_rng(_SEED)
-
-
-class SingleGap:
-    """COBias_single of class accuracies, with the odd classes of a confusion matrix."""
-
-    def __init__(self, confusion: Counts, present: np.ndarray) -> None:
-        odd = odd_classes(confusion)[present]
-        place = np.full(len(confusion) + 1, -1)  # the last stands for no odd class
-        place[present] = np.arange(len(present))
-        self._odd = place[odd]
-        self._classes = np.flatnonzero(self._odd >= 0)
-        # a class whose odd class has no rows is left out of the mean, one without an error is not
-        self._n_averaged = len(present) - np.count_nonzero((odd >= 0) & (self._odd < 0))
-
-    def __call__(self, accuracies: Floats) -> Floats:
-        """Return the gap of each set of accuracies of the classes with rows, shape (..., N)."""
-        if not len(self._classes):
-            return np.zeros(accuracies.shape[:-1])
-        gaps = np.abs(accuracies[..., self._odd[self._classes]] - accuracies[..., self._classes])
-        return np.asarray(gaps.sum(axis=-1) / self._n_averaged)

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_writable
-from dnip.base.optional import load_optional
 from dnip.base.typing import Confusion
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.using.evaluation import Evaluation

@@ -11,8 +11,7 @@ from dnip.base.errors import listed
 from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
 from dnip.metrics import HEADLINE, METRICS, class_accuracies, odd_classes
-from dnip.presenting.formats import Column, Estimate, Row, Value, percent, show
-from dnip.presenting.terminal import to_text, wrapped
+from dnip.presenting.formats import Column, Estimate, Row, Value, percent, show, to_text, wrapped
 from dnip.using.evaluation import Evaluation
 
 #: What is said of probabilities that know nothing of the class.

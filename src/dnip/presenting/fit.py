@@ -22,9 +22,8 @@ from dnip.presenting.evaluation import (
     taken_for,
     with_interval,
 )
-from dnip.presenting.formats import Column, Row, percent
+from dnip.presenting.formats import WIDTH, Column, Row, columns_to_text, percent, to_text, wrapped
 from dnip.presenting.results import write_rows
-from dnip.presenting.terminal import WIDTH, columns_to_text, to_text
 
 if TYPE_CHECKING:
     import os
@@ -58,11 +57,11 @@ def describe_fit(
             f"{mix.effective_rows:,.0f}"
         )
     if fitted.decision is not None:
-        parts.append(fitted.decision.sentence)
+        parts.append(wrapped(fitted.decision.sentence))
         if not fitted.decision.n_unlabelled and fitted.decision.support.min() < _FEW_LABELS:
             parts[-1] += _ASK_FOR_ROWS
     if fitted.notes:
-        parts.append("\n".join(fitted.notes))
+        parts.append(wrapped("\n".join(fitted.notes)))
     if fitted.deferring:
         parts.append(describe_deferring(fitted, confidence))
     if fitted.coefficients.fit.defer_below is not None:

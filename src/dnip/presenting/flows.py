@@ -13,7 +13,7 @@ from dnip.base.escaping import literal
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.drawing import COLOURS, FAINT, FIXED, INK, Figure, load_matplotlib, score_line
-from dnip.presenting.terminal import shorten
+from dnip.presenting.formats import shorten
 from dnip.using.evaluation import Evaluation
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.

@@ -24,12 +24,11 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import DataRecord
 from dnip.metrics import accuracy, class_accuracies, cobias
-from dnip.presenting.checking import findings, verdict
+from dnip.presenting.coefficients import findings, verdict
 from dnip.presenting.evaluation import NO_SIGNAL, served_facts
 from dnip.presenting.fit import deferring_facts
-from dnip.presenting.formats import percent
+from dnip.presenting.formats import percent, shorten
 from dnip.presenting.page import BINS, Facts, Report, measure
-from dnip.presenting.terminal import shorten
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import (
     TableLike,

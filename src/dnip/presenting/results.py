@@ -15,8 +15,7 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, new_folder, write_text
 from dnip.presenting.drawing import Figure, save_figure
-from dnip.presenting.formats import Column, Row
-from dnip.presenting.terminal import to_text, wrapped
+from dnip.presenting.formats import Column, Row, to_text, wrapped
 
 
 @dataclass(frozen=True)

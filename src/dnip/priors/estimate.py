@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
@@ -159,17 +158,29 @@ class PriorEstimate:
     high: Floats
     n_rows: int
 
-    def differs_from(self, shares: Floats, *, sure_of_all: bool = False) -> Booleans:
-        """Whether other shares are outside the interval, shape (N,).
+    def differs_from(self, shares: Floats) -> Booleans:
+        """Whether other shares are outside the interval, shape (N,)."""
+        return np.asarray((shares < self.low) | (shares > self.high))
 
-        With `sure_of_all`, intervals are so wide that 95 % hold for all classes at once.
+    def shrunk_to(self, shares: Floats) -> Floats:
+        """Return the shares, moved toward others by the part of the way that is chance.
+
+        The chance is that of James and Stein (1961): squared standard errors over the squared
+        distance. So an estimate that tells nothing leaves the other shares as they are.
+
+        Examples
+        --------
+        >>> estimated, half = np.array([0.7, 0.3]), np.array([0.5, 0.5])
+        >>> for error in (0.1, 0.28, 0.5):
+        ...     PriorEstimate(estimated, estimated - error, estimated + error, 80).shrunk_to(half)
+        array([0.68698459, 0.31301541])
+        array([0.59795918, 0.40204082])
+        array([0.5, 0.5])
         """
-        wider = 1.0
-        if sure_of_all:
-            wider = NormalDist().inv_cdf(1 - 0.025 / len(shares)) / _NORMAL_95
-        low = self.shares - wider * (self.shares - self.low)
-        high = self.shares + wider * (self.high - self.shares)
-        return np.asarray((shares < low) | (shares > high))
+        errors = np.maximum(self.shares - self.low, self.high - self.shares) / _NORMAL_95
+        way = self.shares - shares
+        distance, chance = float(way @ way), float(errors @ errors)
+        return np.asarray(shares + way * (1 - chance / distance) if chance < distance else shares)
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints and a coefficients file holds.

@@ -22,7 +22,7 @@ from dnip.fitting.fitter import Fitter
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
-from dnip.metrics.cobias import cobias_score
+from dnip.metrics.confusion import cobias_score
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable

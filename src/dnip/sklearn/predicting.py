@@ -21,7 +21,7 @@ from dnip.base.frames import take_columns
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
-from dnip.metrics.order import check_order
+from dnip.metrics.chance import check_order
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5

@@ -26,7 +26,7 @@ from dnip.base.errors import (
     warn,
 )
 from dnip.method.coefficients import Coefficients
-from dnip.metrics.order import labels_of_columns
+from dnip.metrics.chance import labels_of_columns
 from dnip.tables.table import AnyRows, ProbabilityTable
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from dnip.base.columns import QUESTION
-from dnip.base.escaping import valid_unicode
-from dnip.base.files import read_text
+from dnip.base.files import read_text, valid_unicode
 from dnip.base.typing import Labels, Probabilities
 from dnip.method.record import FitRecord
 

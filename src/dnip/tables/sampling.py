@@ -12,7 +12,7 @@ from dnip.base.classes import UNLABELLED, check_countable
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import check_integer
-from dnip.metrics.signal import MOST_CELLS, MOST_ROWS, has_signal
+from dnip.metrics.chance import MOST_CELLS, MOST_ROWS, has_signal
 from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
 from dnip.tables.table import AnyRows, ProbabilityTable

@@ -15,7 +15,7 @@ from dnip.base.columns import CORRECTED, ID, MASS, PREDICTION, Layout, class_col
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path
 from dnip.tables.cells import Block
-from dnip.tables.formats import BlockWriter, format_of
+from dnip.tables.reading import BlockWriter, format_of
 from dnip.tables.rows import Rows
 
 

@@ -16,7 +16,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import Rows, Scan, ahead, open_writer
-from dnip.tables.captured_mass import CapturedMass, MassCounts
+from dnip.tables.cells import CapturedMass, MassCounts
 from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.reading import counted_rows
 from dnip.tables.sampling import RowSample

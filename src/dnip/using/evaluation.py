@@ -21,11 +21,10 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals, scores
-from dnip.metrics.cobias import odd_classes
-from dnip.metrics.confusion import count_pairs, in_mix
+from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
-from dnip.tables.captured_mass import CapturedMass, MassCounts
+from dnip.tables.cells import CapturedMass, MassCounts
 from dnip.tables.guards import TableLike, as_coefficients, as_table, check_same_classes
 from dnip.tables.reading import Progress, counted_rows, read_rows
 from dnip.tables.rows import tell_corrected
@@ -64,7 +63,7 @@ class Evaluation:
         `reweighted` in two parts: rows that remain, and beside them those that are deferred.
     signal : bool or None
         Whether probabilities tell anything of the class, as
-        :func:`dnip.metrics.signal.has_signal` finds it; None where that is not known.
+        :func:`dnip.metrics.chance.has_signal` finds it; None where that is not known.
     """
 
     classes: tuple[str, ...]

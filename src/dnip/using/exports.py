@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import refuse_defer
 

@@ -11,7 +11,7 @@ import numpy as np
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.method.prediction import decide
 from dnip.method.record import FitRecord, reading
-from dnip.metrics.two_samples import hotelling_p_value, smirnov_p_value
+from dnip.metrics.chance import hotelling_p_value, smirnov_p_value
 from dnip.priors.estimate import centred, log_probabilities, most_rows
 from dnip.tables.sampling import RowSample
 

@@ -13,8 +13,8 @@ def apply(
     /,
     cluster: options.ClusterOptions,
     out: Path,
-    coefficients: Path = Path("coefficients.json"),
-    classes: str | None = None,
+    coefficients: Path = options.COEFFICIENTS,
+    classes: options.Names = None,
     target_prior: str | None = None,
     json: bool = False,
 ) -> None:
@@ -29,6 +29,9 @@ def apply(
 
     Parameters
     ----------
+    table
+        Probabilities: a column for each class; .csv, .jsonl, .parquet, or a folder of it. Labels
+        are not needed.
     out : FILE
         Where to write; the suffix names the format.
 
@@ -48,7 +51,7 @@ def apply(
     mix = options.named_file(target_prior, ".json")
     check_files({"table": table, "coefficients": coefficients, "target prior": mix}, {"out": out})
     fitted = Coefficients.load(coefficients)
-    names = options.split_classes(classes) or fitted.classes
+    names = classes or fitted.classes
     chunks = Scan(table, names, others=True)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from dnip.cli.console import complain, finish
+from dnip.cli.console import finish
 from dnip.llm.prompting.models import ModelOptions, open_model
 
 
@@ -22,10 +22,10 @@ def audit(
     """Check the label tokens of a task before spending compute.
 
     Shows which tokens of the model stand for each class, and refuses labels that cannot be told
-    apart. With --data it also measures the captured mass, the probability of all labels together,
-    on a few prompts; without, on three prompts that say nothing. The tokens of a server's
-    model are shown with --tokenizer only; its mass is measured by asking the server. With --chat it
-    compares the mass of plain prompts, of one message, and of demonstrations as turns.
+    apart. It also measures the captured mass, the probability that the model gives to all labels
+    together: on a few prompts of --data, or on three prompts that say nothing. The tokens of a
+    server's model are shown with --tokenizer only. With --chat it compares the mass of plain
+    prompts, of one message, and of demonstrations as turns.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def audit(
     prompts
         Prompts to measure captured mass on.
     orders
-        Ask again with the labels in this many other orders, and count the flips.
+        Ask again with the labels in this many other orders, and count the answers that change.
 
     Examples
     --------
@@ -61,8 +61,7 @@ def audit(
     )
     engine = open_model(model, stop=plan.builder.stop)
     result = audit_task(plan, engine, orders=orders)
-    finish({**asdict(result), "passed": result.passed}, describe_audit(result), json=json)
-    for note in result.notes:
-        complain("note", note)
+    content = {**asdict(result), "passed": result.passed}
+    finish(content, describe_audit(result), json=json, notes=result.notes)
     if not result.passed:
         raise InvalidInputError("; ".join(result.problems))

@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3
 
 
-def check(table: Path, /, coefficients: Path, alpha: float = 0.05, json: bool = False) -> None:
+def check(
+    table: Path,
+    /,
+    coefficients: Path = options.COEFFICIENTS,
+    alpha: options.Level = 0.05,
+    json: bool = False,
+) -> None:
     """Tell whether coefficients still fit new rows.
 
     Compares the probabilities of TABLE with those that the coefficients were fitted on. With
@@ -23,7 +30,7 @@ def check(table: Path, /, coefficients: Path, alpha: float = 0.05, json: bool = 
     table
         Probability table of new rows, labelled or not.
     alpha : LEVEL
-        How probable a false alarm may be, between 0 and 1.
+        How probable a false alarm may be: 0.05 is one check in twenty.
 
     Examples
     --------
@@ -31,7 +38,7 @@ def check(table: Path, /, coefficients: Path, alpha: float = 0.05, json: bool = 
     dnip check today.csv --coefficients coefficients.json --alpha 0.01
     """
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.checking import describe_check
+    from dnip.presenting.coefficients import describe_check
     from dnip.tables import Scan
     from dnip.tables.provenance import origin_of
     from dnip.using.drift import check as check_rows

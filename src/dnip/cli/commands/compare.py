@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
@@ -15,14 +14,14 @@ def compare(
     test: Path,
     weights: options.ObjectiveOptions,
     out: Path = Path("dnip-compare"),
-    classes: str | None = None,
+    classes: options.Names = None,
     methods: str | None = None,
     labels: int | None = None,
     seeds: int = 3,
     unlabelled: Path | None = None,
     content_free: Path | None = None,
-    scale: Annotated[str | None, options.scale_name] = None,
-    confidence: float = options.DEFAULT_CONFIDENCE,
+    scale: str | None = None,
+    confidence: options.Level = 0.9,
     json: bool = False,
 ) -> None:
     """Compare DNIP with other methods.
@@ -53,6 +52,9 @@ def compare(
     unlabelled : TABLE
         More rows without labels to learn from, none of them in the test. Rows of TABLE with an
         empty label are used in the same way.
+
+    Details
+    -------
     content_free : TABLE
         The model's probabilities for texts without content, written by `dnip prompt --split
         content-free`. Rows of TABLE or the test whose id begins with content-free are used in the
@@ -66,7 +68,7 @@ def compare(
     from dnip.base.files import check_files
     from dnip.comparing import Material, compare as compare_methods
     from dnip.comparing.baselines import choose
-    from dnip.comparing.presentation import FILES, present_comparison
+    from dnip.comparing.results import FILES, present_comparison
     from dnip.tables import ProbabilityTable
 
     objective = weights.objective()
@@ -74,9 +76,8 @@ def compare(
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))
     FILES.prepare(out)
-    names = options.split_classes(classes)
-    rows = ProbabilityTable.read(table, names)
-    scored, more, free = options.read_others(rows, names, test, unlabelled, content_free)
+    rows = ProbabilityTable.read(table, classes)
+    scored, more, free = options.read_others(rows, classes, test, unlabelled, content_free)
     assert scored is not None
     material = Material.of(rows, scored, unlabelled=more, content_free=free)
     with live_progress("comparing") as show:

@@ -17,9 +17,9 @@ def evaluate(
     /,
     cluster: options.ClusterOptions,
     coefficients: Path | None = None,
-    classes: str | None = None,
+    classes: options.Names = None,
     picture: Path | None = None,
-    confidence: float = options.DEFAULT_CONFIDENCE,
+    confidence: options.Level = 0.9,
     target_prior: str | None = None,
     json: bool = False,
 ) -> None:
@@ -33,7 +33,7 @@ def evaluate(
     Parameters
     ----------
     coefficients : FILE
-        Also score with these coefficients.
+        Also score with these coefficients. [default: none]
     picture : FILE
         Draw every class with its accuracy and the class that most of its errors go to, as .png,
         .svg or .pdf.
@@ -45,7 +45,6 @@ def evaluate(
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
-    from dnip.base.validation import check_level
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import check_picture, save_figure
@@ -56,14 +55,13 @@ def evaluate(
     from dnip.tables.guards import tell_own_labels
     from dnip.using.evaluation import evaluate as evaluate_table
 
-    check_level("confidence", confidence)
     if picture is not None:
         mix = options.named_file(target_prior, ".json")
         reads = {"table": table, "coefficients": coefficients, "target prior": mix}
         check_files(reads, {"picture": picture})
         check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
-    names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
+    names = classes or (None if fitted is None else fitted.classes)
     chunks = Scan(table, names)
     moved, target = None, None
     if target_prior is not None and fitted is not None:

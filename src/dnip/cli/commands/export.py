@@ -21,18 +21,18 @@ FORMATS: dict[str, type[Export]] = {**TOKEN_FORMATS, **PLAIN_FORMATS, "sql": Sql
 FormatOptions = make_dataclass(
     "FormatOptions",
     {
-        one.name: (one.name, get_type_hints(kind)[one.name], one)
+        field.name: (field.name, get_type_hints(kind)[field.name], field)
         for kind in FORMATS.values()
-        for one in fields(kind)
+        for field in fields(kind)
     }.values(),
     frozen=True,
 )
 FormatOptions.__doc__ = "\n\n".join(
-    cleandoc(one.__doc__ or "") for kind in FORMATS.values() for one in kind.__mro__
+    cleandoc(base.__doc__ or "") for kind in FORMATS.values() for base in kind.__mro__
 )
 
 
-def format_name(name: str) -> str:
+def _format_name(name: str) -> str:
     """Return the name of a format, or of a dialect of SQL.
 
     Raises
@@ -48,7 +48,7 @@ def format_name(name: str) -> str:
 def export(
     coefficients: Path,
     /,
-    to: Annotated[str, format_name],
+    to: Annotated[str, _format_name],
     settings: FormatOptions,  # type: ignore[valid-type]
     out: Path | None = None,
     json: bool = False,
@@ -64,8 +64,9 @@ def export(
 
     Parameters
     ----------
-    to : logit-bias|transformers|json-bias|onnx|python|javascript|sql|postgresql|…
-        The format; sql also by the name of its dialect.
+    to : FORMAT
+        logit-bias, transformers, json-bias, onnx, python, javascript or sql; or a dialect of sql:
+        postgresql, sqlite, duckdb, spark, bigquery or snowflake.
     out : FILE
         Where to write. [default: standard output]
 
@@ -77,21 +78,21 @@ def export(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import atomic_path, check_files
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.terminal import wrapped
+    from dnip.presenting.formats import wrapped
 
     chosen = _chosen(to, settings)
     tokenizer = model_files(vars(settings)["tokenizer"])
     check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
     content = chosen.render(Coefficients.load(coefficients))
-    told = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
+    result = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
     if out is not None:
         with atomic_path(out) as temporary:
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        finish(told, wrapped(f"written to {out}. {chosen.promise}."), json=json)
+        finish(result, wrapped(f"written to {out}. {chosen.promise}."), json=json)
     elif isinstance(content, bytes):
         raise InvalidInputError(f"{to} is not a text that can be printed", hint="Give --out")
     else:
-        finish({**told, "content": content}, content.rstrip("\n"), json=json)
+        finish({**result, "content": content}, content.rstrip("\n"), json=json)
         if not json:
             complain("note", f"{chosen.promise}.")
 
@@ -99,10 +100,10 @@ def export(
 def _chosen(to: str, settings: Any) -> Export:  # noqa: ANN401
     """Return the format with its options; refuse an option that it does not have."""
     kind, fixed = (Sql, {"dialect": to}) if to in DIALECTS else (FORMATS[to], {})
-    own = {one.name for one in fields(kind)} - fixed.keys()
-    for one in fields(settings):
-        if one.name not in own and getattr(settings, one.name) != one.default:
-            users = [name for name, kind in FORMATS.items() if hasattr(kind, one.name)]
-            flag = f"--{one.name.replace('_', '-')}"
+    names = {field.name for field in fields(kind)} - fixed.keys()
+    for field in fields(settings):
+        if field.name not in names and getattr(settings, field.name) != field.default:
+            users = [name for name, kind in FORMATS.items() if hasattr(kind, field.name)]
+            flag = f"--{field.name.replace('_', '-')}"
             raise click.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
-    return kind(**fixed, **{name: getattr(settings, name) for name in own})
+    return kind(**fixed, **{name: getattr(settings, name) for name in names})

@@ -2,135 +2,120 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import click
+
+from dnip.base import Pairs, SolverName, Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Pairs, SolverName, Switch
 from dnip.cli import options
-from dnip.cli.console import complain, finish, search_progress
+from dnip.cli.console import finish, search_progress
 
 if TYPE_CHECKING:
     from dnip.fitting.result import Fit
     from dnip.fitting.settings import FitSettings
-    from dnip.method.constraints import Constraints
     from dnip.solvers import Solver
 
-# Settings of a solver, and the solver that has them.
-_OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
+
+def _rate_of_class(text: str) -> tuple[str | int, float]:
+    """Return the class and the rate of CLASS=RATE."""
+    name, sign, number = text.rpartition("=")
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = -1.0
+    if not sign or not name.strip() or not 0 <= rate <= 1:
+        raise click.BadParameter(f"{text!r} is not CLASS=RATE with a rate from 0 to 1")
+    return name.strip(), rate
+
+
+def _rows(text: str) -> int | None:
+    """Return a number of rows; None for all."""
+    if text == "all":
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise click.BadParameter(f"{text!r} is neither a number of rows nor all")
+    return int(text)
+
+
+#: Text, for the parser of the option reads defaults, too.
+_MOST_ROWS: Any = "1000000"
 
 
 @dataclass(frozen=True)
-class ConstraintOptions:
-    """What the weights must keep on the labelled rows.
-
-    Constraints, kept on the labelled rows of TABLE
-    -----------------------------------------------
-    max_accuracy_loss : RATE
-        How far accuracy may fall below that of the most probable class, such as 0.01. A robust fit
-        keeps it on other rows, too, as far as the labels can tell.
-    min_class_accuracy : CLASS=RATE
-        Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every class
-        that is not named. May be given several times.
-    freeze : A,B,C
-        Classes whose weight stays 1, the largest. May be given several times.
-    allow_silence
-        Let the fit lose every right prediction of a class. By default it keeps at least one if the
-        most probable class has one.
-    """
-
-    max_accuracy_loss: float | None = None
-    min_class_accuracy: list[str] | None = None
-    freeze: list[str] | None = None
-    allow_silence: bool = False
-
-    def constraints(self) -> Constraints:
-        """Return the constraints, checked.
-
-        Raises
-        ------
-        InvalidInputError
-            For a rate that is not CLASS=RATE, or a class with two rates.
-        """
-        from dnip.method.constraints import Constraints
-
-        rates: dict[str | int, float] = {}
-        for text in self.min_class_accuracy or ():
-            name, sign, number = text.rpartition("=")
-            name = name.strip()
-            try:
-                rate = float(number)
-            except ValueError:
-                rate = -1.0
-            if not sign or not name or not 0 <= rate <= 1:
-                raise InvalidInputError(
-                    f"--min-class-accuracy is {text!r}, not CLASS=RATE with a rate from 0 to 1",
-                    hint="Write it like Tech=0.6",
-                )
-            if rates.setdefault(name, rate) != rate:
-                raise InvalidInputError(
-                    f"--min-class-accuracy asks class {name} for {rates[name]:g} and for {rate:g}",
-                    hint="Give each class once",
-                )
-        names = [name.strip() for text in self.freeze or () for name in text.split(",")]
-        return Constraints(self.max_accuracy_loss, rates, names, self.allow_silence)
-
-
-@dataclass(frozen=True)
-class FitOptions(ConstraintOptions, options.ObjectiveOptions):
+class FitOptions(options.ObjectiveOptions):
     """All settings of a fit, as they were given; a preset fills in what was not.
+
+    Parameters
+    ----------
+    max_accuracy_loss : RATE
+        How far accuracy may fall below that of the most probable class, such as 0.01: on the
+        labelled rows and, as far as the labels can tell, on others.
+    defer : SHARE
+        The share of rows to leave to a person or a larger model, such as 0.3. One threshold per
+        predicted class is learned beside the weights, so that all together do best.
+    preset
+        paper: the settings of the paper, β = 2.7, τ = 0.2 and K = 30, with its annealing and with
+        μ of the authors' code, on the labelled rows alone. authors: the few moves of that code,
+        too. Other options override it.
 
     Objective
     ---------
-    scale : K|log:K|span:S
-        K: weights are 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric steps from 1/K to 1.
-        span:S: 10,000 geometric steps from e^-S to 1.
-        [default: the spread of the probabilities; 30 with --preset]
     terms : A,B,C
-        Terms of the objective to keep, comma-separated.
+        Terms of the objective to keep, comma-separated. [default: error,cobias,pmi]
     cobias
-        COBias over all pairs of classes, or over odd classes only.
+        COBias over all pairs of classes (pairwise), or over each class and the one that it is
+        taken for most (single).
     costs : FILE
         What each prediction costs, as CSV or JSON: a row per true class, a column per predicted
         class, with or without names. The mean cost replaces the error.
 
+    Constraints, kept on the labelled rows of TABLE
+    -----------------------------------------------
+    min_class_accuracy : CLASS=RATE
+        Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every class
+        that is not named. May be given several times.
+    freeze : A,B,C
+        Classes whose weight stays 1, the largest.
+    allow_silence
+        Let the fit lose every right prediction of a class. By default it keeps at least one if the
+        most probable class has one.
+
     Search
     ------
     solver
-        How to search. [default: coordinate; anneal with --preset]
+        How to search. [default: coordinate]
     effort
         Multiplies the work of the coordinate solver. [default: 1.0]
     gap
         The exact solver may stop when the objective is proven to be within this of the optimum.
         [default: 0.0]
-    seed
-        Seed of the search.
     time_limit
         Seconds after which the best so far is kept.
-    preset
-        paper: the settings and the annealing of the paper, with μ of the authors' code. authors:
-        the few moves of that code, too. Other options override it.
     robust
-        on: weights that hold on other rows, however few the labels. off: the plain optimum of the
-        objective. auto: on, but off for large tables and for solvers other than coordinate.
-        [default: auto; off with --preset]
+        Whether to look for weights that hold on other rows, too, however few the labels: on; off,
+        for those that are best on the labelled rows alone; or auto: on, but off for large tables
+        and for solvers other than coordinate. [default: auto]
 
     Deferring
     ---------
-    defer : SHARE
-        The share of rows to defer to a person or a larger model, such as 0.3. One threshold per
-        predicted class is learned beside the weights, for the sake of the whole system.
     defer_below : RATE
-        Instead of a share: serve of each predicted class only rows that are right at least this
-        often, such as 0.95, with 95 % confidence. The others are deferred.
+        Instead of a share: of each predicted class keep only rows that are right at least this
+        often, such as 0.95, with 95 % confidence, and defer the others.
     helper_accuracy : RATE|none
-        How often that person or model is right, in every class; none: serve the rows that remain
-        best. [default: 0.9]
+        How often that person or model is right, in every class; none: not known, so keep the rows
+        of which the model is surest. [default: 0.9]
     """
 
-    scale: Annotated[str | None, options.scale_name] = None
-    terms: str = "error,cobias,pmi"
+    max_accuracy_loss: float | None = None
+    min_class_accuracy: Annotated[list[tuple[str | int, float]] | None, _rate_of_class] = None
+    freeze: options.Names = None
+    allow_silence: bool = False
+    scale: str | None = None
+    terms: options.Names = None
     cobias: Pairs = "pairwise"
     costs: Path | None = None
     solver: SolverName | None = None
@@ -148,33 +133,29 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     def settings(self) -> FitSettings:
         """Return the settings, checked."""
         from dnip.fitting.settings import FitSettings
+        from dnip.method.constraints import Constraints
         from dnip.method.costs import Costs
         from dnip.method.objective import Objective
         from dnip.method.scales import WeightScale
 
         preset = FitSettings.preset(self.preset)
-        usual = preset.objective
-        assert isinstance(usual, Objective)
-        chosen = replace(
-            self,
-            beta=usual.beta if self.beta is None else self.beta,
-            smoothing=usual.smoothing if self.smoothing is None else self.smoothing,
-        )
-        objective = chosen.objective(
-            terms=tuple(term.strip() for term in self.terms.split(",")),
-            gap=self.cobias,
-            costs=None if self.costs is None else Costs.read(self.costs),
-        )
+        assert isinstance(preset.objective, Objective)
+        costs = None if self.costs is None else Costs.read(self.costs)
+        floors = options.by_name("--min-class-accuracy", self.min_class_accuracy)
         return replace(
             preset,
-            objective=objective,
+            objective=self.objective(
+                preset.objective, terms=self.terms, gap=self.cobias, costs=costs
+            ),
             robust=self.robust or preset.robust,
             scale=WeightScale.of(self.scale) if self.scale else preset.scale,
             solver=self._solver(preset.solver),
             seed=self.seed,
             time_limit=self.time_limit,
             target_prior=self.target_prior,
-            constraints=self.constraints(),
+            constraints=Constraints(
+                self.max_accuracy_loss, floors, self.freeze or (), self.allow_silence
+            ),
             defer=self.defer,
             defer_below=self.defer_below,
             helper_accuracy=self._helper_accuracy(),
@@ -190,21 +171,18 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
             )
         return None if text == "none" else float(text)
 
-    def _solver(self, preset: str | Solver) -> Solver:
-        from dnip.solvers import SOLVERS, solver_of
+    def _solver(self, preset: Solver) -> Solver:
+        from dnip.solvers import SOLVERS
 
-        usual = solver_of(preset)
-        name = self.solver or usual.name
-        values = {setting: getattr(self, setting) for setting in _OWNERS}
-        given = {setting: value for setting, value in values.items() if value is not None}
-        for setting in given:
-            owner = _OWNERS[setting]
-            if owner != name:
-                raise InvalidInputError(
-                    f"{setting} is a setting of the {owner} solver; the solver is {name}",
-                    hint=f"Leave --{setting} out, or give --solver {owner}",
-                )
-        return SOLVERS[name](**given) if given or name != usual.name else usual
+        name = self.solver or preset.name
+        settings = {"effort": self.effort, "gap": self.gap}
+        named = {setting: value for setting, value in settings.items() if value is not None}
+        if name == preset.name and not named:
+            return preset
+        for setting in named:
+            if not hasattr(SOLVERS[name], setting):
+                raise InvalidInputError(f"--{setting} is no setting of the {name} solver")
+        return SOLVERS[name](**named)
 
 
 def fit(
@@ -212,20 +190,21 @@ def fit(
     /,
     chosen: FitOptions,
     out: Path | None = None,
-    classes: str | None = None,
+    classes: options.Names = None,
     unlabelled: Path | None = None,
     group: str | None = None,
     evidence: bool | None = None,
     only_if_better: bool = False,
-    confidence: float = options.DEFAULT_CONFIDENCE,
+    confidence: options.Level = 0.9,
     trace: Path | None = None,
-    rows: Annotated[int | None, options.parse_rows] = options.DEFAULT_ROWS,
+    rows: Annotated[int | None, _rows] = _MOST_ROWS,
     json: bool = False,
 ) -> None:
     """Learn coefficients from a labelled table.
 
-    Finds one weight per class that minimises error + β·COBias - τ·ΣPMI: on the labelled rows, and
-    as expected on unlabelled rows. Writes the weights, and how they were found, to a JSON file.
+    Finds one weight per class that makes the mean error and the gap between classes small: on the
+    labelled rows, and as expected on unlabelled rows. Writes the weights, and how they were found,
+    to a JSON file.
 
     Parameters
     ----------
@@ -235,23 +214,27 @@ def fit(
     out : FILE
         Where to write the coefficients. [default: coefficients.json]
     unlabelled : TABLE
-        Rows without labels, for a robust fit to learn from, as from those of TABLE without.
+        Rows without labels to learn from, too, such as those to be corrected. Rows of TABLE whose
+        label is empty serve in the same way.
     group : COLUMN
         What rows belong to, such as the prompt that several answers are to. Rows of one group
         are judged together, and count as one label.
-    evidence
-        Judge the fit by five refits, each on labels that it has not seen: what to expect on other
-        rows, and a verdict. [default: if that is quick]
     only_if_better
-        Unless the verdict is to apply them, write coefficients of 1 instead, which leave the raw
-        argmax in force.
+        Unless the verdict is to apply them, write coefficients of 1 instead, which leave the most
+        probable class in force.
+
+    Details
+    -------
+    evidence
+        Fit five times more, each time without a fifth of the labels, and judge by these: what to
+        expect on other rows, and a verdict. [default: if that is quick]
+    rows : N|all
+        Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.
 
     Search
     ------
     trace : FILE
         Also write the course of the search, as CSV.
-    rows : N|all
-        Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.
 
     Examples
     --------
@@ -259,15 +242,13 @@ def fit(
     dnip fit opt.csv --max-accuracy-loss 0.01 --out coefficients.json
     """
     from dnip.base.files import check_files
-    from dnip.base.validation import check_level
     from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.fit import fit as fit_table
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
 
     mix = options.named_file(chosen.target_prior, ".json")
     reads = {"table": table, "unlabelled": unlabelled, "costs": chosen.costs, "target prior": mix}
-    names = options.split_classes(classes)
-    target = check_out(out, table, names)
+    target = check_out(out, table, classes)
     check_files(reads, {"out": target, "trace": trace})
     if evidence is False and (only_if_better or chosen.defer_below is not None):
         asked = "--only-if-better" if only_if_better else "--defer-below"
@@ -280,12 +261,11 @@ def fit(
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
         )
-    check_level("confidence", confidence)
     with search_progress(chosen.time_limit) as progress:
         fitted = fit_table(
             table,
             settings=settings,
-            classes=names,
+            classes=classes,
             rows=rows,
             unlabelled=unlabelled,
             groups=group,
@@ -296,25 +276,23 @@ def fit(
     save_coefficients(fitted.unweighted() if raw else fitted.coefficients, target)
     if trace is not None:
         write_trace(fitted.solution, trace)
-    for note in notes_on_fit(fitted, unlabelled):
-        complain("note", note)
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
-    told = describe_fit(fitted, confidence, str(table), str(target))
-    text = f"{told}\n{_written(fitted, target, raw=raw)}"
+    text = describe_fit(fitted, confidence, str(table), str(target))
+    text += f"\n{_written(fitted, target, raw=raw)}"
     content |= {"out": str(target), "holds": "raw" if raw else "fitted"}
-    finish(content, text, json=json)
+    finish(content, text, json=json, notes=notes_on_fit(fitted, unlabelled))
 
 
 def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
     """Return what the file holds, by the verdict."""
-    deferring = fitted.coefficients.defer is not None
+    defers = fitted.coefficients.defer is not None
     if raw:
-        told = f"coefficients of 1 written to {target}: the raw argmax stays in force"
-        return f"{told}, and no row is deferred" if deferring else told
-    told = f"coefficients{' and thresholds' if deferring else ''} written to {target}"
+        text = f"coefficients of 1 written to {target}: the raw argmax stays in force"
+        return f"{text}, and no row is deferred" if defers else text
+    text = f"coefficients{' and thresholds' if defers else ''} written to {target}"
     if fitted.verdict in ("apply", "not judged"):
-        return told
+        return text
     return (
-        f"{told}: it holds the fit all the same;\n"
+        f"{text}: it holds the fit all the same;\n"
         "--only-if-better would write 1 for every class, the raw argmax"
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
-import click
-
-from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import split_classes
+from dnip.cli import options
+from dnip.cli.console import finish, live_progress
 from dnip.llm.answers.fill import Fill
 
 
@@ -15,18 +14,18 @@ def import_(
     files: list[Path],
     /,
     out: Path,
-    classes: str | None = None,
+    classes: options.Names = None,
     from_: str | None = None,
     question: str | None = None,
     only: str | None = None,
-    map_: list[str] | None = None,
+    map_: Annotated[list[tuple[str, str]] | None, options.parse_pair("CLASS=NAME")] = None,
     gold: Path | None = None,
     on: str | None = None,
     label: str | None = None,
     keep: list[str] | None = None,
     fill: Fill = Fill.HALF,
     votes: bool = False,
-    normalise: str | None = None,
+    normalise: Literal["characters"] | None = None,
     json: bool = False,
 ) -> None:
     """Make a probability table of answers that you already have.
@@ -43,34 +42,37 @@ def import_(
     out : TABLE
         The probability table to write.
     classes : A,B,C
-        Class names in order, which a folder knows.
-    from_ : SOURCE
-        Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists them all.
-        [default: recognised by content]
-    question : NAME
-        Which question of the answers to read.
-    only : MODEL
-        Read the answers of this model only; or to the question with this fingerprint, of which the
-        first letters do.
-    map_ : CLASS=NAME
-        What the answers or the labels call a class: an option, a label word or a column. May be
-        given several times.
+        Class names in order. A folder of records knows them.
+    label : LABEL
+        Name of the labels, beside the answers or in the file of labels. [default: label]
     gold, labels : FILE
         File with labels: .csv, .jsonl, .parquet.
     on : ID
-        Name of the ids, in the answers and in the gold file; row joins by order. [default: id]
-    label : LABEL
-        Name of the labels, in the gold file or beside the answers. [default: label]
+        Name of the ids, in the answers and in the file of labels; row joins by order. [default: id]
+    map_ : CLASS=NAME
+        What the answers or the labels call a class: an option, a label word or a column. May be
+        given several times.
+    question : NAME
+        Which question of the answers to read.
+    votes
+        Count the answers to each row as votes for the classes that they name.
     keep : COLUMN
         Carry a column into the table, such as the texts; `dnip apply` carries it on. May be given
         several times.
+
+    Details
+    -------
+    from_ : SOURCE
+        Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists them all.
+        [default: recognised by content]
+    only : MODEL
+        Where answers to several questions or of several models are mixed, read those of this model
+        only; or those to the question whose fingerprint, by which records name it, begins so.
     fill
         The probability to take for a label that is not among the reported tokens: zero, ceiling
         (the most it can be) or half of that.
-    votes
-        Count the answers to each row as votes for the classes that they name.
-    normalise : WORD
-        characters: divide the log-likelihoods of choices by the lengths of their texts.
+    normalise
+        Divide the log-likelihoods of choices by the lengths of their texts.
 
     Examples
     --------
@@ -88,10 +90,10 @@ def import_(
     with live_progress("importing"):
         imported = read_answers(
             files,
-            split_classes(classes),
+            classes,
             source=from_,
             question=question,
-            names=dict(map(_pair, map_ or ())),
+            names=options.by_name("--map", map_),
             gold=gold,
             on=on,
             label=label,
@@ -103,13 +105,5 @@ def import_(
         )
         write_import(imported, out)
     summary = imported.summary
-    for note in notes_on_import(summary):
-        complain("note", note)
-    finish({**summary.to_dict(), "out": str(out)}, describe_import(summary, out), json=json)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, other = text.partition("=")
-    if not sign or not name.strip() or not other.strip():
-        raise click.BadParameter(f"{text!r} is not CLASS=NAME", param_hint="--map")
-    return name.strip(), other.strip()
+    content = {**summary.to_dict(), "out": str(out)}
+    finish(content, describe_import(summary, out), json=json, notes=notes_on_import(summary))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
@@ -16,9 +15,9 @@ def pareto(
     folder: Path = Path("dnip-pareto"),
     choose: str | None = None,
     out: Path | None = None,
-    classes: str | None = None,
+    classes: options.Names = None,
     unlabelled: Path | None = None,
-    scale: Annotated[str | None, options.scale_name] = None,
+    scale: str | None = None,
     evidence: bool | None = None,
     seed: int = 0,
     time_limit: float | None = None,
@@ -40,21 +39,18 @@ def pareto(
     folder : DIR
         Folder for pareto.json and pareto.png.
     choose : knee|BETA
-        Write the coefficients of one fit. knee: where accuracy and evenness gained over both ends
-        are most. BETA: that of any β, such as 0.7.
+        Write the coefficients of one fit. knee: where going on in either direction costs more than
+        it brings. BETA: that of any β, such as 0.7.
     out : FILE
         Where to write the coefficients. [default: coefficients.json]
     unlabelled : TABLE
         Rows without labels, such as those to be corrected, for the fits to learn from.
-    evidence
-        Judge every fit by refits. [default: if that is quick]
 
-    Search
-    ------
-    scale : SPAN|K|log:K
-        As for `dnip fit`.
-    seed
-        Seed of the search.
+    Details
+    -------
+    evidence
+        Fit five times more at each β, each time without a fifth of the labels, and say by these
+        what to expect of other rows. [default: if that is quick]
     time_limit
         Seconds after which the fits so far are kept.
 
@@ -65,7 +61,7 @@ def pareto(
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
-    from dnip.cli.coefficients import USUAL_OUT, check_out, save_coefficients
+    from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.fitter import PATH
     from dnip.fitting.path import check_choice_of, trace_path
     from dnip.fitting.settings import FitSettings
@@ -79,19 +75,18 @@ def pareto(
             f"--out {out} is for the coefficients of a chosen fit, but none is chosen",
             hint="Add --choose knee, or name a folder for the path with --folder",
         )
-    names = options.split_classes(classes)
-    target = USUAL_OUT if choice is None else check_out(out, table, names)
+    target = options.COEFFICIENTS if choice is None else check_out(out, table, classes)
     writes = {} if choice is None else {"out": target}
     reads = {"table": table, "test": test, "unlabelled": unlabelled}
     check_files(reads, writes, FILES.within(folder))
-    first = next(iter(Scan(table, names)))
-    (held_out,) = options.read_others(first, names, test)
+    first = next(iter(Scan(table, classes)))
+    (held_out,) = options.read_others(first, classes, test)
     FILES.prepare(folder)
     with live_progress("fitting") as show:
         path = trace_path(
             table,
             test=held_out,
-            classes=names,
+            classes=classes,
             unlabelled=unlabelled,
             evidence=evidence,
             settings=FitSettings(scale=scale, seed=seed, time_limit=time_limit),
@@ -104,14 +99,14 @@ def pareto(
     seen = path.points[0].test
     if seen is not None and seen.missing:
         complain("warning", f"{test}: no labelled row of class {listed(seen.missing)}: left out")
-    place = None if choice is None else path.choose(choice)
+    chosen = None if choice is None else path.choose(choice)
     summary = path.to_dict()
-    if place is not None:
-        summary["chosen"] = {"beta": path.points[place].beta, "out": str(target)}
-    results = present_path(path, summary, place)
+    if chosen is not None:
+        summary["chosen"] = {"beta": path.points[chosen].beta, "out": str(target)}
+    results = present_path(path, summary, chosen)
     written, text = FILES.write(folder, results), results.to_text()
-    if place is not None:
-        save_coefficients(path.points[place].fit.coefficients, target)
+    if chosen is not None:
+        save_coefficients(path.points[chosen].fit.coefficients, target)
         written = (*written, target)
-        text += f"\n{describe_choice(path, place)}"
+        text += f"\n{describe_choice(path, chosen)}"
     finish(summary, text, json=json, written=written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dnip.cli import options
-from dnip.cli.console import complain, finish, live_progress
+from dnip.cli.console import finish, live_progress
 from dnip.llm.answers.fill import Fill
 from dnip.llm.prompting.engines.base import Engine
 from dnip.llm.prompting.models import ModelOptions, open_model
@@ -43,8 +43,8 @@ def prompt(
     out : FILE
         The probability table to write.
     split
-        The split to score; or content-free, three texts without content by which `dnip compare`
-        calibrates.
+        The rows to score: train, test or another file of DIR; or content-free, three texts without
+        content by which `dnip compare` calibrates.
     limit
         Score this many random rows, the same for every seed.
 
@@ -111,6 +111,5 @@ def prompt(
             fill=fill or Fill.HALF,
             progress=lambda done, total: show(f"{done:,} of {total:,} rows", done, total),
         )
-    for note in notes_on_run(summary):
-        complain("note", note)
-    finish({**vars(summary), "out": str(out)}, describe_run(summary, out), json=json)
+    content = {**vars(summary), "out": str(out)}
+    finish(content, describe_run(summary, out), json=json, notes=notes_on_run(summary))

@@ -14,8 +14,8 @@ def report(
     test: Path | None = None,
     coefficients: Path | None = None,
     out: Path = Path("report.html"),
-    classes: str | None = None,
-    confidence: float = options.DEFAULT_CONFIDENCE,
+    classes: options.Names = None,
+    confidence: options.Level = 0.9,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -30,11 +30,9 @@ def report(
     test : TABLE
         Show these rows; TABLE serves to find weights.
     coefficients : FILE
-        Show what these coefficients do. [default: fit some]
+        Show what these coefficients do, and fit none. [default: none]
     out : FILE
         Where to write the page.
-    seed
-        Seed of the searches.
 
     Examples
     --------
@@ -42,18 +40,16 @@ def report(
     dnip report test.csv --coefficients coefficients.json --out report.html
     """
     from dnip.base.files import check_files
-    from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.evaluation import NO_SIGNAL
+    from dnip.presenting.formats import wrapped
     from dnip.presenting.report import report as report_on
-    from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 
-    check_level("confidence", confidence)
     reads = {"table": table, "test": test, "coefficients": coefficients}
     check_files(reads, {"out": out})
     fitted = None if coefficients is None else Coefficients.load(coefficients)
-    names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
+    names = classes or (None if fitted is None else fitted.classes)
     rows = ProbabilityTable.read(table, names)
     (others,) = options.read_others(rows, names, test)
     with live_progress("searching"):

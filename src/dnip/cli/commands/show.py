@@ -32,5 +32,5 @@ def show(coefficients: Path, other: Path | None = None, /, json: bool = False) -
     if other is None:
         finish(loads(loaded.to_json()), describe_coefficients(loaded), json=json)
         return
-    found = Differences.between(loaded, Coefficients.load(other))
-    finish(found.to_dict(), found.describe(), json=json)
+    differences = Differences.between(loaded, Coefficients.load(other))
+    finish(differences.to_dict(), differences.describe(), json=json)

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.objects import TwiceError, once
+from dnip.base.validation import TwiceError, once
 
 # Where thoughts end, and where they begin.
 _END_OF_THOUGHTS = re.compile(r"</think(?:ing)?>|\[/THINK\]")

@@ -30,7 +30,7 @@ from dnip.llm.prompting.labels import (
 from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import ChatWording, Task
-from dnip.tables.captured_mass import LOW_MASS
+from dnip.tables.cells import LOW_MASS
 
 #: Beyond this share of answers without a label, chain of thought does not work.
 MOST_FALLBACKS = 0.5

@@ -15,8 +15,14 @@ import numpy as np
 
 from dnip.base.classes import UNLABELLED, read_labels
 from dnip.base.columns import CONTENT_FREE
-from dnip.base.errors import BackendError, InvalidInputError, first_line, listed, shown
-from dnip.base.optional import load_optional
+from dnip.base.errors import (
+    BackendError,
+    InvalidInputError,
+    first_line,
+    listed,
+    load_optional,
+    shown,
+)
 from dnip.base.typing import Labels
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.prompting.task import Task

@@ -8,8 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.llm.prompting.engines.decision_engine import DecisionEngine
 from dnip.llm.prompting.engines.hub import HubTokenizer, library
 from dnip.llm.prompting.engines.openai_engine import (
@@ -41,6 +40,8 @@ class ModelOptions:
         A folder, a GGUF file, or a model's name on the Hugging Face hub, such as
         HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of an OpenAI-compatible server, such as
         http://127.0.0.1:8000/v1.
+    served_model : NAME
+        The server's name for the model. A server needs it.
 
     Model on this machine
     ---------------------
@@ -62,8 +63,6 @@ class ModelOptions:
 
     Server
     ------
-    served_model : NAME
-        The server's name for the model. A server needs it.
     endpoint
         completions continues the prompt; chat sends it as a user's message. [default: completions;
         chat with --votes]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.llm.prompting.task import INVITATION, RATIONALE, Task
 
 # Mark the places of prompt and answer in a rendered demonstration.

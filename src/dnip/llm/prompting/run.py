@@ -21,14 +21,14 @@ from dnip.base.classes import is_storable
 from dnip.base.columns import FALLBACK, QUESTION, SAMPLES
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, OutputError, shown
 from dnip.base.files import check_writable, read_text, write_text
-from dnip.base.objects import flat
+from dnip.base.validation import flat
 from dnip.llm.answers.fill import Fill, fill_unreported, open_decisions
 from dnip.llm.prompting.engines.base import Engine, ScoredRow
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.formats import format_of
 from dnip.tables.provenance import metadata_path
+from dnip.tables.reading import format_of
 
 
 @dataclass(frozen=True)

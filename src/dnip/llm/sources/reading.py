@@ -19,8 +19,7 @@ from dnip.base.arrays import check_mass
 from dnip.base.classes import UNLABELLED, check_classes
 from dnip.base.columns import MASS, QUESTION, RESERVED, ROW, class_columns
 from dnip.base.errors import InvalidInputError, listed, warn
-from dnip.base.escaping import valid_unicode
-from dnip.base.files import write_text
+from dnip.base.files import valid_unicode, write_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.llm.answers.fill import Fill, fill_rows
@@ -34,10 +33,10 @@ from dnip.llm.sources.source import Row, Wanted
 from dnip.llm.sources.summary import Import, ImportSummary
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import check_ids
-from dnip.tables.formats.text import json_rows, parts_of
 from dnip.tables.guards import tell_own_labels
 from dnip.tables.provenance import metadata_path
 from dnip.tables.reading import layout_of
+from dnip.tables.text import json_rows, parts_of
 
 # An id of one of several answers to a row.
 _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, first_line, listed
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, first_line, listed, load_optional
 
 #: How such a file ends.
 SUFFIX = ".gguf"

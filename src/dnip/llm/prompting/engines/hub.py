@@ -12,10 +12,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
-from dnip.base.escaping import valid_unicode
-from dnip.base.files import read_text
-from dnip.base.optional import load_optional
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line, load_optional
+from dnip.base.files import read_text, valid_unicode
 from dnip.llm.prompting.engines.gguf_file import SUFFIX, alone, gguf_in, read_gguf
 from dnip.llm.prompting.labels import LabelTokens, prompt_label_tokens
 from dnip.llm.prompting.prompt import Prompt, check_size

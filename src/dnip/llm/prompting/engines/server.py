@@ -13,8 +13,7 @@ from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
 from dnip.base.classes import is_storable
-from dnip.base.errors import BackendError, CorrectedError, InvalidInputError
-from dnip.base.optional import load_optional
+from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
 from dnip.llm.decisions.correction import mark_of

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from dnip.base.columns import CORRECTED
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
-from dnip.base.objects import TwiceError, once
+from dnip.base.validation import TwiceError, once
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.answers import by_question
 from dnip.llm.decisions.requests import as_listed, asked_question, check_options, in_order

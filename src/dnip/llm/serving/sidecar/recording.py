@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 from dnip.base.columns import ID, INPUT, MODEL, QUESTION, RECORDED, TIME, class_columns
 from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
-from dnip.base.files import check_writable, make_folder
+from dnip.base.files import check_writable, make_folder, valid_unicode
 from dnip.base.validation import check_integer
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.serving.sidecar.log import LOG

@@ -25,9 +25,8 @@ from dnip.base.columns import (
     Layout,
     resolve_columns,
 )
-from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, load_optional
+from dnip.base.files import valid_unicode
 from dnip.tables.cells import Block, rows_per_block
 
 if TYPE_CHECKING:

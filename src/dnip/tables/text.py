@@ -7,16 +7,18 @@ import gzip
 import json
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
 from dnip.base.columns import ID, CellLocation, check_names, plain_name, resolve_columns
 from dnip.base.errors import InvalidInputError, counted, shown, warn
-from dnip.base.files import as_text, open_input
-from dnip.base.objects import once
+from dnip.base.files import open_input
+from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
@@ -178,11 +180,17 @@ def _open_text(path: Path) -> Iterator[IO[str]]:
     Raises
     ------
     InvalidInputError
-        As `open_bytes`; while reading inside the block, for a file that is not UTF-8.
+        As `open_bytes`, and for a file that is not UTF-8, also while reading inside the block.
     """
     with open_bytes(path) as file:
         try:
-            yield as_text(file, str(path))
+            start = file.peek(2)[:2] if hasattr(file, "peek") else b""
+            if b"\0" in start or start in (BOM_UTF16_LE, BOM_UTF16_BE):
+                raise InvalidInputError(
+                    f"{path}: this is UTF-16 text",
+                    hint="Save the file as UTF-8; `dnip import` also reads UTF-16",
+                )
+            yield TextIOWrapper(file, encoding="utf-8-sig", newline="")
         except UnicodeDecodeError as error:
             with open_bytes(path) as again:
                 raise not_utf8(path, again) from error
