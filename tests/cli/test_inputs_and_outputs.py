@@ -11,7 +11,7 @@ import pytest
 
 from dnip.cli import app
 
-COMMANDS = {name: app.command_named(name) for name in app.COMMANDS}
+COMMANDS = {name: app.commands.get_command(None, name) for name in app.COMMANDS}
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {

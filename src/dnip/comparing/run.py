@@ -93,12 +93,12 @@ def compare(
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}
     interrupted = False
-    for place, method in enumerate(ready):
+    for n_done, method in enumerate(ready):
         run, fits = _fitting(method, material, draws, n_labels is None), []
         try:
             for seed in range(n_seeds):
                 if progress is not None:
-                    progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
+                    progress(method.name, n_done * n_seeds + seed + 1, len(ready) * n_seeds)
                 fits.append(run(seed))
         except KeyboardInterrupt:
             interrupted = True
@@ -156,9 +156,9 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
     names = [name for name in material.opt.classes if name in unlearned]
     where = opt if len(draws) == 1 else f"some draw of {opt}"
     unscored = material.missing(material.true)
-    told = {
+    messages = {
         f"{where}: no label of class {listed(names)}; nothing is learned of it there": names,
         f"{test}: no labelled row of class {', '.join(unscored)}: left out": unscored,
     }
-    for message in (text for text, lacking in told.items() if lacking):
+    for message in (text for text, lacking in messages.items() if lacking):
         warn(message)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dnip.base.arrays import check_mass, check_probabilities
+from dnip.base.arrays import Location, check_mass, check_probabilities
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.method.prediction import decide
@@ -155,6 +155,11 @@ def by_question(entries: object) -> Iterator[tuple[str, Any]]:
             yield str(position) if name is None else str(name), entry
 
 
+def in_shape_of(entries: object, named: Sequence[tuple[str, Any]]) -> list[Any] | dict[str, Any]:
+    """Return named entries as an object or as a list, whichever these are."""
+    return [entry for _, entry in named] if isinstance(entries, list) else dict(named)
+
+
 def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision:  # noqa: ANN401
     """Read the answer to one question, which may be any JSON value."""
     where = f"question {question!r}"
@@ -252,18 +257,16 @@ def _mass(question: str, answer: Answer, body: Mapping[str, Any]) -> float | Non
         if isinstance(place, Mapping) and place.get(key) is not None:
             where = f"question {question!r}, {key}"
             mass = number(place[key], where, "mass")
-            return float(check_mass([mass], n_examples=1, location=_Where(where, ()))[0])
+            return float(check_mass([mass], n_examples=1, location=_Where(where))[0])
     return None
 
 
-class _Where(NamedTuple):
+@dataclass(frozen=True)
+class _Where(Location):
     """Names of the options of a question, for messages."""
 
-    question: str
-    options: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
     def cell(self, row: int, column: int | None = None) -> str:
-        return self.question if column is None else f"{self.question}, {self.options[column]}"
-
-    def whole(self) -> str:
-        return self.question
+        """Name the question, and its option if given."""
+        return self.source if column is None else f"{self.source}, {self.options[column]}"

@@ -16,7 +16,14 @@ import numpy as np
 from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import CorrectedError, DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats
-from dnip.llm.decisions.answers import YES_NO, Decision, answers_of, number, read_answer
+from dnip.llm.decisions.answers import (
+    YES_NO,
+    Decision,
+    answers_of,
+    in_shape_of,
+    number,
+    read_answer,
+)
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.tables.provenance import question_of
@@ -126,8 +133,7 @@ def correct(
                     raise
                 missed(question, error)
         answers.append((question, new))
-    as_list = isinstance(body["answers"], list)
-    changed = {**body, "answers": [new for _, new in answers] if as_list else dict(answers)}
+    changed = {**body, "answers": in_shape_of(body["answers"], answers)}
     by = {one.before.question: coefficients[one.before.question].digest for one in corrections}
     return marked(changed, by) if by else changed, corrections
 

@@ -361,7 +361,7 @@ def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | Non
     nameless = any(row.names_none for row in rows)
     if never and (nameless or len(never) > scores.shape[1] - 2):
         raise InvalidInputError(
-            f"{location.whole()}: no answer reports a token of {location.columns[never[0]]}",
+            f"{location.source}: no answer reports a token of {location.columns[never[0]]}",
             hint="Give the word that stands for it in the answers with --map (token_id:7 is the "
             "token with this number), or ask for more top_logprobs",
         )
