@@ -166,7 +166,9 @@ def _json(text: str, source: str) -> Iterator[Found]:
             begins = "" if where == line else f" (of the value that begins in line {line})"
             raise InvalidInputError(
                 f"{source}: line {where}{begins} is not valid JSON: {reason.removesuffix(' at')}",
-                hint=f"Line {line} may be cut off: write the file again, or remove that line",
+                hint=f"Line {line} may be cut off: write the file again, or remove that line"
+                if start or text.lstrip()[:1] in ("{", "[")
+                else "Save JSON, or rows of CSV in a file that ends in .csv, .tsv or .txt",
             ) from error
         yield Found(f"{source}: line {line}", value)
         line += text.count("\n", start, position)

@@ -14,8 +14,10 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import TwiceError, once
 
 # Where thoughts end, and where they begin.
-_END_OF_THOUGHTS = re.compile(r"</think(?:ing)?>|\[/THINK\]")
-_BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]")
+_END_OF_THOUGHTS = re.compile(
+    r"</think(?:ing)?>|\[/THINK\]|<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+)
+_BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
 # Where a sentence ends; a label before a question mark is not a statement.
 _SENTENCE = re.compile(r"[.!?;]\s|[\n。！？]")
 _STATEMENT = re.compile(r"\.\s|\n")

@@ -11,9 +11,8 @@ from typing import Any, Self
 from dnip.base.columns import FALLBACK, SAMPLES
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.answer import Answer, read_completion
 from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
-from dnip.llm.answers.tokens import Answer
 from dnip.llm.prompting.engines.base import ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.engines.server import Read, ServerEngine
