@@ -89,7 +89,7 @@ def rows_by_class(y):
 
 def test_a_strong_bias_is_worth_correcting():
     found = assess(*rows_of(300))
-    assert found.apply
+    assert not found.objections
     assert found.after < found.before
     assert NEEDED <= found.sure <= 0.99
 
@@ -110,7 +110,7 @@ def test_nothing_is_ever_quite_sure():
 def test_no_change_is_no_reason_to_apply():
     found = judged(*rows_of(300, bias=[0.0, 0.0, 0.0]), np.ones(3))
     assert found.sure == pytest.approx(0.5)
-    assert not found.apply
+    assert found.objections
 
 
 def test_where_all_is_right_there_is_nothing_to_gain():
@@ -165,7 +165,7 @@ def test_too_few_labels_are_named():
     p, y = rows_of(60)
     keep = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[: FEWEST - 1].tolist()
     found = assess(p[keep], y[keep])
-    assert not found.apply
+    assert found.objections
     assert found.objections[0].endswith("of class c.")
 
 

@@ -11,9 +11,8 @@ from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
-from dnip.fitting.fit import fit
+from dnip.fitting.fit import fit, sample_of
 from dnip.fitting.path import trace_path
-from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.using.drift import check
 from dnip.using.sketch import Sketch

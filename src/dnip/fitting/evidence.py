@@ -109,7 +109,7 @@ class FitEvidence:
         )
         sure = _how_sure(evaluation, before, after, goal)
         equal = np.ones(len(evaluation.classes))
-        weights = np.array([each / each.max() for each in multipliers] or [equal])
+        weights = np.array([omega / omega.max() for omega in multipliers] or [equal])
         return cls(
             evaluation,
             *expected,
@@ -122,29 +122,27 @@ class FitEvidence:
             None if metric is None else metric.function.__name__,
         )
 
-    def with_signal(self, signal: bool | None) -> Self:
-        """Return the same with what is known of the signal; without any, nothing else counts."""
-        objections = (NO_SIGNAL,) if signal is False else self.objections
-        evaluation = replace(self.evaluation, signal=signal)
-        return replace(self, evaluation=evaluation, objections=objections)
-
-    def beside(self, others: Mapping[float, FitEvidence]) -> Self:
-        """Return the same with an objection for classes that only another β makes right at all.
+    def completed(self, signal: bool | None, others: Mapping[float, FitEvidence]) -> Self:
+        """Return the same with what is known of the signal, and of other β.
 
         Parameters
         ----------
+        signal : bool or None
+            Whether probabilities tell anything of the class; without any, nothing else counts.
         others : mapping of float to FitEvidence
-            What refits at other β say, by β.
+            What refits at other β say, by β. A class that only another β makes right at all is an
+            objection.
         """
-        silent = self._rights == 0
-        lines = []
+        silent, lines = self._rights == 0, []
         for beta, other in sorted(others.items()):
             revived = silent & (other._rights > 0) & (self.evaluation.raw.sum(axis=1) >= FEWEST)
             silent &= ~revived
             if revived.any():
                 names = listed([self.evaluation.classes[c] for c in np.flatnonzero(revived)])
                 lines.append(f"Never right here, but with --beta {beta:g}: class {names}.")
-        return replace(self, objections=(*lines, *self.objections))
+        objections = (NO_SIGNAL,) if signal is False else self.objections
+        evaluation = replace(self.evaluation, signal=signal)
+        return replace(self, evaluation=evaluation, objections=(*lines, *objections))
 
     @property
     def _rights(self) -> Counts:
@@ -165,16 +163,11 @@ class FitEvidence:
         return after - before
 
     @property
-    def apply(self) -> bool:
-        """Whether the coefficients should be applied."""
-        return not self.objections
-
-    @property
     def verdict(self) -> str:
         """``"apply"``, ``"keep"`` the raw argmax, or ``"no signal"``."""
         if self.evaluation.signal is False:
             return "no signal"
-        return "apply" if self.apply else "keep"
+        return "keep" if self.objections else "apply"
 
     @property
     def aim(self) -> str:
@@ -205,16 +198,16 @@ class FitEvidence:
 
     def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
         """Return everything, ready for JSON, with intervals of a level between 0 and 1."""
-        told = self.evaluation.to_dict(confidence)
+        content = self.evaluation.to_dict(confidence)
         sides = {"raw": self.raw, "reweighted": self.reweighted}
         for side, expected in sides.items():
-            told[side] |= expected.to_dict()
+            content[side] |= expected.to_dict()
             if confidence is not None:
-                told[side]["intervals"] |= expected.intervals(confidence)
+                content[side]["intervals"] |= expected.intervals(confidence)
         change = self.reweighted.drawn["cobias"] - self.raw.drawn["cobias"]
-        told["difference"]["cobias"] = float(change.mean())
+        content["difference"]["cobias"] = float(change.mean())
         if confidence is not None:
-            told["difference"]["intervals"]["cobias"] = central(change, confidence)
+            content["difference"]["intervals"]["cobias"] = central(change, confidence)
         return {
             "verdict": self.verdict,
             "objections": list(self.objections),
@@ -223,7 +216,7 @@ class FitEvidence:
             "objective": {"before": self.before, "after": self.after},
             "folds": self.n_refits,
             "weight_ranges": self.ranges.tolist(),
-            **told,
+            **content,
         }
 
 
@@ -246,12 +239,16 @@ class Served(NamedTuple):
         return {"share": self.share, "accuracy": self.accuracy, **gaps, "intervals": intervals}
 
 
-class Point(NamedTuple):
+class ServedShare(NamedTuple):
     """A share of rows to defer, and what comes of it."""
 
     asked: float
-    one: Served  # with one threshold for all rows
-    each: Served  # with one for each predicted class
+    common: Served  # with one threshold for all rows
+    by_class: Served  # with one for each predicted class
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as the record of a fit holds it."""
+        return {"asked": self.asked, "one": self.common.scores, "each": self.by_class.scores}
 
 
 def _arrow(values: Sequence[float]) -> str:
@@ -336,7 +333,7 @@ def _object(
     always = None if is_mix_given else evaluation.always
     if always is not None:
         name, share = always
-        before, after = (accuracy(evaluation.in_population(each)) for each in (raw, fitted))
+        before, after = (accuracy(evaluation.in_population(side)) for side in (raw, fitted))
         if before >= share > after:
             objections.append(
                 f"Always answering {name} would be right on {share:.1%} of the rows. The raw "

@@ -92,8 +92,8 @@ class FitSettings(Settings):
         """Return the settings that keywords say; an error names what the caller typed."""
         names = signature(cls).parameters.keys() | signature(Settings).parameters.keys()
         for name in keywords.keys() - names:
-            kept = name in signature(Constraints).parameters
-            hint = f"; give constraints=dnip.Constraints({name}=...)" if kept else ""
+            is_demand = name in signature(Constraints).parameters
+            hint = f"; give constraints=dnip.Constraints({name}=...)" if is_demand else ""
             raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
         return cls(objective, **keywords)
 

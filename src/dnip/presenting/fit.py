@@ -188,7 +188,11 @@ def _describe_deferring(fitted: Fit, confidence: float) -> str:
     defer, points = fitted.coefficients.defer, {point.asked: point for point in fitted.deferring}
     assert defer is not None
     chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
-    ways = {"nothing": points[0].one, "one threshold": chosen.one, "one per class": chosen.each}
+    ways = {
+        "nothing": points[0].common,
+        "one threshold": chosen.common,
+        "one per class": chosen.by_class,
+    }
     for name, way in ways.items():
         numbers = way.to_dict(confidence)
         interval = "{:.3f} to {:.3f}".format(*numbers["intervals"]["cobias"])
@@ -223,12 +227,10 @@ def _deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     if defer is None:
         return None
     front = []
-    for asked, by_one, by_class in fitted.deferring:
-        ways = {
-            "one_threshold": by_one.to_dict(confidence),
-            "per_class": by_class.to_dict(confidence),
-        }
-        front.append({"asked": asked, **ways})
+    for asked, common, by_class in fitted.deferring:
+        ways = {"one_threshold": common, "per_class": by_class}
+        scores = {name: way.to_dict(confidence) for name, way in ways.items()}
+        front.append({"asked": asked, **scores})
     return {**defer.to_dict(), "front": front}
 
 

@@ -17,8 +17,8 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL
+from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
-from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import Goal, Objective
@@ -79,7 +79,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Name of a solver, or a solver with settings of its own.
     robust : {"auto", "on", "off"}, default="auto"
         ``"off"``: the plain optimum, which over-fits few labels; see
-        :class:`dnip.fitting.robust.Estimator`.
+        :class:`dnip.fitting.estimator.Estimator`.
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
@@ -127,7 +127,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Whether to use the coefficients; see :attr:`dnip.fitting.result.Fit.verdict`.
     evidence_ : dnip.fitting.evidence.FitEvidence or None
         What refits say of other rows; None if the fit was not judged.
-    decision_ : dnip.fitting.robust.Blend or None
+    decision_ : dnip.fitting.result.Blend or None
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
