@@ -96,15 +96,14 @@ def _headlines(fitted: Fit, level: float) -> str:
         lines = [
             f"On other rows, {by if evidence.n_refits else 'as far as these few labels tell'}:"
         ]
-        objective = (
-            f"{evidence.before:.3f} -> {evidence.after:.3f}, {evidence.sure:.0%} sure that it falls"
-        )
+        objective = evidence.change
     for metric in _FIRST:
         ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
         lines.append(f"{METRICS[metric].title:<12} {ends}")
     lines.append(f"{'objective':<12} {objective}")
     if evidence is not None:
-        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: error + β·COBias.")
+        aim = evidence.aim if evidence.metric is None else f"{evidence.aim}, which has no β to vary"
+        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: {aim}.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)
@@ -189,7 +188,11 @@ def _describe_deferring(fitted: Fit, confidence: float) -> str:
     defer, points = fitted.coefficients.defer, {point.asked: point for point in fitted.deferring}
     assert defer is not None
     chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
-    ways = {"nothing": points[0].one, "one threshold": chosen.one, "one per class": chosen.each}
+    ways = {
+        "nothing": points[0].common,
+        "one threshold": chosen.common,
+        "one per class": chosen.by_class,
+    }
     for name, way in ways.items():
         numbers = way.to_dict(confidence)
         interval = "{:.3f} to {:.3f}".format(*numbers["intervals"]["cobias"])
@@ -224,12 +227,10 @@ def _deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     if defer is None:
         return None
     front = []
-    for asked, by_one, by_class in fitted.deferring:
-        ways = {
-            "one_threshold": by_one.to_dict(confidence),
-            "per_class": by_class.to_dict(confidence),
-        }
-        front.append({"asked": asked, **ways})
+    for asked, common, by_class in fitted.deferring:
+        ways = {"one_threshold": common, "per_class": by_class}
+        scores = {name: way.to_dict(confidence) for name, way in ways.items()}
+        front.append({"asked": asked, **scores})
     return {**defer.to_dict(), "front": front}
 
 
