@@ -19,7 +19,7 @@ from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
 from dnip.comparing import Comparison, Material, compare
 from dnip.comparing.baselines import choose
-from dnip.comparing.methods import Method, log
+from dnip.comparing.material import Method, log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
 METRICS = ("accuracy", "cobias", "worst_class_accuracy")

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dnip import DNIPError, InvalidInputError
+from dnip.base.errors import load_optional
 from dnip.base.files import make_folder, write_text
-from dnip.base.optional import load_optional
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from dnip.cli import app
 
-COMMANDS = {name: app.command_named(name) for name in app.COMMANDS}
+COMMANDS = {name: app.commands.get_command(None, name) for name in app.COMMANDS}
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
@@ -47,7 +47,7 @@ WORDS = {
     *("terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
-    *("keep", "group"),
+    *("keep", "group", "normalise"),
     *("upstream", "host", "max_body", "chat", "record", "record_size"),
     *("to", "labels", "answer_prefix", "table_name", "columns", "only"),
 }

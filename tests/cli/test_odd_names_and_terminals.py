@@ -66,7 +66,8 @@ def test_names_do_not_break_the_lines_and_stand_beside_lists_per_class(dnip, tab
     assert run.status == (3 if command == "check" else 0), run.err  # its labels are random
     assert "\u202e" not in run.out + run.err
     prose = [line for line in run.out.splitlines() if "正" not in line or "  " in line]
-    assert command == "export" or max(map(cell_len, prose)) <= 80
+    long = [line for line in prose if cell_len(line) > 80]
+    assert command == "export" or not long
     if command == "apply":
         assert ProbabilityTable.read("a.csv", NAMES).classes == NAMES
     told = dnip(command, *RUNS[command], "--json")
@@ -93,8 +94,8 @@ def test_a_narrow_terminal_without_colour_and_utf8(files):
     os.close(master)
     assert process.wait() == 0, shown
     assert "COBias" in out
-    assert "\r" in shown
-    assert "\r" + " " * 19 + "\r" in shown  # the line of progress vanishes
+    assert "fitting" in shown
+    assert shown.rstrip("\x1b[?25h").endswith("\x1b[2K")  # the line of progress vanishes
     assert "Traceback" not in shown
     assert "\x1b[3" not in shown  # no colour
 

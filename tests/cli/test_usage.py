@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients
-from dnip.cli.app import COMMANDS, GROUPS, command_named
+from dnip.cli.app import COMMANDS, GROUPS, commands
 from dnip.cli.console import Verbosity, live_progress, search_progress
 from dnip.method.solution import TraceEntry
 
@@ -32,7 +32,7 @@ def test_every_command_has_help(dnip, command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_all_options_have_words_and_both_examples_can_be_typed(command):
-    parsed = command_named(command)
+    parsed = commands.get_command(None, command)
     assert all(parameter.help for parameter in parsed.params)
     assert len(parsed.examples) == 2
     for line in parsed.examples:
@@ -48,7 +48,9 @@ def test_help_shows_ten_options_at_most_and_names_the_way_to_the_rest(dnip, comm
     shown, every = (re.findall(r"^  (--[\w-]+)", text, re.MULTILINE) for text in (short, long))
     assert len(shown) <= 10
     assert set(shown) <= set(every)
-    options = [one for one in command_named(command).params if one.param_type_name == "option"]
+    options = [
+        one for one in commands.get_command(None, command).params if one.param_type_name == "option"
+    ]
     assert [one.opts[0] for one in options if one.opts[0] not in every] == ["--help-all"]
     more = len(every) - len(shown)
     last = f"`dnip {command} --help-all` shows {more} more options."
@@ -64,7 +66,7 @@ def test_options_that_most_need_come_first_and_the_cluster_last(dnip):
 def test_an_option_has_the_same_default_in_every_command():
     defaults = {}
     for command in COMMANDS:
-        for one in command_named(command).params:
+        for one in commands.get_command(None, command).params:
             words = re.search(r"\[default: (.*)\]", one.help or "")
             text = words[1] if words else one.default
             defaults.setdefault(one.name, set()).add("required" if one.required else str(text))
@@ -176,7 +178,7 @@ def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
         with search_progress(None) as search:  # its objective may be of other rows
             search(TraceEntry(1.0, 10, 0.2, 0.1))
     err = capsys.readouterr().err.splitlines()
-    assert err[0].startswith("progress: tuning 2 of 9 fits, about ")
+    assert err[0] == "progress: tuning 2 of 9 fits"
     assert err[1].startswith(
         "progress: searching for weights: 10 choices tried, the lowest objective is 0.1000"
     )

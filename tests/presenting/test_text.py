@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from cases import cases
 from dnip import Coefficients
 from dnip.presenting.evaluation import describe, describe_constraints
-from dnip.presenting.formats import Column, Estimate, show
-from dnip.presenting.terminal import WIDTH, to_text, wrapped
+from dnip.presenting.formats import WIDTH, Column, Estimate, show, to_text, wrapped
 from dnip.using.evaluation import Evaluation
 
 NAMES = ("a", "long name")

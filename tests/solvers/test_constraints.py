@@ -205,7 +205,7 @@ def drawn_rows(seed, n_classes, kind, n_rows=40):
 
 def silenced(p, labels, solution):
     raw = oracles.confusion_at(p, labels, np.ones(p.shape[1]))
-    return oracles.silenced(oracles.confusion_at(p, labels, solution.weights), raw)
+    return oracles.silenced(oracles.confusion_at(p, labels, solution.multipliers), raw)
 
 
 @each_solver

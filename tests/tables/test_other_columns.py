@@ -10,7 +10,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable, Scan, open_writer
-from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
+from dnip.tables.cells import LOW_MASS, CapturedMass, MassCounts
 from dnip.tables.reading import read_rows
 from dnip.using.application import apply_stream
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.tables.formats import format_of
-from dnip.tables.reading import read_rows
+from dnip.tables.reading import format_of, read_rows
 
 
 @pytest.fixture

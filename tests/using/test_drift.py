@@ -19,9 +19,8 @@ from dnip import (
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
 from dnip.method.record import FitRecord
-from dnip.presenting.checking import describe_check, verdict
-from dnip.using.class_scores import ClassScores, Score
-from dnip.using.drift import check
+from dnip.presenting.coefficients import describe_check, verdict
+from dnip.using.drift import ClassScores, Score, check
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from types import ModuleType
 from typing import Self
 
 from dnip.base.escaping import one_line
@@ -55,8 +57,8 @@ class CorrectedError(InvalidInputError):
     @classmethod
     def at(cls, where: str, by: str) -> Self:
         """Return the error for probabilities with a mark, the hash of coefficients."""
-        told = f"{where}: the probabilities are corrected already, by the coefficients {by}"
-        return cls(told, hint="Give those of the model itself")
+        message = f"{where}: the probabilities are corrected already, by the coefficients {by}"
+        return cls(message, hint="Give those of the model itself")
 
 
 class OutputError(DNIPError, OSError):
@@ -175,6 +177,40 @@ def first_line(error: Exception) -> str:
     """
     line = one_line(str(error).strip().partition("\n")[0]).rstrip(".")
     return line if len(line) <= _LONG_LINE else f"{line[:_LONG_LINE]}…"
+
+
+def load_optional(module: str, *, purpose: str, extra: str) -> ModuleType:
+    """Import a module of an optional library.
+
+    Parameters
+    ----------
+    module : str
+        The module's dotted name.
+    purpose : str
+        What it is needed for, as the end of "needed to ...".
+    extra : str
+        The extra of this package that installs it.
+
+    Raises
+    ------
+    MissingDependencyError
+        If the library is not installed; the message says how to install it.
+
+    Examples
+    --------
+    >>> load_optional("json.decoder", purpose="read JSON", extra="json").__name__
+    'json.decoder'
+    >>> load_optional("no_such_library", purpose="read tea leaves", extra="tea")
+    Traceback (most recent call last):
+    ...
+    dnip.MissingDependencyError: no_such_library is needed to read tea leaves and is not \
+installed. In a checkout, install it with: pip install '.[tea]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise MissingDependencyError(library, purpose=purpose, extra=extra) from error
 
 
 # Tracebacks and pickles name the public path.

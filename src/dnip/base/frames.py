@@ -8,7 +8,7 @@ from typing import Any
 
 from dnip.base.classes import check_classes, default_classes, names_of
 from dnip.base.columns import Layout, resolve_columns
-from dnip.base.optional import load_optional
+from dnip.base.errors import load_optional
 from dnip.base.validation import check_choice
 
 #: Libraries that data frames can be made with.
@@ -74,9 +74,9 @@ def take_columns(
         return table, names
     layout = frame_layout(table.columns, classes, source)
     held = {str(column): column for column in table.columns}
-    own = names or layout.classes
-    unnamed = names is None and own == default_classes(len(own))
-    return table[[held[name] for name in layout.probabilities]], None if unnamed else own
+    known = names or layout.classes
+    unnamed = names is None and known == default_classes(len(known))
+    return table[[held[name] for name in layout.probabilities]], None if unnamed else known
 
 
 def make_frame(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401

@@ -1,9 +1,9 @@
-"""Checks of settings that users give; inside the package, settings are trusted."""
+"""Checks of settings and JSON objects that users give; inside the package, they are trusted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -201,3 +201,30 @@ def _one_each(
         bad = int(np.argmin(sound))
         raise InvalidInputError(f"{name}[{bad}] is {raw[bad]}, outside {span}", hint=hint)
     return raw
+
+
+def flat(content: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+    """Return nested mappings as one, its keys joined by dots."""
+    whole: dict[str, Any] = {}
+    for key, value in content.items():
+        inner = flat(value, f"{within}{key}.") if isinstance(value, dict) else None
+        whole |= inner or {f"{within}{key}": value}
+    return whole
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; one with a key twice, which readers take in two ways, is refused.
+
+    Raises
+    ------
+    TwiceError
+        If there is one.
+    """
+    cells = dict(pairs)
+    if len(cells) < len(pairs):
+        raise TwiceError("a key stands there twice")
+    return cells
+
+
+class TwiceError(ValueError):
+    """A JSON object that has a key twice."""

@@ -93,13 +93,13 @@ class Command(click.Command):
             heading = self.headings.get(parameter.name)
             return heading is not None, heading == "Cluster", not parameter.required
 
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         records = [
             (self.headings.get(option.name), record)
             for option in sorted(options, key=rank)
             if (record := option.get_help_record(ctx)) is not None
         ]
-        shown = records if _ALL in ctx.meta else [each for each in records if each[0] is None]
+        shown = records if _ALL in ctx.meta else [record for record in records if record[0] is None]
         _write_sections(formatter, [(heading or "Options", record) for heading, record in shown])
         if len(shown) < len(records):
             formatter.write_paragraph()
@@ -202,7 +202,8 @@ def _command_of(name: str, function: Callable[..., None], **settings: Any) -> Co
 
     # there are no words under python -OO
     parameters = [
-        _parameter(*each, words.get(each[0], _Words()), each[0] in arguments) for each in declared
+        _parameter(name, kind, default, words.get(name, _Words()), name in arguments)
+        for name, kind, default in declared
     ]
     every = click.Option(
         ["--help-all"],
@@ -277,13 +278,6 @@ def _parameter(
     )
 
 
-def command_named(name: str) -> Command:
-    """Return one of the commands; this loads its file."""
-    function = f"{name}_" if iskeyword(name) else name
-    module = import_module(f"dnip.cli.commands.{function}")
-    return _command_of(name, getattr(module, function), context_settings=_SETTINGS)
-
-
 class Commands(click.Group):
     """The group of all commands, each loaded when it is run or when its own help is asked for."""
 
@@ -292,8 +286,12 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> Command | None:
-        """Return a command, None for a name that is none."""
-        return command_named(cmd_name) if cmd_name in COMMANDS else None
+        """Return a command, whose file is loaded; None for a name that is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        module = import_module(f"dnip.cli.commands.{function}")
+        return _command_of(cmd_name, getattr(module, function), context_settings=_SETTINGS)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:  # noqa: ANN401
         """Find the command that is typed, or whose help is."""

@@ -47,8 +47,6 @@ class Verbosity:
     """Whether notes and progress are shown; warnings and errors always are."""
 
     quiet = False
-    #: What wipes the line of progress off a terminal; empty where there is none.
-    line = ""
     #: What takes messages instead of standard error.
     log: Callable[[str], None] | None = None
 
@@ -58,7 +56,7 @@ def complain(kind: str, message: str) -> None:
     if Verbosity.log is not None:
         Verbosity.log(message if kind == "warning" else f"{kind}: {message}")
     elif not (Verbosity.quiet and kind in ("note", "progress")):
-        click.echo(Verbosity.line + printable(f"{kind}: {message}"), err=True)
+        click.echo(printable(f"{kind}: {message}"), err=True)
 
 
 def finish(
@@ -81,7 +79,7 @@ def finish(
         return
     say(text)
     if paths is not None:
-        from dnip.presenting.terminal import wrapped
+        from dnip.presenting.formats import wrapped
 
         say(f"\n{wrapped('written: ' + ', '.join(paths))}")
         if not any(path.endswith(".png") for path in paths):
@@ -90,33 +88,6 @@ def finish(
 
 #: Shows where some work stands: a text, and how many steps are done and how many there are.
 Show: TypeAlias = Callable[..., None]
-
-
-class TimeLeft:
-    """The time that the rest of some work may take, at the pace of what was seen of it.
-
-    Examples
-    --------
-    >>> clock = TimeLeft()
-    >>> clock.text(10, 40, now=0.0), clock.text(20, 40, now=60.0)
-    ('', ', about 2 min left')
-    """
-
-    def __init__(self) -> None:
-        self._first = self._began = 0.0
-        self._total = -1.0
-
-    def text(self, done: float, total: float, now: float) -> str:
-        """Return the time left, empty where it is not known."""
-        if total != self._total or done < self._first:  # another piece of work
-            self._first, self._began, self._total = done, now, total
-        if not self._first < done < total:
-            return ""
-        seconds = (now - self._began) * (total - done) / (done - self._first)
-        for size, unit in ((3600, "h"), (60, "min")):
-            if seconds >= 1.5 * size:
-                return f", about {seconds / size:.0f} {unit} left"
-        return f", about {seconds:.0f} s left"
 
 
 @contextmanager
@@ -129,37 +100,29 @@ def live_progress(title: str) -> Iterator[Show]:
     if Verbosity.quiet or sys.stderr is None:  # None: closed
         yield lambda text, done=0, total=0: None
         return
-    clock = TimeLeft()
     if not sys.stderr.isatty():
         last = time.monotonic()
 
         def write(text: str, done: float = 0, total: float = 0) -> None:
             nonlocal last
-            now = time.monotonic()
-            left = clock.text(done, total, now)
-            if now - last >= _LOG_SECONDS:
-                last = now
-                complain("progress", f"{title} {text}{left}")
+            if time.monotonic() - last >= _LOG_SECONDS:
+                last = time.monotonic()
+                complain("progress", f"{title} {text}")
 
         yield write
         return
-    from shutil import get_terminal_size
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeRemainingColumn
 
-    from rich.cells import set_cell_size
+    columns = TextColumn("{task.description}", markup=False), TimeRemainingColumn(compact=True)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
 
-    Verbosity.line = "\r" + " " * (get_terminal_size().columns - 1) + "\r"
+        def show(text: str, done: float = 0, total: float = 0) -> None:
+            line = f"{title} {printable(text)}"
+            bar.update(task, description=line, completed=done, total=total or None)
 
-    def show(text: str = "", done: float = 0, total: float = 0) -> None:
-        left = clock.text(done, total, time.monotonic())
-        line = set_cell_size(printable(f"{title} {text}{left}"), len(Verbosity.line) - 2)
-        click.echo(f"\r{line}", err=True, nl=False)
-
-    show()
-    try:
         yield show
-    finally:
-        click.echo(Verbosity.line, err=True, nl=False)
-        Verbosity.line = ""
 
 
 @contextmanager

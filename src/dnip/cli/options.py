@@ -92,12 +92,12 @@ def parse_size(text: str) -> int:
     return int(float(number) * (1024 if binary else 1000) ** power)
 
 
-def parse_names(text: str) -> tuple[str, ...]:
+def _parse_names(text: str) -> tuple[str, ...]:
     """Return the names in a comma-separated list.
 
     Examples
     --------
-    >>> parse_names("World, Sports")
+    >>> _parse_names("World, Sports")
     ('World', 'Sports')
     """
     return tuple(name.strip() for name in text.split(","))
@@ -135,7 +135,7 @@ def by_name(flag: str, pairs: Iterable[tuple[_Name, _Value]] | None) -> dict[_Na
 COEFFICIENTS = Path("coefficients.json")
 
 #: Names, comma-separated; and a level between 0 and 1.
-Names: TypeAlias = Annotated[tuple[str, ...] | None, parse_names]
+Names: TypeAlias = Annotated[tuple[str, ...] | None, _parse_names]
 Level: TypeAlias = Annotated[float, click.FloatRange(0, 1, min_open=True, max_open=True)]
 
 
@@ -160,7 +160,7 @@ class ObjectiveOptions:
     tau: float | None = None
     smoothing: float | None = None
 
-    def objective(self, usual: Objective | None = None, **terms: Any) -> Objective:  # noqa: ANN401
+    def weighted(self, usual: Objective | None = None, **terms: Any) -> Objective:  # noqa: ANN401
         """Return the objective, the usual one but for what is named.
 
         A μ alone brings the published τ with it.

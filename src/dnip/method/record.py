@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
-from dnip.base.objects import once
 from dnip.base.typing import Floats
+from dnip.base.validation import once
 from dnip.method.defer import Deferral
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors.estimate import Calibration

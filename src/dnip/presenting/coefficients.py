@@ -1,16 +1,26 @@
-"""Coefficients as text and as JSON: one file, or two side by side."""
+"""Coefficients as text and as JSON: one file, two side by side, or beside new rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, log10
 from typing import Any
 
-from dnip.base.objects import flat
+from dnip.base.validation import flat
 from dnip.method.coefficients import Coefficients
-from dnip.presenting.formats import Column, Row, Value
-from dnip.presenting.terminal import columns_to_text, shorten, to_text
+from dnip.presenting.formats import (
+    Column,
+    Estimate,
+    Row,
+    Value,
+    columns_to_text,
+    percent,
+    shorten,
+    to_text,
+)
+from dnip.using.drift import Check
 
 # Letters of a class name, of the name of an entry and of a value, so that lines fit 80 columns.
 _CLASS, _ENTRY, _WIDE, _NARROW = 40, 28, 50, 23
@@ -84,7 +94,7 @@ class Differences:
         ({'x': (1.0, 1.0), 'y': (0.5, 0.25)}, {'scale': ('30', '10')})
         """
         both = [name for name in a.classes if name in set(b.classes)]
-        sides = [dict(zip(one.classes, one.multipliers.tolist(), strict=True)) for one in (a, b)]
+        sides = [dict(zip(c.classes, c.multipliers.tolist(), strict=True)) for c in (a, b)]
         for side in sides:
             largest = max((side[name] for name in both), default=max(side.values()))
             side |= {name: weight / largest for name, weight in side.items()}
@@ -115,7 +125,7 @@ class Differences:
         if self.entries:
             columns = [Column("entry"), Column("A"), Column("B")]
             rows = [
-                (shorten(name, _ENTRY), *(shorten(_written(one), _NARROW) for one in both))
+                (shorten(name, _ENTRY), *(shorten(_written(value), _NARROW) for value in both))
                 for name, both in self.entries.items()
             ]
             parts.append(to_text(columns, rows))
@@ -155,3 +165,83 @@ def _ratio(a: float | None, b: float | None) -> float | None:
 
 def _written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def describe_check(check: Check) -> str:
+    """Return every class at the fit and now, the tests, and the verdict."""
+    mix, title = check.mix, "share of labels" if check.n_labelled else "estimated share"
+    now = mix.shares.tolist()
+    if not check.n_labelled:
+        now = [*map(Estimate, now, mix.low.tolist(), mix.high.tolist())]
+    columns = {
+        Column("class"): check.classes,
+        Column("share at fit", 3): check.shares.tolist(),
+        Column(title, 3): now,
+        Column("distance", 3): check.comparison.distances.tolist(),
+    }
+    parts = [
+        f"{check.n_rows:,} new rows, against {check.rows_at_fit:,.0f} rows of the fit",
+        columns_to_text(columns),
+        "\n".join(f"{name:<18} {text}" for name, text in findings(check)),
+    ]
+    if check.origin:
+        parts.append("\n".join(check.origin))
+    parts.append(f"verdict: {verdict(check)}")
+    return "\n\n".join(parts)
+
+
+def findings(check: Check) -> list[tuple[str, str]]:
+    """Return what was compared, and how it differs, a pair of texts each."""
+    name, distance = check.farthest
+    far = f"largest distance {distance:.3f}, of class {name}: {check.effect}"
+    rows = [("distribution", f"p = {check.comparison.p_value:.2g}; {far}")]
+    if check.mass is not None and check.mass_at_fit is not None:
+        apart = check.comparison.mass_distance
+        means = f"at the fit {check.mass_at_fit:.3f}, now {check.mass:.3f} on average"
+        rows.append(("captured mass", f"{means}; distance {apart:.3f}"))
+    past = "" if check.changed_at_fit is None else f"at the fit {percent(check.changed_at_fit)}, "
+    rows.append(("changed decisions", f"{past}now {percent(check.changed)} of the rows"))
+    if check.deferred is not None:
+        now_on, asked = map(percent, check.deferred)
+        rows.append(("deferred", f"asked for {asked}, now {now_on} of the rows"))
+    if check.signal is False:
+        rows.append(("signal", "none: the probabilities tell nothing about these labels"))
+    for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
+        if score is not None:
+            before, now, low, high = (round(value, 3) for value in score)
+            expected = f"expected now {low:.3f} to {high:.3f}"
+            rows.append((title, f"at the fit {before:.3f}, now {now:.3f}; {expected}"))
+            if not low <= before <= high:
+                why = "another class mix" if title == "accuracy" else "weights suit their own rows"
+                rows.append(("", f"(that of the fit is outside: {why})"))
+    if check.cobias is not None and check.accuracy is None:
+        rows.append(("accuracy", "not compared: the fit was made without evidence"))
+    if check.compared:
+        digits = max(3, ceil(1 - log10(1 - check.level)))
+        basis = f"on {check.n_labelled:,} labelled rows; {100 * check.level:.{digits}g} % intervals"
+        rows.append(("", basis))
+    elif check.n_labelled:
+        rows.append(("accuracy", "not compared: the coefficients keep no scores of these classes"))
+    return rows
+
+
+def verdict(check: Check) -> str:
+    """Return whether the coefficients hold, why not, and what to do."""
+    if check.holds:
+        return "the coefficients hold"
+    reasons = []
+    if not check.same_distribution:
+        reasons.append("the probabilities are distributed otherwise than at the fit")
+    if check.worse:
+        reasons.append(f"{' and '.join(check.worse)} got worse")
+    if check.signal is False:
+        reasons.append("these labels carry no signal")
+    if reasons:
+        return (
+            f"the coefficients do not hold: {'; '.join(reasons)}\n"
+            "Look at what has changed, and fit again on labelled rows like these."
+        )
+    return (
+        "not compared: the labels have nothing to be compared with\n"
+        "Fit again with `dnip fit`, which keeps the scores of every labelled class."
+    )

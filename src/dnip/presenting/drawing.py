@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_writable
-from dnip.base.optional import load_optional
 from dnip.base.typing import Confusion
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.using.evaluation import Evaluation
@@ -123,8 +122,8 @@ def draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: A
     """Draw a bar for each class and side into one set of axes."""
     sides, names = evaluation.sides, [literal(name) for name in evaluation.classes]
     at, share = np.arange(len(names), dtype=float), 0.84 / len(sides)
-    for place, (side, counts) in enumerate(sides.items()):
-        shift = (place - (len(sides) - 1) / 2) * share
+    for number, (side, counts) in enumerate(sides.items()):
+        shift = (number - (len(sides) - 1) / 2) * share
         rates = 100 * class_accuracies(counts)
         bars = axes.bar(at + shift, rates, share * 0.92, color=FIXED[side], label=side)
         if len(sides) * len(names) <= _MOST_LABELLED:

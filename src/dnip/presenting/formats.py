@@ -1,12 +1,18 @@
-"""Values, the columns of tables, and both as text."""
+"""Values, tables and sentences as text for a terminal of 80 columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from dnip.base.escaping import printable
 
 
 class Estimate(NamedTuple):
@@ -48,8 +54,6 @@ class Column:
         Whether numbers above 0 have a plus sign, as differences do.
     right : bool
         Whether texts are set to the right, as numbers are.
-    wide : bool
-        Whether the column is left out on a terminal, which has no room for it.
     """
 
     title: str
@@ -57,7 +61,6 @@ class Column:
     group: str = ""
     signed: bool = False
     right: bool = False
-    wide: bool = False
 
 
 #: A row of a table: a value for each column, or a heading across the table.
@@ -77,7 +80,7 @@ def show(value: Value, column: Column) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Estimate):
-        shown, low, high = (show(part, column) for part in value)
+        shown, low, high = (show(number, column) for number in value)
         return f"{shown} [{low}, {high}]"
     if value is None or not math.isfinite(value):
         return "-"
@@ -96,3 +99,112 @@ def percent(rate: float) -> str:
     ('76.2 %', '81.2 %', '0.812')
     """
     return f"{100 * round(rate, 3):.1f} %"
+
+
+#: Columns of a terminal.
+WIDTH = 80
+
+# The narrowest that a column of text becomes where a table is too wide.
+_LEAST = 12
+
+
+def _on_one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def wrapped(text: str) -> str:
+    """Return sentences in lines that fit; words that are longer than a line stay whole.
+
+    Examples
+    --------
+    >>> print(wrapped("Some words. " * 8))
+    Some words. Some words. Some words. Some words. Some words. Some words. Some
+    words. Some words.
+    """
+    lines = (
+        textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+        for line in text.split("\n")
+    )
+    return "\n".join("\n".join(parts) for parts in lines)
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text on one line, cut to so many letters.
+
+    Examples
+    --------
+    >>> shorten("neither here nor there", 12)
+    'neither her…'
+    """
+    line = printable(" ".join(text[: 10 * most].split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+    """Return a table for a terminal, its columns aligned.
+
+    Where it is wider than a terminal, long texts are cut.
+
+    Examples
+    --------
+    >>> rows = [("yes", 9, 0.5), ("no", 10, None)]
+    >>> print(to_text([Column("class"), Column("rows"), Column("rate", 3)], rows))
+    class  rows   rate
+    yes       9  0.500
+    no       10      -
+    """
+    values = [row for row in rows if not isinstance(row, str)]
+    right = [_is_right(column, [row[c] for row in values]) for c, column in enumerate(columns)]
+    shown = [[show(*pair) for pair in zip(row, columns, strict=True)] for row in values]
+    lines = [[*map(_on_one_line, line)] for line in ([c.title for c in columns], *shown)]
+    widths = _fitting([max(map(cell_len, cells)) for cells in zip(*lines, strict=True)], right)
+    aligned = (_in_columns(line, right, widths) for line in lines)
+    printed = [_groups_above(columns, widths)] if any(c.group for c in columns) else []
+    printed.append(next(aligned))
+    printed += [_on_one_line(row) if isinstance(row, str) else next(aligned) for row in rows]
+    return "\n".join(printed)
+
+
+def columns_to_text(columns: Mapping[Column, Sequence[Value]]) -> str:
+    """Return a table that is given by its columns, likewise."""
+    return to_text([*columns], [*zip(*columns.values(), strict=True)])
+
+
+def _is_right(column: Column, values: Sequence[Value]) -> bool:
+    """Say whether a column is set to the right: one of numbers is."""
+    filled = [value for value in values if value is not None]
+    is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
+    return is_numeric or column.right
+
+
+def _fitting(widths: list[int], right: Sequence[bool]) -> list[int]:
+    """Return widths that fit on a terminal, where cutting texts can do that; the widest first."""
+    fitting = list(widths)
+    texts = [c for c in range(len(widths)) if not right[c] and widths[c] > _LEAST]
+    for _ in range(max(sum(widths) + 2 * (len(widths) - 1) - WIDTH, 0) if texts else 0):
+        widest = max(texts, key=lambda c: fitting[c])
+        if fitting[widest] == _LEAST:
+            break
+        fitting[widest] -= 1
+    return fitting
+
+
+def _in_columns(cells: Sequence[str], right: Sequence[bool], widths: Sequence[int]) -> str:
+    padded = []
+    for cell, is_number, width in zip(cells, right, widths, strict=True):
+        if cell_len(cell) > width:
+            padded.append(f"{set_cell_size(cell, width - 1)}…")
+        else:
+            space = " " * (width - cell_len(cell))
+            padded.append(space + cell if is_number else cell + space)
+    return "  ".join(padded).rstrip()
+
+
+def _groups_above(columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """Return the line of group headings, each in the middle of its columns."""
+    parts, end = [], 0
+    for title, group in groupby(column.group for column in columns):
+        span = len(list(group))
+        begin, end = end, end + span
+        parts.append(f"{_on_one_line(title):^{sum(widths[begin:end]) + 2 * (span - 1)}}")
+    return "  ".join(parts).rstrip()

@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dnip.base.errors import MissingDependencyError
+from dnip.base.errors import MissingDependencyError, load_optional
 from dnip.base.escaping import html
 from dnip.base.files import write_text
-from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight

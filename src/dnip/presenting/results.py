@@ -15,8 +15,7 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, new_folder, write_text
 from dnip.presenting.drawing import Figure, save_figure
-from dnip.presenting.formats import Column, Row
-from dnip.presenting.terminal import to_text, wrapped
+from dnip.presenting.formats import Column, Row, to_text, wrapped
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Results:
         """Return title, table and notes for a terminal."""
         table, notes = to_text(self.columns, self.rows), "\n".join(self.notes)
         parts = (wrapped(self.title), table, wrapped(notes))
-        return "\n\n".join(printable(part) for part in parts if part)
+        return "\n\n".join(printable(text) for text in parts if text)
 
 
 class ResultFiles(NamedTuple):

@@ -1,20 +1,20 @@
-"""The cells of a block of rows: numbers and ids, checked."""
+"""The cells of a block of rows, checked: numbers, ids and captured mass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import ArrayLocation, Location, no_number
+from dnip.base.arrays import Location, no_number
 from dnip.base.classes import Cells, is_missing, is_storable
 from dnip.base.columns import CellLocation, Layout
 from dnip.base.errors import InvalidInputError, shown
-from dnip.base.typing import Floats
+from dnip.base.typing import Floats, Integers
 
 #: Ids that are compared, at most: they are held in memory, about 100 bytes each.
 MOST_IDS = 2_000_000
@@ -103,10 +103,10 @@ def numbers_of(block: Block) -> Floats:
             matrix[:, column] = convert(cells)
     except (ValueError, OverflowError):
         # Whole columns are converted at once, for speed; the message needs the cell.
-        place = block.location
+        location = block.location
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, place.cell(row, column))
+                _check_cell(cell, convert, location.cell(row, column))
         raise
     return matrix
 
@@ -167,10 +167,10 @@ def check_ids(
     >>> check_ids(["a", 7], n_examples=2)
     array(['a', '7'], dtype=object)
     """
-    location = location or ArrayLocation("ids")
+    location = location or Location("ids")
     if len(ids) != n_examples:
         raise InvalidInputError(
-            f"{location.whole()} has {len(ids)} entries, but there are {n_examples} rows",
+            f"{location.source} has {len(ids)} entries, but there are {n_examples} rows",
             hint="Give one id per row, or none at all",
         )
     values = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -197,9 +197,9 @@ def check_ids(
     return array
 
 
-def _twice(text: str, where: str, found: str) -> InvalidInputError:
+def _twice(text: str, where: str, where_else: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{where}: the id {text!r} is {found}",
+        f"{where}: the id {text!r} is {where_else}",
         hint="Give every row an id of its own, or leave the ids out",
     )
 
@@ -209,10 +209,10 @@ class IdsSeen:
 
     Examples
     --------
-    >>> from dnip.base.arrays import ArrayLocation
+    >>> from dnip.base.arrays import Location
     >>> seen = IdsSeen()
-    >>> seen.add(["a", "b"], ArrayLocation("first"))
-    >>> seen.add(["c", "a"], ArrayLocation("second"))
+    >>> seen.add(["a", "b"], Location("first"))
+    >>> seen.add(["c", "a"], Location("second"))
     Traceback (most recent call last):
     ...
     dnip.InvalidInputError: second[1]: the id 'a' is already in an earlier row. Give every row \
@@ -239,3 +239,122 @@ an id of its own, or leave the ids out
         self._seen.update(ids)
         if len(self._seen) > MOST_IDS:
             self._seen, self.too_many = set(), True
+
+
+#: Below this captured mass, most of what the model would say is no label.
+LOW_MASS = 0.1
+
+#: From this share of low rows on, a table is worth a warning.
+WORTH_TELLING = 0.1
+
+# Half-precision numbers from 0 to 1: as bits they are whole numbers in the same order.
+_N_BINS = int(np.float16(1).view(np.uint16)) + 1
+
+
+@dataclass(frozen=True)
+class CapturedMass:
+    """Captured mass over the rows of a table.
+
+    Attributes
+    ----------
+    rows : int
+        Rows whose mass is known.
+    low : int
+        Rows of less than `LOW_MASS`.
+    median : float
+        The middle row's, to 3 digits; below 0.0001 to fewer.
+
+    Examples
+    --------
+    >>> mass = CapturedMass.of([0.02, 0.03, 0.9])
+    >>> mass.low, mass.median, mass.at_fault
+    (2, 0.03, True)
+    """
+
+    rows: int
+    low: int
+    median: float
+
+    @classmethod
+    def of(cls, mass: ArrayLike) -> CapturedMass | None:
+        """Summarise the mass of rows; None if there are no rows."""
+        counts = MassCounts()
+        counts.add(mass)
+        return counts.summary
+
+    @property
+    def at_fault(self) -> bool:
+        """Whether most rows are low: then the prompt is wrong, which no weight can mend."""
+        return 2 * self.low > self.rows
+
+    @property
+    def worth_telling(self) -> bool:
+        """Whether so many rows are low that the user should know."""
+        return self.low >= WORTH_TELLING * self.rows
+
+    @property
+    def sentence(self) -> str:
+        """How many rows are low, and what to do.
+
+        Examples
+        --------
+        >>> CapturedMass(240, 199, 0.02).sentence
+        'the labels capture less than 0.1 of the probability in 83% of the rows (199 of 240; \
+median mass 0.02): the prompt or the label words are at fault, coefficients cannot mend that. \
+Look at both with `dnip audit`'
+        """
+        return (
+            f"the labels capture less than {LOW_MASS:g} of the probability in "
+            f"{self.low / self.rows:.0%} of the rows ({self.low:,} of {self.rows:,}; median mass "
+            f"{self.median:.2g}): the prompt or the label words are at fault, coefficients cannot "
+            "mend that. Look at both with `dnip audit`"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints.
+
+        Examples
+        --------
+        >>> CapturedMass(240, 199, 0.02).to_dict()
+        {'rows': 240, 'low': 199, 'median': 0.02, 'threshold': 0.1}
+        """
+        return {**asdict(self), "threshold": LOW_MASS}
+
+
+class MassCounts:
+    """Counts that summarise the captured mass of a table of any size.
+
+    Examples
+    --------
+    >>> counts = MassCounts()
+    >>> for block in ([0.5, 0.05], [0.75]):
+    ...     counts.add(block)
+    >>> counts.summary
+    CapturedMass(rows=3, low=1, median=0.5)
+    """
+
+    def __init__(self) -> None:
+        self._low = 0
+        self._bins: Integers = np.zeros(_N_BINS, np.int64)
+
+    def add(self, mass: ArrayLike) -> None:
+        """Count the mass of some more rows, from 0 to 1."""
+        values = np.abs(np.asarray(mass, np.float64))  # -0 has other bits
+        self._low += int(np.count_nonzero(values < LOW_MASS))
+        bits = np.minimum(values, 1).astype(np.float16).view(np.uint16)
+        self._bins += np.bincount(bits, minlength=_N_BINS)
+
+    def join(self, other: MassCounts) -> None:
+        """Add the counts of other rows."""
+        self._low += other._low
+        self._bins += other._bins
+
+    @property
+    def summary(self) -> CapturedMass | None:
+        """The summary of all rows; None if there were none."""
+        rows = int(self._bins.sum())
+        if not rows:
+            return None
+        middle = np.searchsorted(np.cumsum(self._bins), (rows + 1) // 2)
+        median = float(np.uint16(middle).view(np.float16))
+        return CapturedMass(rows, self._low, float(f"{median:.3g}"))

@@ -6,23 +6,20 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
-import numpy as np
-
-from dnip.base.classes import Cells, check_classes
+from dnip.base.classes import check_classes
 from dnip.base.columns import Layout
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import open_input
-from dnip.base.frames import frame_layout
-from dnip.base.optional import load_optional
+from dnip.tables import parquet, text
 from dnip.tables.cells import Block
-from dnip.tables.formats import Format, format_of
-from dnip.tables.formats.text import cannot_read
 from dnip.tables.rows import Rows, Seen, WholeTable, check_block, check_blocks
+from dnip.tables.text import cannot_read
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
@@ -33,11 +30,87 @@ Progress: TypeAlias = Callable[[int], None]
 
 BLOCK_ROWS = 65_536
 
-# What messages call a data frame.
-_FRAME = "frame"
-
 # Pieces of a table for each worker, where it has so many row groups: a slow one holds up little.
 _PER_WORKER = 4
+
+
+#: Writes one file of some format, block by block: `write`, then `finish`.
+BlockWriter: TypeAlias = text.CsvWriter | text.JsonlWriter | parquet.ParquetWriter
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to read and to write one file format.
+
+    Parameters
+    ----------
+    read : callable
+        From path, class names or None, and rows per block at most, to a stream of blocks; with
+        ``others=True`` also the columns that mean nothing here.
+    open : callable
+        From a binary file, open for writing, to a writer.
+    count_groups : callable or None
+        From path to the number of row groups, some of which `read` reads if it is given a range as
+        ``groups``; None if it reads all rows.
+    """
+
+    read: Callable[..., Iterator[Block]]
+    open: Callable[[IO[bytes]], BlockWriter]
+    count_groups: Callable[[Path], int] | None = None
+
+
+FORMATS = {
+    ".csv": Format(text.read_csv, text.CsvWriter),
+    ".csv.gz": Format(text.read_csv, partial(text.CsvWriter, compressed=True)),
+    ".jsonl": Format(text.read_jsonl, text.JsonlWriter),
+    ".jsonl.gz": Format(text.read_jsonl, partial(text.JsonlWriter, compressed=True)),
+    ".parquet": Format(parquet.read_parquet, parquet.ParquetWriter, parquet.count_groups),
+}
+
+_EXCEL = (
+    "Save the sheet as CSV UTF-8; in Python: "
+    "pandas.read_excel({0!r}).to_csv('opt.csv', index=False)"
+)
+_IMPORT = "Type: dnip import {0} --classes A,B,C --out opt.csv"
+#: What to do with files that are not tables here, by suffix.
+REMEDIES = {
+    ".npy": "In Python: dnip.fit(numpy.load({0!r}), labels)",
+    ".npz": "In Python: arrays = numpy.load({0!r}), then dnip.fit(arrays[...], arrays[...])",
+    ".pkl": "In Python, a data frame: pandas.read_pickle({0!r}).to_csv('opt.csv', index=False)",
+    ".arrow": "Write it as .parquet, or read it in Python and give the data frame to dnip.fit",
+    ".xlsx": _EXCEL,
+}
+REMEDIES |= dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), _EXCEL)
+REMEDIES |= {".pickle": REMEDIES[".pkl"], ".feather": REMEDIES[".arrow"]}
+_READ_BY_IMPORT = dict.fromkeys((".tsv", ".tab", ".txt", ".json", ".ndjson"), _IMPORT)
+
+
+def format_of(path: Path) -> Format:
+    """Return the format of a file, by its suffix, or of a folder, by its files.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown suffix; the message lists the known ones.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(Path("opt.CSV")) is FORMATS[".csv"]
+    True
+    """
+    if path.is_dir():
+        lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
+        return Format(text.read_folder, text.JsonlWriter) if lines else FORMATS[".parquet"]
+    for suffix, table_format in FORMATS.items():
+        if path.name.lower().endswith(suffix):
+            return table_format
+    known = f"The known suffixes are {', '.join(FORMATS)}"
+    remedy = (REMEDIES | _READ_BY_IMPORT).get(path.suffix.lower(), "").format(str(path))
+    raise InvalidInputError(
+        f"{path}: the suffix {path.suffix!r} stands for no known table format",
+        hint=f"{remedy}. {known}" if remedy else known,
+    )
 
 
 class Scan:
@@ -214,40 +287,6 @@ def _check_readable(file: str | os.PathLike[str]) -> Format:
     return format_of(path)
 
 
-def read_frame(frame: Any, classes: Sequence[str] | None) -> Block:  # noqa: ANN401
-    """Return the rows of a data frame; an index is ignored.
-
-    Raises
-    ------
-    InvalidInputError
-        For anything but a data frame whose rows are in memory, and for columns that are missing.
-    """
-    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
-    try:
-        series: list[Any] = list(narwhals.from_native(frame, eager_only=True).iter_columns())
-    except TypeError as error:
-        kind = type(frame)
-        raise InvalidInputError(
-            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
-            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
-        ) from error
-    except narwhals.exceptions.DuplicateError as error:
-        raise InvalidInputError(
-            f"{_FRAME}: two columns have the same name", hint="Give every column a name of its own"
-        ) from error
-    layout = frame_layout([column.name for column in series], classes, _FRAME)
-    columns = {str(column.name): column for column in series}
-    return Block(layout, {name: _cells(columns[name]) for name in layout.columns})
-
-
-def _cells(series: Any) -> Cells:  # noqa: ANN401
-    """Return an array where the column has no empty cells, Python values where it has."""
-    if series.dtype.is_numeric() and not series.null_count():
-        return np.asarray(series.to_numpy())
-    empty = series.is_null()
-    return [None if missing else cell for cell, missing in zip(series, empty, strict=True)]
-
-
 class ClusterScan(Scan):
     """A table that all nodes of a cluster can read at one path.
 
@@ -278,12 +317,12 @@ class ClusterScan(Scan):
             pieces = [range(*pair) for pair in pairwise(ends)]
         whole = WholeTable(self.source)
         work_on = partial(_work_on, self._path, self._classes, work, others=self._others)
-        for found, all_seen in self._cluster.map(work_on, pieces):
+        for item, all_seen in self._cluster.map(work_on, pieces):
             for seen in all_seen:
                 whole.add(seen)
             if progress is not None:
                 progress(whole.n_rows)
-            yield found
+            yield item
         whole.finish()
 
 
@@ -306,6 +345,6 @@ def _work_on(
             all_seen.append(seen)
             yield rows
 
-    for found in work(checked()):
-        yield found, all_seen[:]
+    for item in work(checked()):
+        yield item, all_seen[:]
         all_seen.clear()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.arrays import BadRowError, SumsSeen, check_mass, check_scalars, normalise_rows
-from dnip.base.classes import LABEL, name_classes, read_labels
+from dnip.base.classes import LABEL, Cells, name_classes, read_labels
 from dnip.base.columns import (
     CORRECTED,
     ID,
@@ -22,10 +22,10 @@ from dnip.base.columns import (
     import_line,
     read_as_answers,
 )
-from dnip.base.errors import InvalidInputError, listed, warn
+from dnip.base.errors import InvalidInputError, listed, load_optional, warn
+from dnip.base.frames import frame_layout
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import MOST_IDS, Block, IdsSeen, as_list, check_ids, numbers_of
+from dnip.tables.cells import MOST_IDS, Block, IdsSeen, MassCounts, as_list, check_ids, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +75,19 @@ class Rows:
 
 def joined(blocks: Iterable[Rows]) -> Rows:
     """Return all rows together, their probabilities contiguous row by row."""
-    parts = list(blocks)
+    pieces = list(blocks)
 
     def whole(name: str) -> Any:  # noqa: ANN401 - an array or None
-        known = [cells for part in parts if (cells := getattr(part, name)) is not None]
+        known = [cells for block in pieces if (cells := getattr(block, name)) is not None]
         return np.concatenate(known) if known else None
 
     return replace(
-        parts[0],
+        pieces[0],
         probabilities=np.ascontiguousarray(whole("probabilities")),
         labels=whole("labels"),
         ids=whole("ids"),
         mass=whole("mass"),
-        corrected_by=next((part.corrected_by for part in parts if part.corrected_by), None),
+        corrected_by=next((block.corrected_by for block in pieces if block.corrected_by), None),
     )
 
 
@@ -248,15 +248,53 @@ class WholeTable:
 
 def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
     """Return what to do where a column that was taken for a class may be none."""
-    told = dict.fromkeys(str(label).strip() for label in labels)
-    if hint := read_as_answers(layout.names, layout.source, [*told]):
+    names = dict.fromkeys(str(label).strip() for label in labels)
+    if hint := read_as_answers(layout.names, layout.source, [*names]):
         return hint
-    found = [name for name in layout.probabilities if name in told]
-    others = [name for name in layout.probabilities if name not in told]
+    classes = [name for name in layout.probabilities if name in names]
+    others = [name for name in layout.probabilities if name not in names]
     if not others:
         return ""
-    if len(told) > 1 and all(any(name in c for c in others) for name in told):  # p_ham
-        return f"Type: {import_line(layout.source, [*told])}"
-    if len(found) < 2:
+    if len(names) > 1 and all(any(name in c for c in others) for name in names):  # p_ham
+        return f"Type: {import_line(layout.source, [*names])}"
+    if len(classes) < 2:
         return "If a column is no class, name the others with --classes (in Python: classes=[...])"
-    return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"
+    return f"No label is {listed(others)}: if that is no class, {name_classes(classes)}"
+
+
+# What messages call a data frame.
+_FRAME = "frame"
+
+
+def read_frame(frame: Any, classes: Sequence[str] | None) -> Block:  # noqa: ANN401
+    """Return the rows of a data frame; an index is ignored.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything but a data frame whose rows are in memory, and for columns that are missing.
+    """
+    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
+    try:
+        series: list[Any] = list(narwhals.from_native(frame, eager_only=True).iter_columns())
+    except TypeError as error:
+        kind = type(frame)
+        raise InvalidInputError(
+            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
+            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
+        ) from error
+    except narwhals.exceptions.DuplicateError as error:
+        raise InvalidInputError(
+            f"{_FRAME}: two columns have the same name", hint="Give every column a name of its own"
+        ) from error
+    layout = frame_layout([column.name for column in series], classes, _FRAME)
+    columns = {str(column.name): column for column in series}
+    return Block(layout, {name: _cells(columns[name]) for name in layout.columns})
+
+
+def _cells(series: Any) -> Cells:  # noqa: ANN401
+    """Return an array where the column has no empty cells, Python values where it has."""
+    if series.dtype.is_numeric() and not series.null_count():
+        return np.asarray(series.to_numpy())
+    empty = series.is_null()
+    return [None if missing else cell for cell, missing in zip(series, empty, strict=True)]

@@ -16,11 +16,10 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.frames import make_frame
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.metrics.chance import labels_of_columns
-from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.cells import as_list, check_ids
+from dnip.tables.cells import CapturedMass, as_list, check_ids
 from dnip.tables.provenance import DataHash
-from dnip.tables.reading import read_frame, read_rows
-from dnip.tables.rows import Rows, check_blocks, joined
+from dnip.tables.reading import read_rows
+from dnip.tables.rows import Rows, check_blocks, joined, read_frame
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import block_of, open_writer
 

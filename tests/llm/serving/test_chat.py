@@ -337,11 +337,15 @@ def test_coefficients_for_decisions_are_refused_for_chats(tmp_path):
     pytest.importorskip("aiohttp")
     from dnip.llm.serving.sidecar.application import make_app
 
-    question = Question.of("m", "decision", CLASSES)
-    fit = {"data": {"origin": {QUESTION: question.to_dict()}}}
-    Coefficients(CLASSES, [1, 1, 1], 1, fit=fit).save(tmp_path / "c.json")
-    with pytest.raises(InvalidInputError, match=r"was not fitted on chats, but on.*'decision'"):
-        make_app("http://h", {}, {"topic": tmp_path / "c.json"})
+    for form in ("decision", "plain"):
+        question = Question.of("m", form, CLASSES)
+        fit = {"data": {"origin": {QUESTION: question.to_dict()}}}
+        Coefficients(CLASSES, [1, 1, 1], 1, fit=fit).save(tmp_path / f"{form}.json")
+    with pytest.raises(InvalidInputError, match="was fitted on decisions, not on chats"):
+        make_app("http://h", {}, {"topic": tmp_path / "decision.json"})
+    for files in ({"topic": tmp_path / "plain.json"}, {}), ({}, {"topic": tmp_path / "plain.json"}):
+        with pytest.raises(InvalidInputError, match="corrects neither decisions nor chats"):
+            make_app("http://h", *files)
     FITTED.save(tmp_path / "d.json")
     with pytest.raises(InvalidInputError, match="'topic' is given twice"):
         make_app("http://h", {"topic": tmp_path / "d.json"}, {"topic": tmp_path / "d.json"})

@@ -184,10 +184,10 @@ def test_clients_with_half_a_header_silence_nobody(start, upstream, caplog):
 
 
 def test_an_upstream_for_which_no_socket_is_left_is_told():
-    from dnip.llm.serving.sidecar.upstream import FailedError, told_of_failures
+    from dnip.llm.serving.sidecar.upstream import FailedError, _failures
 
     none_left = aiohttp.ClientConnectorError(None, OSError(errno.EMFILE, "too many"))
-    with pytest.raises(FailedError, match="no sockets left"), told_of_failures(1):
+    with pytest.raises(FailedError, match="no sockets left"), _failures(1):
         raise none_left
 
 

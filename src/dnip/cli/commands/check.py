@@ -38,7 +38,7 @@ def check(
     dnip check today.csv --coefficients coefficients.json --alpha 0.01
     """
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.checking import describe_check
+    from dnip.presenting.coefficients import describe_check
     from dnip.tables import Scan
     from dnip.tables.provenance import origin_of
     from dnip.using.drift import check as check_rows

@@ -68,10 +68,10 @@ def compare(
     from dnip.base.files import check_files
     from dnip.comparing import Material, compare as compare_methods
     from dnip.comparing.baselines import choose
-    from dnip.comparing.presentation import FILES, present_comparison
+    from dnip.comparing.results import FILES, present_comparison
     from dnip.tables import ProbabilityTable
 
-    objective = weights.objective()
+    objective = weights.weighted()
     chosen = choose(methods, objective, scale=scale)
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))

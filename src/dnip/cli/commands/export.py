@@ -78,7 +78,7 @@ def export(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import atomic_path, check_files
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.terminal import wrapped
+    from dnip.presenting.formats import wrapped
 
     chosen = _chosen(to, settings)
     tokenizer = model_files(vars(settings)["tokenizer"])

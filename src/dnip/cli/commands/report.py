@@ -42,8 +42,8 @@ def report(
     from dnip.base.files import check_files
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.evaluation import NO_SIGNAL
+    from dnip.presenting.formats import wrapped
     from dnip.presenting.report import report as report_on
-    from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 
     reads = {"table": table, "test": test, "coefficients": coefficients}

@@ -83,7 +83,7 @@ def serve(
     """
     from ipaddress import ip_address
 
-    from dnip.base.optional import load_optional
+    from dnip.base.errors import load_optional
     from dnip.base.validation import check_number
 
     for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.optional import load_optional
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.llm.prompting.task import INVITATION, RATIONALE, Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
@@ -159,8 +158,8 @@ class PromptBuilder:
         if not self.chain_of_thought:
             return ""
         parts = {"prompt": _PROMPT, RATIONALE: "", "answer": _ANSWER}
-        before, found, _ = self._fill("demonstration", parts).partition(_ANSWER)
-        if not (found and before.startswith(_PROMPT)):
+        before, answer, _ = self._fill("demonstration", parts).partition(_ANSWER)
+        if not (answer and before.startswith(_PROMPT)):
             raise InvalidInputError(
                 f"task {self.task.name}: chain_of_thought.demonstration must begin with "
                 "{{ prompt }} and hold {{ answer }}; got "

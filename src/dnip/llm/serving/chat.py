@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
-from dnip.llm.answers.completions import read_choice
+from dnip.llm.answers.answer import Answer, SilentError, read_choice
 from dnip.llm.answers.fill import fill_unreported
 from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of
-from dnip.llm.answers.tokens import Answer, SilentError
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import Given, load_coefficients, mark_of, marked, reweighted
 from dnip.method.coefficients import Coefficients
@@ -98,13 +97,13 @@ def correct(
     >>> correct(completion, coefficients=fitted)["choices"][0]["message"]["content"]
     'a'
     """
-    one = isinstance(coefficients, Coefficients | str | os.PathLike)
-    several: Any = [coefficients] if one else coefficients
+    is_single = isinstance(coefficients, Coefficients | str | os.PathLike)
+    several: Any = [coefficients] if is_single else coefficients
     known = load_coefficients(dict(enumerate(several))).values()
     body = completion if isinstance(completion, Mapping) else completion.model_dump()  # type: ignore[attr-defined]
     try:
         chosen = choose(check_chats(known), (model, body.get("model")), messages)
-        new, found = correct_chat(body, chosen)
+        new, correction = correct_chat(body, chosen)
     except PassedError as error:
         if error.is_usual:
             return completion
@@ -116,14 +115,14 @@ def correct(
     copy.choices[0].message.content = choice["message"]["content"]
     if choice.get("logprobs") is None:
         copy.choices[0].logprobs = None
-    if found.deferred is not None:
-        setattr(copy.choices[0], DEFERRED, found.deferred)
+    if correction.deferred is not None:
+        setattr(copy.choices[0], DEFERRED, correction.deferred)
     copy.model = new.get("model")
     setattr(copy, CORRECTED, new[CORRECTED])
     return copy  # type: ignore[no-any-return]
 
 
-def name_of(coefficients: Coefficients) -> str:
+def _name_of(coefficients: Coefficients) -> str:
     """Return what a chat is called in marks, counts and records: its fingerprint."""
     question = question_of(coefficients.fit)
     return CHAT if question is None else question.fingerprint
@@ -138,7 +137,7 @@ def check_chats(coefficients: Iterable[Coefficients]) -> tuple[Coefficients, ...
         If there are several, of which one has no fingerprint, or two have the same.
     """
     known = tuple(coefficients)
-    names = [name_of(one) for one in known]
+    names = [_name_of(fitted) for fitted in known]
     if len(known) > 1 and (CHAT in names or len(set(names)) < len(names)):
         raise InvalidInputError(
             "of several coefficients for chats each needs a fingerprint of its own; they have "
@@ -162,16 +161,16 @@ def choose(
     """
     fixed = None if messages is None else fixed_messages(messages)
     changes: tuple[str, ...] = ()
-    for one in coefficients:
-        question = question_of(one.fit)
+    for fitted in coefficients:
+        question = question_of(fitted.fit)
         if question is None:
-            return one
+            return fitted
         named = question.model if question.model in models else models[-1]
         model = named if isinstance(named, str) else None
-        found = question.changes(Question.of(model, "chat", question.options, fixed))
-        if not found:
-            return one
-        changes = changes or found
+        differences = question.changes(Question.of(model, "chat", question.options, fixed))
+        if not differences:
+            return fitted
+        changes = changes or differences
     raise PassedError(
         "question",
         f"the coefficients are for another question: {'; '.join(changes)}",
@@ -198,8 +197,8 @@ def as_asked(completion: Mapping[str, Any], request: Mapping[str, Any]) -> dict[
     choices = completion.get("choices")
     if not isinstance(choices, list):
         return dict(completion)
-    kept = [_cut(one, request) if isinstance(one, Mapping) else one for one in choices]
-    return {**completion, "choices": kept}
+    cut = [_cut(choice, request) if isinstance(choice, Mapping) else choice for choice in choices]
+    return {**completion, "choices": cut}
 
 
 def _cut(choice: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,9 +206,11 @@ def _cut(choice: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any
     if not request.get("logprobs") or not isinstance(logprobs, Mapping):
         return {**choice, "logprobs": None} if "logprobs" in choice else dict(choice)
     content = logprobs.get("content")
-    if not (isinstance(content, list) and all(isinstance(one, Mapping) for one in content)):
+    if not (isinstance(content, list) and all(isinstance(token, Mapping) for token in content)):
         return dict(choice)
-    tokens = [{**one, "top_logprobs": (one.get("top_logprobs") or [])[:top]} for one in content]
+    tokens = [
+        {**token, "top_logprobs": (token.get("top_logprobs") or [])[:top]} for token in content
+    ]
     return {**choice, "logprobs": {**logprobs, "content": tokens}}
 
 
@@ -223,7 +224,7 @@ def correct_chat(
     PassedError
         If there is no single label in it, or nothing tells how probable the labels are.
     """
-    name, classes = name_of(coefficients), coefficients.classes
+    name, classes = _name_of(coefficients), coefficients.classes
     if (mark := mark_of(completion)) is not None:
         raise PassedError("corrected", f"the answer is corrected already, by {mark}")
     choice, answer = _answer(completion)

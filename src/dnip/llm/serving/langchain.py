@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 
-class ReweightedResponse(ClassifierResponse):  # type: ignore[misc]
+class _ReweightedResponse(ClassifierResponse):  # type: ignore[misc]
     """The corrected answers, in `raw` what the model answered, and the mark by question.
 
     `deferred` says by question whether its answer goes to somebody better, of those questions
@@ -72,15 +72,19 @@ class Reweighted(BaseDecisionModel):  # type: ignore[misc]
     def _provider(self) -> str:
         return str(self.decider._provider)
 
-    def _classify(self, state: State, questions: dict[str, Question]) -> ReweightedResponse:
+    def _classify(self, state: State, questions: dict[str, Question]) -> _ReweightedResponse:
         return self._corrected(self.decider._classify(state, questions))
 
-    async def _aclassify(self, state: State, questions: dict[str, Question]) -> ReweightedResponse:
+    async def _aclassify(self, state: State, questions: dict[str, Question]) -> _ReweightedResponse:
         return self._corrected(await self.decider._aclassify(state, questions))
 
-    def _corrected(self, response: ClassifierResponse) -> ReweightedResponse:
+    def _corrected(self, response: ClassifierResponse) -> _ReweightedResponse:
         # as JSON, in which the numbers of levels are texts
-        body, found = correct(response.model_dump(mode="json"), self.coefficients)
-        told = {one.before.question: one.deferred for one in found if one.deferred is not None}
-        kept = {"model": response.model, "raw": response, DEFERRED: told or None}
-        return ReweightedResponse(**{**body, **kept})
+        body, corrections = correct(response.model_dump(mode="json"), self.coefficients)
+        deferred = {
+            correction.before.question: correction.deferred
+            for correction in corrections
+            if correction.deferred is not None
+        }
+        fields = {**body, "model": response.model, "raw": response, DEFERRED: deferred or None}
+        return _ReweightedResponse(**fields)

@@ -127,7 +127,7 @@ class _Sidecar:
     recorder: Recorder | None
     failures: Repeats
 
-    async def _own(self, path: str) -> Response | None:
+    async def _own_path(self, path: str) -> Response | None:
         """Answer what is asked of the sidecar itself."""
         match path:
             case "/healthz":
@@ -152,8 +152,8 @@ class _Sidecar:
     async def _handle(self, request: Request) -> Response:
         """Pass a request on; correct the answer if it is a decision."""
         reads = request.method in ("GET", "HEAD")
-        if reads and (own := await self._own(request.scope["path"])) is not None:
-            return own
+        if reads and (answer := await self._own_path(request.scope["path"])) is not None:
+            return answer
         began = perf_counter()
         try:
             return await self._answer(request)
@@ -194,8 +194,8 @@ class _Sidecar:
                 self.chats.missed(PassedError("logprobs", refused))
                 return _Passed(await send(asked.plain))
             if response.content_type == "text/event-stream":
-                told = "an answer passed on as it is: a stream of events is not corrected"
-                passed(self.metrics, DECISION, "stream", told)
+                reason = "an answer passed on as it is: a stream of events is not corrected"
+                passed(self.metrics, DECISION, "stream", reason)
                 return _Passed(response)
             content = await read_whole(response, self.max_body, self.upstream.timeout)
         finally:
@@ -208,9 +208,9 @@ class _Sidecar:
             if answered.changed is not answered.raw:
                 content = written(answered.changed)
             if answered.corrections:
-                own = self._own_headers(request, response, answered, body)
-                names = {name for name, _ in own}
-                answer_headers = [pair for pair in answer_headers if pair[0] not in names] + own
+                marks = self._marks(request, response, answered, body)
+                names = {name for name, _ in marks}
+                answer_headers = [pair for pair in answer_headers if pair[0] not in names] + marks
         whole = Response(content, response.status)
         whole.raw_headers += answer_headers
         return whole
@@ -223,13 +223,11 @@ class _Sidecar:
             if end.endswith(ends):
                 await api.watched.refresh()
                 return api.ask(body)
-        told = (
-            f"POST {path!r:.200} passed on as it is: only {listed(DECISIONS + CHATS)} are corrected"
-        )
-        passed(self.metrics, "", "path", told)
+        reason = f"only {listed(DECISIONS + CHATS)} are corrected"
+        passed(self.metrics, "", "path", f"POST {path!r:.200} passed on as it is: {reason}")
         return None
 
-    def _own_headers(
+    def _marks(
         self, request: Request, response: aiohttp.ClientResponse, answered: Answered, body: bytes
     ) -> list[tuple[bytes, bytes]]:
         """Return the mark, and the id under which an answer is recorded."""
@@ -247,8 +245,8 @@ class _Sidecar:
         body, seconds = bytearray(), self.upstream.timeout
         try:
             async with asyncio.timeout(seconds):
-                async for part in request.stream():
-                    body += part
+                async for piece in request.stream():
+                    body += piece
                     if len(body) > self.max_body:
                         raise FailedError(413, f"a request may have {self.max_body:,} bytes")
         except TimeoutError:
@@ -282,8 +280,8 @@ class _Passed(StreamingResponse):
         async with self._response:
             await send({**start, "headers": self.raw_headers})
             try:
-                async for part in self.body_iterator:
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                async for piece in self.body_iterator:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
             except (aiohttp.ClientError, TimeoutError, ConnectionError):
                 return  # an answer without an end: the server closes the connection
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -15,10 +15,16 @@ from typing import Any, TypeAlias
 
 from dnip.base.columns import CORRECTED
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
-from dnip.base.objects import TwiceError, once
+from dnip.base.validation import TwiceError, once
 from dnip.llm.decisions import correct
-from dnip.llm.decisions.answers import by_question
-from dnip.llm.decisions.requests import as_listed, asked_question, check_options, in_order
+from dnip.llm.decisions.answers import (
+    as_listed,
+    asked_question,
+    by_question,
+    check_options,
+    in_order,
+    in_shape_of,
+)
 from dnip.llm.serving.chat import (
     CHAT,
     PassedError,
@@ -38,7 +44,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 
-class OtherQuestionError(InvalidInputError):
+class _OtherQuestionError(InvalidInputError):
     """A question, or a model, that the coefficients are not for."""
 
 
@@ -52,22 +58,28 @@ def by_api(coefficients: Files, chats: Files) -> tuple[Files, Files]:
     Raises
     ------
     InvalidInputError
-        For a file that was fitted on something else than chats where it is given for them, and for
-        a name that is given twice.
+        For a file that was fitted on what is not corrected, on decisions where it is given for
+        chats, and for a name that is given twice.
     """
-    of_decisions: dict[str, str | os.PathLike[str]] = {}
-    of_chats = dict(chats)
-    for name, path in coefficients.items():
-        (of_chats if _form_of(path) == CHAT else of_decisions)[name] = path
-    for name, path in chats.items():
-        if (form := _form_of(path)) not in (None, CHAT):
+    if both := [name for name in chats if name in coefficients]:
+        raise InvalidInputError(
+            f"the name {both[0]!r} is given twice", hint="Give every file a name of its own"
+        )
+    of_decisions, of_chats = dict(coefficients), dict(chats)
+    for name, path in {**coefficients, **chats}.items():
+        form = _form_of(path)
+        if form == "plain":
             raise InvalidInputError(
-                f"{path} was not fitted on chats, but on questions of the form {form!r}",
-                hint="Give a decision's file by --coefficients QUESTION=FILE, or fit on chats",
+                f"{path} was fitted on prompts that a model continues: it corrects neither "
+                "decisions nor chats",
+                hint="Fit on answers of the server that is to be corrected",
             )
-        if name in coefficients:
+        if form == CHAT and name in coefficients:
+            of_chats[name] = of_decisions.pop(name)
+        if form == "decision" and name in chats:
             raise InvalidInputError(
-                f"the name {name!r} is given twice", hint="Give every file a name of its own"
+                f"{path} was fitted on decisions, not on chats",
+                hint="Give it by --coefficients QUESTION=FILE, or fit on chats",
             )
     return of_decisions, of_chats
 
@@ -82,7 +94,7 @@ def _form_of(path: str | os.PathLike[str]) -> str | None:
 _REASONS = (
     (CorrectedError, "corrected"),
     (CoefficientsFormatError, "options"),
-    (OtherQuestionError, "question"),
+    (_OtherQuestionError, "question"),
 )
 
 
@@ -136,12 +148,12 @@ class Decisions:
         """Return a request as it is sent on; None where no answer is corrected."""
         fitting = dict(self.watched.current)
         if not fitting:
-            told = "a decision passed on as it is: all coefficients are for chats"
-            passed(self._metrics, DECISION, "coefficients", told)
+            reason = "a decision passed on as it is: all coefficients are for chats"
+            passed(self._metrics, DECISION, "coefficients", reason)
             return None
-        asked = read_request(body)
+        asked = _read_request(body)
         questions = asked.get("questions") if isinstance(asked, dict) else None
-        given: dict[str, Mapping[str, Any]] = {}
+        originals: dict[str, Mapping[str, Any]] = {}
         known: dict[str, Question] = {}
         sent = []
         for name, content in by_question(questions):
@@ -149,19 +161,19 @@ class Decisions:
             if name in fitting and isinstance(content, Mapping):
                 try:
                     ordered, question = self._fitting(name, content, fitting[name])
-                    new, given[name] = ordered or content, content
+                    new, originals[name] = ordered or content, content
                     if question is not None:
                         known[name] = question
                 except InvalidInputError as error:
                     self._missed(name, error)
                     fitting.pop(name)
             sent.append((name, new))
-        if any(new is not given.get(name, new) for name, new in sent):
-            as_list = isinstance(questions, list)
-            whole = [new for _, new in sent] if as_list else dict(sent)
-            body = written({**asked, "questions": whole})
+        if any(new is not originals.get(name, new) for name, new in sent):
+            body = written({**asked, "questions": in_shape_of(questions, sent)})
         requested = asked.get("model") if isinstance(asked, dict) else None
-        return Asked(body, partial(self._answered, fitting, given, dict(sent), known, requested))
+        return Asked(
+            body, partial(self._answered, fitting, originals, dict(sent), known, requested)
+        )
 
     def _fitting(self, name: str, content: Mapping[str, Any], fitted: Coefficients) -> _Fitting:
         """Return a question with its options in order, and what it asks; refuse another one.
@@ -177,20 +189,20 @@ class Decisions:
         new = in_order(content, fitted.classes if question is None else question.options)
         asked = asked_question(None, new)
         _check_same(name, question, asked)
-        found = None if new is content else new, asked
-        self._last[name] = text, fitted, found
-        return found
+        fitting = None if new is content else new, asked
+        self._last[name] = text, fitted, fitting
+        return fitting
 
     def _answered(
         self,
         fitting: dict[str, Coefficients],
-        given: Mapping[str, Mapping[str, Any]],
+        originals: Mapping[str, Mapping[str, Any]],
         sent: Mapping[str, Mapping[str, Any]],
         known: Mapping[str, Question],
         requested: object,
         content: bytes,
     ) -> Answered:
-        body = read_answer(content)
+        body = _read_answer(content)
         model = body.get("model") if isinstance(body, dict) else None
         model = model if isinstance(model, str) else None
         for name, fitted in [*fitting.items()]:
@@ -202,22 +214,22 @@ class Decisions:
             except InvalidInputError as error:
                 self._missed(name, error)
                 fitting.pop(name)
-        if isinstance(body, dict) and any(sent[name] is not one for name, one in given.items()):
+        is_ordered = any(sent[name] is not content for name, content in originals.items())
+        if isinstance(body, dict) and is_ordered:
             answers = [
-                (name, as_listed(one, given[name]) if name in given else one)
-                for name, one in by_question(body.get("answers"))
+                (name, as_listed(answer, originals[name]) if name in originals else answer)
+                for name, answer in by_question(body.get("answers"))
             ]
-            as_list = isinstance(body.get("answers"), list)
-            body = {**body, "answers": [one for _, one in answers] if as_list else dict(answers)}
+            body = {**body, "answers": in_shape_of(body.get("answers"), answers)}
         try:
             changed, corrections = correct(body, fitting, self._missed)
         except InvalidInputError as error:
             raise _refused(error.message) from None
         self._metrics.add(corrections, len(body["answers"]) - len(corrections))
         self._tell_others(body["answers"])
-        for one in corrections:
-            if not one.explained:
-                name = one.before.question
+        for correction in corrections:
+            if not correction.explained:
+                name = correction.before.question
                 text = f"question {name!r}: no known definition gives the confidence"
                 _miss(self._metrics, name, "confidence", text)
         return Answered(body, changed, corrections, fitting, known)
@@ -257,7 +269,7 @@ class Chats:
 
     def ask(self, body: bytes) -> Asked | None:
         """Return a request as it is sent on; None where the answer needs no correction."""
-        asked = read_request(body)
+        asked = _read_request(body)
         if not isinstance(asked, dict):
             return None  # the upstream says what is wrong with it
         try:
@@ -281,7 +293,7 @@ class Chats:
         passed(self._metrics, CHAT, error.reason, f"a chat passed on as it is: {error}")
 
     def _answered(self, asked: dict[str, Any], content: bytes) -> Answered:
-        body = read_answer(content)
+        body = _read_answer(content)
         if not isinstance(body, dict):
             raise FailedError(502, "the upstream's answer is no JSON object")
         changed: dict[str, Any] = body
@@ -308,7 +320,7 @@ def _check_same(name: str, question: Question | None, asked: Question | None) ->
     if question is None or asked is None:
         return
     if changes := question.changes(asked):
-        raise OtherQuestionError(
+        raise _OtherQuestionError(
             f"question {name!r} is another one than that of the coefficients: {'; '.join(changes)}"
         )
 
@@ -331,7 +343,7 @@ def _refused(message: str) -> FailedError:
     return FailedError(422, f"the answer cannot be corrected: {message}")
 
 
-def read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
+def _read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
     """Return the value of a request, None if it is no JSON; one with a key twice is refused."""
     try:
         return _DECODER.decode(body.removeprefix(BOM_UTF8).decode())
@@ -341,7 +353,7 @@ def read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
         return None
 
 
-def read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
+def _read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
     """Return the value of an answer; one that readers may understand in two ways is refused."""
     try:
         return _DECODER.decode(content.removeprefix(BOM_UTF8).decode(errors="surrogatepass"))

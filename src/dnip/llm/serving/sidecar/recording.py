@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 from dnip.base.columns import ID, INPUT, MODEL, QUESTION, RECORDED, TIME, class_columns
 from dnip.base.errors import InvalidInputError
-from dnip.base.escaping import valid_unicode
-from dnip.base.files import check_writable, make_folder
+from dnip.base.files import check_writable, make_folder, valid_unicode
 from dnip.base.validation import check_integer
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.serving.sidecar.log import LOG
@@ -135,14 +134,14 @@ class Recorder:
         self._thread.join(5)
 
     def request_id(
-        self, given: str | None, answer: Mapping[str, Any], upstreams: str | None
+        self, clients: str | None, answer: Mapping[str, Any], upstreams: str | None
     ) -> str:
         """Return the id of a request: the client's, the answer's own, the upstream's, or a new one.
 
         One that an upstream gives to several answers is none.
         """
-        if given is not None and _NAME.fullmatch(given):
-            return given
+        if clients is not None and _NAME.fullmatch(clients):
+            return clients
         for name in (answer.get("id"), answer.get("request_id"), upstreams):
             if isinstance(name, str) and _NAME.fullmatch(name) and name not in self._names:
                 self._names[name] = None
@@ -185,7 +184,7 @@ class Recorder:
             if count % _AT_ONCE == _AT_ONCE - 1:
                 time.sleep(0.001)  # answers come first
             row = self._rows.popleft()
-            waiting.setdefault(self._folder / row.place, bytearray()).extend(row.line())
+            waiting.setdefault(self._folder / row.file, bytearray()).extend(row.line())
             self._taken += row.weight
         for path, lines in waiting.items():
             self._append(path, lines)
@@ -243,7 +242,7 @@ class _Row(NamedTuple):
     weight: int  # bytes, about
 
     @property
-    def place(self) -> str:
+    def file(self) -> str:
         """Where it is written: other classes are other columns, and other files."""
         mark = zlib.crc32(json.dumps(self.classes).encode())
         return f"{self.before.question}/record-{mark:08x}.jsonl"
@@ -270,5 +269,5 @@ def _input(asked: bytes) -> str:
     body: Any = None
     with suppress(ValueError, RecursionError):
         body = json.loads(asked)
-    found = body.get("input", body.get("state", "")) if isinstance(body, dict) else ""
-    return found if isinstance(found, str) else json.dumps(found)
+    content = body.get("input", body.get("state", "")) if isinstance(body, dict) else ""
+    return content if isinstance(content, str) else json.dumps(content)

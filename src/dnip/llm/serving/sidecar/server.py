@@ -149,8 +149,8 @@ class _Bounded(HttpToolsProtocol):
             timer.cancel()
 
     def _late(self) -> None:
-        told = f"a client took more than {self._bounds.seconds:g} s to send a request"
-        self._bounds.repeats.warn(told, told)
+        event = f"a client took more than {self._bounds.seconds:g} s to send a request"
+        self._bounds.repeats.warn(event, event)
         self._give_up()
 
     def _give_up(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import errno
 import math
 import zlib
-from collections.abc import AsyncIterator, Container, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from urllib.parse import unquote, urlsplit
@@ -166,7 +166,7 @@ class Upstream:
             allow_redirects=False,
             auto_decompress=False,
         )
-        with told_of_failures(self.timeout):
+        with _failures(self.timeout):
             try:
                 response = await ask()
             except aiohttp.ClientConnectionResetError:  # closed before anything was sent
@@ -177,17 +177,17 @@ class Upstream:
         if response.status in (301, 302, 303, 307, 308):
             response.close()
             target = urlsplit(response.headers.get("Location", ""))
-            place = f"{target.scheme}://{target.hostname}" if target.hostname else "another path"
+            where = f"{target.scheme}://{target.hostname}" if target.hostname else "another path"
             raise FailedError(
                 502,
-                f"the upstream redirects to {place} (status {response.status}), which is not "
+                f"the upstream redirects to {where} (status {response.status}), which is not "
                 "followed; give the sidecar the address where it ends",
             )
         return response
 
 
 @contextmanager
-def told_of_failures(timeout: float) -> Iterator[None]:
+def _failures(timeout: float) -> Iterator[None]:
     """Turn failures of the connection into answers."""
     try:
         yield
@@ -195,8 +195,9 @@ def told_of_failures(timeout: float) -> Iterator[None]:
         raise FailedError(504, f"the upstream does not answer within {timeout:g} s") from None
     except aiohttp.ClientConnectorError as error:
         if error.os_error.errno == errno.EMFILE:
-            told = "this process has no sockets left; raise its limit of open files"
-            raise FailedError(503, told) from None
+            raise FailedError(
+                503, "this process has no sockets left; raise its limit of open files"
+            ) from None
         raise FailedError(502, "the upstream cannot be reached; is it running?") from None
     except (aiohttp.ClientError, ConnectionError) as error:
         name = type(error).__name__
@@ -211,16 +212,15 @@ async def read_whole(response: aiohttp.ClientResponse, most: int, timeout: float
     FailedError
         502 if it is longer than `most` bytes, breaks off or is damaged; 504 if it takes too long.
     """
-    parts, size = [], 0
-    with told_of_failures(timeout):
+    content = bytearray()
+    with _failures(timeout):
         async with asyncio.timeout(timeout), response:
-            async for part in response.content.iter_any():
-                parts.append(part)
-                size += len(part)
-                if size > most:
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > most:
                     response.close()
                     raise _too_long(most)
-    return _unpacked(b"".join(parts), response.headers.get("Content-Encoding", ""), most)
+    return _unpacked(bytes(content), response.headers.get("Content-Encoding", ""), most)
 
 
 def _unpacked(content: bytes, encoding: str, most: int) -> bytes:
@@ -254,7 +254,6 @@ def passed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
     [(b'authorization', b'Bearer k')]
     """
     lowered = [(name.lower(), value) for name, value in headers]
-    own: Container[bytes] = _OWN
-    if named := [value for name, value in lowered if name == b"connection"]:
-        own = {*_OWN, *(name.strip() for name in b",".join(named).lower().split(b","))}
-    return [(name, value) for name, value in lowered if name not in own]
+    named = b",".join(value for name, value in lowered if name == b"connection")
+    left_out = _OWN.union(map(bytes.strip, named.lower().split(b","))) if named else _OWN
+    return [(name, value) for name, value in lowered if name not in left_out]

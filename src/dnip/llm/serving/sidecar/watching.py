@@ -73,27 +73,26 @@ async def _load(path: str | os.PathLike[str]) -> Coefficients:
 
     def read() -> None:
         try:
-            found: Coefficients | CoefficientsFormatError = Coefficients.load(path)
+            result: Coefficients | CoefficientsFormatError = Coefficients.load(path)
         except CoefficientsFormatError as error:
-            found = error
+            result = error
         with suppress(RuntimeError):  # the sidecar has ended
-            loop.call_soon_threadsafe(lambda: None if done.done() else done.set_result(found))
+            loop.call_soon_threadsafe(lambda: None if done.done() else done.set_result(result))
 
     threading.Thread(target=read, daemon=True, name="dnip reload").start()
     try:
-        found = await asyncio.wait_for(done, _SECONDS)
+        result = await asyncio.wait_for(done, _SECONDS)
     except TimeoutError:
         raise CoefficientsFormatError(f"{path}: not read within {_SECONDS:g} s") from None
-    if isinstance(found, CoefficientsFormatError):
-        raise found
-    return found
+    if isinstance(result, CoefficientsFormatError):
+        raise result
+    return result
 
 
 def _stamp(path: str | os.PathLike[str]) -> _Stamp:
     try:
-        found = os.stat(path)  # noqa: PTH116  # asked for with every answer: a Path costs more
+        file = os.stat(path)  # noqa: PTH116  # asked for with every answer: a Path costs more
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    is_regular = stat.S_ISREG(file.st_mode)
+    return (file.st_mtime_ns, file.st_size, file.st_ino) if is_regular else None

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dnip.base.errors import MissingDependencyError
-from dnip.base.optional import load_optional
+from dnip.base.errors import MissingDependencyError, load_optional
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

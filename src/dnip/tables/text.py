@@ -7,16 +7,18 @@ import gzip
 import json
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
 from dnip.base.columns import ID, CellLocation, check_names, plain_name, resolve_columns
 from dnip.base.errors import InvalidInputError, counted, shown, warn
-from dnip.base.files import as_text, open_input
-from dnip.base.objects import once
+from dnip.base.files import open_input
+from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, Block, as_list, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
@@ -147,7 +149,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
 
 def parts_of(path: Path) -> Iterator[Path]:
     """Yield the files of a folder of JSON lines by name, but those that are removed meanwhile."""
-    return (part for part in sorted(path.glob("*.jsonl")) if part.exists())
+    return (file for file in sorted(path.glob("*.jsonl")) if file.exists())
 
 
 def read_folder(
@@ -155,8 +157,8 @@ def read_folder(
 ) -> Iterator[Block]:
     """Stream the rows of a folder of JSON lines, to which programs may still append."""
     seen: set[str] = set()
-    for part in parts_of(path):
-        yield from read_jsonl(part, classes, block_rows, others=others, seen=seen)
+    for file in parts_of(path):
+        yield from read_jsonl(file, classes, block_rows, others=others, seen=seen)
 
 
 def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
@@ -178,11 +180,17 @@ def _open_text(path: Path) -> Iterator[IO[str]]:
     Raises
     ------
     InvalidInputError
-        As `open_bytes`; while reading inside the block, for a file that is not UTF-8.
+        As `open_bytes`, and for a file that is not UTF-8, also while reading inside the block.
     """
     with open_bytes(path) as file:
         try:
-            yield as_text(file, str(path))
+            start = file.peek(2)[:2] if hasattr(file, "peek") else b""
+            if b"\0" in start or start in (BOM_UTF16_LE, BOM_UTF16_BE):
+                raise InvalidInputError(
+                    f"{path}: this is UTF-16 text",
+                    hint="Save the file as UTF-8; `dnip import` also reads UTF-16",
+                )
+            yield TextIOWrapper(file, encoding="utf-8-sig", newline="")
         except UnicodeDecodeError as error:
             with open_bytes(path) as again:
                 raise not_utf8(path, again) from error
@@ -237,8 +245,14 @@ def _empty_file(source: str) -> InvalidInputError:
 
 def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
-    bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
-    number, line, byte = next(found for found in bad_bytes if found[2])
+    number, line, byte = 0, b"", b""
+    for line in file:
+        number += 1
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            byte = line[error.start : error.start + 1]
+            break
     gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
@@ -246,15 +260,6 @@ def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
         if gzipped
         else "Save the file as UTF-8 (in Excel: CSV UTF-8)",
     )
-
-
-def _bad_byte(line: bytes) -> bytes:
-    """Return the first byte that is not UTF-8, none if all are."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return line[error.start : error.start + 1]
-    return b""
 
 
 class _TextWriter:
@@ -276,9 +281,6 @@ class _TextWriter:
         """Write what the compressor still holds back."""
         if self._gzip is not None:
             self._file.write(self._gzip.flush())
-
-    def discard(self) -> None:
-        """Leave the file as it is."""
 
     def _add(self, text: str) -> None:
         data = text.encode(errors="backslashreplace")  # as `valid_unicode`
