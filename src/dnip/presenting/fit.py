@@ -96,15 +96,14 @@ def _headlines(fitted: Fit, level: float) -> str:
         lines = [
             f"On other rows, {by if evidence.n_refits else 'as far as these few labels tell'}:"
         ]
-        objective = (
-            f"{evidence.before:.3f} -> {evidence.after:.3f}, {evidence.sure:.0%} sure that it falls"
-        )
+        objective = evidence.change
     for metric in _FIRST:
         ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
         lines.append(f"{METRICS[metric].title:<12} {ends}")
     lines.append(f"{'objective':<12} {objective}")
     if evidence is not None:
-        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: error + β·COBias.")
+        aim = evidence.aim if evidence.metric is None else f"{evidence.aim}, which has no β to vary"
+        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: {aim}.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)
