@@ -157,7 +157,7 @@ def scores_in(value: object, depth: int = 3) -> list[Scores]:
     pairs = [pair for pair in product(numbers, texts) if len({*map(len, pair)}) == 1]
     if numbers:
         return [Scores(*pair) for pair in pairs] or [Scores(cells) for cells in numbers]
-    named = _named([_inner(name, item) for name, item in value.items()])
+    named = _named([_inner(name, item) for name, item in value.items()] if len(value) > 1 else [])
     inner = [item for item in value.values() if isinstance(item, list | dict) and depth]
     return named or [scores for item in inner for scores in scores_in(item, depth - 1)]
 
