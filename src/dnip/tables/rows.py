@@ -314,7 +314,8 @@ def read_frame(
             hint=f"The columns are {listed([*columns])}",
         )
     if classes is None:
-        classes = _named_by(columns, columns.get(LABEL, []) if y is None else y)
+        labels = columns.get(LABEL, ()) if y is None else np.asarray(y, object).ravel()
+        classes = _named_by(columns, labels)
     layout = frame_layout([column.name for column in series], classes, _FRAME)
     block = Block(layout, {name: _cells(columns[name]) for name in layout.columns})
     return joined(check_blocks([block], _FRAME))
