@@ -98,7 +98,7 @@ class Refits:
         self._captured_mass, self._raw = captured_mass, decide(rows.probabilities)
         sizes = sizes_of(groups)
         self._weight = None if sizes is None else 1 / sizes
-        folds = folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
+        folds = _folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
 
         def without(fold: Booleans) -> Estimator:
             p, y, rest = rows.probabilities, rows.labels, ~fold
@@ -269,7 +269,7 @@ def sizes_of(groups: Integers | None) -> Floats | None:
     return None if groups is None else np.bincount(groups)[groups].astype(np.float64)
 
 
-def folds_of(
+def _folds_of(
     labels: Labels, n_folds: int, seed: int, groups: Integers | None = None
 ) -> list[Booleans]:
     """Divide rows into folds that each get an even share of every class.
@@ -292,7 +292,7 @@ def folds_of(
 
     Examples
     --------
-    >>> [np.flatnonzero(fold).tolist() for fold in folds_of(np.array([0, 0, 1, 1, 1, 1]), 2, 0)]
+    >>> [np.flatnonzero(fold).tolist() for fold in _folds_of(np.array([0, 0, 1, 1, 1, 1]), 2, 0)]
     [[1, 3, 4], [0, 2, 5]]
     """
     first, member = np.arange(len(labels)), np.arange(len(labels))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.method.problem import Problem
+from dnip.method.problem import Problem, draw_per_class
 from dnip.priors.estimate import (
     Calibration,
     label_shares,
@@ -18,7 +18,6 @@ from dnip.priors.estimate import (
     update_shares,
 )
 from dnip.solvers.landscape import is_over
-from dnip.tables.splitting import draw_per_class
 
 # Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
 _PULLS = (100.0, 10.0, 1.0, 0.1)
@@ -234,7 +233,7 @@ _LEAST_MEMBERSHIP = 0.005
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 
 
-class Smooth(NamedTuple):
+class _Smooth(NamedTuple):
     """Calibrated log-odds, and what they say about unlabelled rows."""
 
     support: Floats  # (N,) labels of each class
@@ -265,7 +264,7 @@ def fit_smooth(
     *,
     exponent: float = 1.0,
     there: Floats | None = None,
-) -> Smooth:
+) -> _Smooth:
     """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
 
     Rows then count for every class that they may be of, beside their labels. The accuracy of a
@@ -325,7 +324,7 @@ def fit_smooth(
         expected = np.where(matters, membership, 0.0) * weights[:, None]
         total = expected.sum(axis=0)
         counts[sampled] += _EXPECTED_LABELS * expected / np.where(total > 0, total, 1.0)
-    return Smooth(
+    return _Smooth(
         support,
         batch / exponent,
         log_weights / exponent,

@@ -24,14 +24,14 @@ PUBLISHED_TAU, PUBLISHED_MU = 0.2, 4000.0
 ConfusionFunction = Callable[[Any], float]
 
 
-def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
+def _term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
     """Return every term by name, in rates and without its weight.
 
     ``pmi`` is the sum over classes. `smoothing` is as in :func:`dnip.metrics.pmi`.
 
     Examples
     --------
-    >>> terms = term_values([[8, 2], [4, 6]], smoothing=1.0)
+    >>> terms = _term_values([[8, 2], [4, 6]], smoothing=1.0)
     >>> sorted(terms), round(terms["error"], 6)
     (['cobias', 'cobias_single', 'error', 'pmi'], 0.3)
     """
@@ -209,7 +209,7 @@ class Objective:
 
         Terms that Z leaves out are included, and so is the mean ``cost`` if there are costs.
         """
-        values = term_values(confusion, self.smoothing)
+        values = _term_values(confusion, self.smoothing)
         if self.costs is not None:
             counts = np.asarray(confusion)
             values["cost"] = float((self.cost_matrix * counts).sum() / counts.sum())
@@ -255,7 +255,7 @@ class CustomObjective:
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
         """Return the terms of the paper's objective, for information only."""
-        return term_values(confusion)
+        return _term_values(confusion)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the function's name as a coefficients file records it."""

@@ -296,14 +296,14 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _warn_of_loss(self) -> None:
         """Warn where accuracy on rows left out is sure to fall by more than two points."""
-        found = self.evidence_
+        evidence = self.evidence_
         if self.verdict_ == "no signal":
             warn(" ".join(NO_SIGNAL.split()))
-        elif found is not None and found.accuracy_change < -_TWO_POINTS:
-            if found.evaluation.accuracy_change(NEEDED)[1] >= 0:
+        elif evidence is not None and evidence.accuracy_change < -_TWO_POINTS:
+            if evidence.evaluation.accuracy_change(NEEDED)[1] >= 0:
                 return
-            before, after = found.accuracies
-            gaps = found.raw.cobias, found.reweighted.cobias
+            before, after = evidence.accuracies
+            gaps = evidence.raw.cobias, evidence.reweighted.cobias
             warn(
                 f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
                 f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
@@ -314,8 +314,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _settings(self) -> FitSettings:
         """Return the settings of the fit, checked."""
-        found = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
-        if self.estimator is not None and not (found[0] and any(found[1:])):
+        fits, *responds = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
+        if self.estimator is not None and not (fits and any(responds)):
             raise InvalidInputError(
                 f"estimator must have fit, and {' or '.join(_RESPONSES)}; got {self.estimator!r}",
                 hint="Give a classifier that scores every class, or None for a matrix as X",
@@ -329,9 +329,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_choice("cv", self.cv, ["prefit"])
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
-        own = Objective(self.beta, self.tau, self.smoothing) if self.objective is None else None
+        objective = self.objective
+        if objective is None:
+            objective = Objective(self.beta, self.tau, self.smoothing)
         return FitSettings(
-            own or self.objective,
+            objective,
             robust=self.robust,
             defer=self.defer,
             helper_accuracy=self.helper_accuracy,
@@ -369,8 +371,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_is_fitted(self.estimator)
             self._take_estimator(self.estimator)
             return self._probabilities(X), rows
-        own, splitting = self._route(weight, fit_params)
-        self._take_estimator(clone(self.estimator).fit(X, labels, **own))
+        fitting, splitting = self._route(weight, fit_params)
+        self._take_estimator(clone(self.estimator).fit(X, labels, **fitting))
         return predict_out_of_fold(
             self.estimator,
             X,
@@ -378,7 +380,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             classes=self.classes_,
             cv=self.cv,
             n_jobs=self.n_jobs,
-            fit_params=own,
+            fit_params=fitting,
             split_params=splitting,
         )
 

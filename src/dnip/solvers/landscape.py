@@ -137,10 +137,10 @@ class Landscape:
         per_value = self.n_classes
         if isinstance(objective, Objective) and objective.needs_cells:
             per_value **= 2
-        levels = levels_of(weights)
-        self._passes = Passes(problem, levels, per_value, self.following)
+        levels = _levels_of(weights)
+        self._passes = _Passes(problem, levels, per_value, self.following)
         self.most_lines = self._passes.most_lines
-        self._floors = self._count_floors(demands)
+        self._demands, self._floors = demands, self._count_floors(demands)
         self.values = self.compile()
         self.rows: Rows | None = self._passes.whole if self._compiled else None
         self._descent = Descent(self.values, levels, self.rows)
@@ -149,6 +149,27 @@ class Landscape:
     def n_classes(self) -> int:
         """N."""
         return self.problem.n_classes
+
+    def thinned(
+        self, per_class: int, many_times: int, rng: np.random.Generator
+    ) -> Landscape | None:
+        """Return the same over a sample of the rows, at most so many of each class.
+
+        None where there are not many times more rows, and where each row of them may matter:
+        constraints on accuracies, an objective that is called.
+        """
+        problem, demands = self.problem, self._demands
+        is_strict = demands is not None and demands.has_rates
+        if is_strict or not self._compiled:
+            return None
+        if len(problem.labels) < many_times * per_class * self.n_classes:
+            return None
+        sample = problem.thinned(per_class, rng)
+        thinned = Landscape(
+            sample, self.objective, self._weights, self.held, demands, self.following
+        )
+        thinned.deadline = self.deadline
+        return thinned
 
     def equal_weights(self) -> Floats:
         """Return the point of the raw argmax: all weights are equal."""
@@ -300,13 +321,13 @@ def is_over(deadline: float | None) -> bool:
 
 
 @lru_cache(maxsize=8)
-def levels_of(scale: int | str | WeightScale) -> Levels:
+def _levels_of(scale: int | str | WeightScale) -> Levels:
     """Return the weights of a scale in the form for compiled code."""
     scale = WeightScale.of(scale)
     return Levels(scale.levels, linear=scale.spacing is Spacing.LINEAR)
 
 
-class Passes:
+class _Passes:
     """What a search needs from the rows of a problem.
 
     The open rows are copied into the layout that is searched fastest. Those of a large table are
@@ -345,9 +366,9 @@ class Passes:
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
 
-        def lay_out(part: slice) -> Rows:
-            shares = None if problem.shares is None else problem.shares[part]
-            return Rows(p[part], labels[part], counts[part], levels, shares, *following)
+        def lay_out(piece: slice) -> Rows:
+            shares = None if problem.shares is None else problem.shares[piece]
+            return Rows(p[piece], labels[piece], counts[piece], levels, shares, *following)
 
         self._parts = self._run(lay_out, [slice(*ends) for ends in bounds])
         self.whole = self._parts[0] if n_parts == 1 else None
@@ -368,10 +389,10 @@ class Passes:
 
         The next call uses the same memory.
         """
-        found = self._run(lambda rows: rows.find_flips(indices, c), self._parts)
-        if len(found) == 1:
-            return found[0]
-        self._joined.join(found)
+        flips = self._run(lambda rows: rows.find_flips(indices, c), self._parts)
+        if len(flips) == 1:
+            return flips[0]
+        self._joined.join(flips)
         return self._joined
 
     def _run(self, work: Callable[[S], T], parts: list[S]) -> list[T]:
