@@ -122,6 +122,8 @@ def test_objectives_without_gaps_are_optimised_as_they_are(pool):
     for objective in (Objective(beta=0), Objective(terms=("error",)), lambda c: -accuracy(c)):
         found = solve_robustly(p, labels, objective)
         assert found.decision is None
+    for name in ("balanced-accuracy", "macro-f1"):
+        assert solve_robustly(p, labels, name).decision is not None
 
 
 def test_a_time_limit_holds_for_robust_fits_too(pool):

@@ -38,6 +38,12 @@ def test_the_fit_is_what_solve_finds(table):
     assert fitted.coefficients.classes == NAMES
 
 
+def test_a_function_may_be_fitted_robustly(table):
+    fitted = fit(table, objective=lambda counts: -np.trace(counts), robust="on")
+    assert fitted.decision is not None
+    assert fitted.alternatives == ()
+
+
 def test_the_artefact_remembers_data_and_settings(table):
     fitted = fit(
         table, objective=Objective(terms=("error", "cobias")), scale=9, seed=4, evidence=False

@@ -15,7 +15,7 @@ from dnip.fitting.result import Blend
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Objective, on_classes
+from dnip.method.objective import MetricObjective, Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
@@ -55,9 +55,9 @@ class Estimator:
     rows : Problem
         The labelled rows.
     settings : FitSettings
-        ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for objectives without
-        COBias, for solvers other than coordinate, and for large tables (10 million cells, or very
-        many classes). A target prior cannot be ``"estimate"`` here.
+        ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for functions and terms
+        without COBias, for solvers other than coordinate, and for large tables (10 million cells,
+        or very many classes). A target prior cannot be ``"estimate"`` here.
     unlabelled : ndarray of shape (U, N)
         Class probabilities of rows without a label, from where the weights will be used; none of
         them is an empty array. If they differ from the labelled ones by more than chance and class
@@ -116,11 +116,13 @@ class Estimator:
             self._problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
             self._absent = tuple(np.flatnonzero(target == 0).tolist())
         goal = on_classes(settings.objective, rows.classes)
-        closes_gaps = isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+        helps = isinstance(goal, MetricObjective) or (
+            isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+        )
         n_rows, n_classes = rows.probabilities.shape
         products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
         is_quick = rows.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
-        applies = isinstance(settings.solver, Coordinate) and closes_gaps and is_quick
+        applies = isinstance(settings.solver, Coordinate) and helps and is_quick
         self.is_robust = settings.robust == "on" or (settings.robust == "auto" and applies)
         if not self.is_robust:
             return

@@ -25,7 +25,7 @@ from dnip.fitting.refits import check_groups
 from dnip.fitting.result import Fit
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import ConfusionFunction, ObjectiveLike
+from dnip.method.objective import Goal
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.guards import TableLike, as_table, check_classes_agree, check_raw
@@ -46,7 +46,7 @@ ALL_ROWS = 2**60
 def fit(
     data: TableLike,
     y: ArrayLike | None = None,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+    objective: Goal = None,
     *,
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
@@ -63,7 +63,7 @@ def fit(
     ----------
     data, y, classes
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
-    objective : Objective or callable, optional
+    objective : Objective, str or callable, optional
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.

@@ -24,7 +24,7 @@ from dnip.fitting.refits import LeftOut, Refits, find_copies, sizes_of
 from dnip.fitting.result import Alternative, Blend, Fit, note_on_limit, notes_on_classes
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import beta_of, on_classes
+from dnip.method.objective import Objective, beta_of, on_classes
 from dnip.method.problem import Problem
 from dnip.method.record import DataRecord, FitRecord
 from dnip.method.scales import WeightScale
@@ -158,7 +158,8 @@ class Fitter:
     def fit(self, settings: FitSettings, progress: Progress | None = None) -> Fit:
         """Return the fit for an objective; the other settings are those of the fitter."""
         settings = replace(self._settings, objective=settings.objective)
-        has_path = self._estimator.is_robust and self._is_quick
+        has_beta = isinstance(settings.objective, Objective)
+        has_path = has_beta and self._estimator.is_robust and self._is_quick
         limit, note, is_raw = settings.constraints.max_accuracy_loss, None, False
         if limit is not None and has_path:
             beta = self._beta_within(limit, settings)

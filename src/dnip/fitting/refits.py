@@ -17,7 +17,7 @@ from dnip.base.typing import Booleans, Confusion, Floats, Integers, Labels, Prob
 from dnip.fitting.estimator import Estimator
 from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.settings import FitSettings
-from dnip.method.objective import beta_of
+from dnip.method.objective import Objective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
@@ -154,7 +154,7 @@ class Refits:
         return FitEvidence.of(
             evaluation,
             followed_chance(on_all, apart) if apart else 1.0,
-            beta_of(settings.objective),
+            settings.objective,
             [multipliers for _, multipliers in refits],
             is_mix_given=self._is_mix_given,
         )
@@ -171,7 +171,7 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     """Return the settings of a refit: what is lost is judged by the rows left out."""
     limit = None if settings.time_limit is None else settings.time_limit / USUAL_FOLDS
     constraints = settings.constraints
-    if settings.robust != "off":
+    if settings.robust != "off" and isinstance(settings.objective, Objective):
         constraints = replace(constraints, max_accuracy_loss=None)
     solver = settings.solver
     if solver.proves:  # the coordinate solver finds the same optima, without the proof

@@ -156,8 +156,8 @@ def _decoded(data: bytes, source: str, *, by_excel: bool) -> str:
 
 def _json(text: str, source: str) -> Iterator[Found]:
     position, line = 0, 1
-    while found := _BEGIN.search(text, position):
-        start = found.start()
+    while match := _BEGIN.search(text, position):
+        start = match.start()
         line += text.count("\n", position, start)
         try:
             value, position = _DECODER.raw_decode(text, start)

@@ -165,9 +165,18 @@ def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     return "\n".join(printed)
 
 
-def columns_to_text(columns: Mapping[Column, Sequence[Value]]) -> str:
-    """Return a table that is given by its columns, likewise."""
-    return to_text([*columns], [*zip(*columns.values(), strict=True)])
+def columns_to_text(
+    columns: Mapping[Column, Sequence[Value]], optional: Sequence[Column] = ()
+) -> str:
+    """Return a table that is given by its columns, likewise.
+
+    Where it is too wide, it goes without the optional ones, as many of them as it takes.
+    """
+    text = to_text([*columns], [*zip(*columns.values(), strict=True)])
+    if not optional or max(map(cell_len, text.splitlines())) <= WIDTH:
+        return text
+    fewer = {column: values for column, values in columns.items() if column != optional[0]}
+    return columns_to_text(fewer, optional[1:])
 
 
 def _is_right(column: Column, values: Sequence[Value]) -> bool:

@@ -21,7 +21,7 @@ from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
-from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
+from dnip.method.objective import Goal, Objective
 from dnip.metrics.confusion import cobias_score
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Solver
@@ -88,9 +88,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         per predicted class; :meth:`deferred` says which.
     helper_accuracy : float or None, default=0.9
         How often that helper is right; None: serve the examples that remain best.
-    objective : Objective or callable, default=None
-        What to minimise instead, also any function of a confusion matrix (N, N), rows true.
-        `beta`, `tau` and `smoothing` are then not read.
+    objective : {"balanced-accuracy", "macro-f1"}, Objective or callable, default=None
+        What to maximise instead, by its name; or what to minimise, also any function of a confusion
+        matrix (N, N), rows true. `beta`, `tau` and `smoothing` are then not read.
     constraints : Constraints, default=None
         What the coefficients must keep on the probabilities that they are fitted on. Its classes
         are labels of `classes_`.
@@ -175,7 +175,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
-        objective: ObjectiveLike | ConfusionFunction | None = None,
+        objective: Goal = None,
         constraints: Constraints | None = None,
         classes: Sequence[Any] | None = None,
         cv: Any = None,

@@ -34,7 +34,7 @@ BLOCK_ROWS = 65_536
 _PER_WORKER = 4
 
 
-#: Writes one file of some format, block by block: `write`, then `finish` or `discard`.
+#: Writes one file of some format, block by block: `write`, then `finish`.
 BlockWriter: TypeAlias = text.CsvWriter | text.JsonlWriter | parquet.ParquetWriter
 
 

@@ -69,7 +69,7 @@ class Token(NamedTuple):
 Spell = Callable[[str, bytes | None], bytes]
 
 
-def by_bytes(text: str, raw: bytes | None) -> bytes:
+def _by_bytes(text: str, raw: bytes | None) -> bytes:
     """Return the bytes that the server reports, or else those of the text."""
     return unmarked(text, None) if raw is None else raw
 
@@ -87,7 +87,7 @@ def unmarked(text: str, raw: bytes | None) -> bytes:
     return text.translate(_MARKS).encode(errors="surrogatepass")
 
 
-def as_written(text: str, raw: bytes | None) -> bytes:
+def _as_written(text: str, raw: bytes | None) -> bytes:
     """Return the bytes of a text as it is."""
     return text.encode(errors="surrogatepass")
 
@@ -191,7 +191,7 @@ class Answer:
 
 def spelling_of(positions: Sequence[Position], whole: str) -> tuple[Spell, list[bytes], int | None]:
     """Return how tokens are spelt, their texts, and where in these a text begins; None if not."""
-    for spell in (by_bytes, unmarked, as_written):
+    for spell in (_by_bytes, unmarked, _as_written):
         pieces = [position.spelt(spell) for position in positions]
         if whole and (at := _find(pieces, as_bytes(whole))) is not None:
             return spell, pieces, at

@@ -134,7 +134,7 @@ class Collector:
     def _add(self, where: str, saved: Answer) -> None:
         number = self.n_answers
         self.n_answers += 1
-        content, batch_id, failed = open_envelope(saved)
+        content, batch_id, failed = _open_envelope(saved)
         content = unwrapped(content)
         if isinstance(content, dict) and SOURCES["decisions"].recognises(content.get("raw")):
             content = content["raw"]  # beside what LangChain corrected
@@ -144,7 +144,7 @@ class Collector:
             self._lose("failed", row_id, where)
             return
         source = self._check_source(content)
-        asked = self._asked(source, content, messages_beside(saved))
+        asked = self._asked(source, content, _messages_beside(saved))
         self.asked[asked] = self.asked.get(asked, 0) + 1
         if not self._is_chosen(asked):
             self.n_other += 1
@@ -173,8 +173,8 @@ class Collector:
             self._lose(reason or "", row_id, where)
             return
         label = self._label_of(holders, row)
-        kept = {name: _held(holders, name, "--keep") for name in self.keep}
-        row = replace(row, row_id=row_id, label=label, where=where, number=number, kept=kept)
+        carried = {name: _held(holders, name, "--keep") for name in self.keep}
+        row = replace(row, row_id=row_id, label=label, where=where, number=number, kept=carried)
         self._check_numbers(row)
         if not (self.voting and source is COLUMNS):  # whose texts are answers
             self._look_for_names(saved)
@@ -301,7 +301,7 @@ class Collector:
         return label[0] if isinstance(label, list) and len(label) == 1 else label
 
 
-def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
+def _open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     """Take an answer out of a line of a batch; other answers stay as they are.
 
     Lines of OpenAI's batches hold the answer in ``response.body``, those of Gemini's in
@@ -316,9 +316,9 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     Examples
     --------
     >>> line = {"custom_id": "7", "response": {"status_code": 200, "body": {"answers": {}}}}
-    >>> open_envelope(line)
+    >>> _open_envelope(line)
     ({'answers': {}}, '7', False)
-    >>> open_envelope({"custom_id": "8", "response": None, "error": {"code": "expired"}})
+    >>> _open_envelope({"custom_id": "8", "response": None, "error": {"code": "expired"}})
     (None, '8', True)
     """
     if not isinstance(saved, dict):
@@ -339,22 +339,22 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     return saved, None, False
 
 
-def messages_beside(saved: Answer) -> list[Any] | None:
+def _messages_beside(saved: Answer) -> list[Any] | None:
     """Return the messages of the request that was saved with an answer; None where none were.
 
     Examples
     --------
     >>> line = {"custom_id": "7", "body": {"messages": [{"role": "user", "content": "x"}]}}
-    >>> messages_beside({**line, "response": {}})
+    >>> _messages_beside({**line, "response": {}})
     [{'role': 'user', 'content': 'x'}]
-    >>> messages_beside({"response": {}}) is None
+    >>> _messages_beside({"response": {}}) is None
     True
     """
     if not isinstance(saved, dict):
         return None
     if isinstance(messages := parsed(saved.get("messages")), list):
         return messages
-    inner = (messages_beside(parsed(saved.get(key))) for key in _REQUESTS)
+    inner = (_messages_beside(parsed(saved.get(key))) for key in _REQUESTS)
     return next((messages for messages in inner if messages is not None), None)
 
 

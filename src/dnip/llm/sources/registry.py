@@ -49,7 +49,7 @@ _IN_ORDER = (
     COLUMNS,
 )
 #: By name, in the order in which they are tried on an answer.
-SOURCES = {one.name: one for one in _IN_ORDER}
+SOURCES = {source.name: source for source in _IN_ORDER}
 
 
 def recognise(content: object) -> Source | None:
@@ -62,4 +62,4 @@ def recognise(content: object) -> Source | None:
     >>> recognise({"a": [1]}) is None
     True
     """
-    return next((one for one in SOURCES.values() if one.recognises(content)), None)
+    return next((source for source in SOURCES.values() if source.recognises(content)), None)

@@ -61,7 +61,7 @@ def _entry(top: object) -> dict[str, Any] | None:
     return {"token": text, "logprob": number}
 
 
-def positions_in(value: object, text: str | None) -> list[dict[str, Any]] | None:
+def _positions_in(value: object, text: str | None) -> list[dict[str, Any]] | None:
     """Return the positions of an answer, each with its likeliest tokens; None if there are none.
 
     A list of tokens without lists of their own is read as the likeliest tokens of one position,
@@ -69,7 +69,7 @@ def positions_in(value: object, text: str | None) -> list[dict[str, Any]] | None
 
     Examples
     --------
-    >>> positions_in([{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}], "a")
+    >>> _positions_in([{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}], "a")
     [{'top_logprobs': [{'token': 'a', 'logprob': -0.5}, {'token': 'b', 'logprob': -1.5}]}]
     """
     if isinstance(value, dict):
@@ -77,7 +77,7 @@ def positions_in(value: object, text: str | None) -> list[dict[str, Any]] | None
         lists = [inner for inner in lists if isinstance(inner, list | dict) and inner]
         if lists:
             alone = _entry(value) is not None  # the only position
-            return positions_in([value] if alone else lists[0], text)
+            return _positions_in([value] if alone else lists[0], text)
     if isinstance(value, list) and any(isinstance(_tops(entry), list | dict) for entry in value):
         return _all(map(_position, value))
     entries = _entries(value)
@@ -117,7 +117,7 @@ def _holders(row: Answer) -> dict[str, object]:
         value = parsed(cell)
         if name in (ID, LABEL) or not isinstance(value, list | dict):
             continue
-        if positions_in(value, text) or TOKEN_LOGPROBS.recognises(value):
+        if _positions_in(value, text) or TOKEN_LOGPROBS.recognises(value):
             holders[name] = value
     if pairs := [*_pairs(row)]:
         holders[_PAIRS] = pairs
@@ -147,7 +147,7 @@ def _text_of(row: Mapping[str, object]) -> str | None:
 
 def _read(row: Answer, wanted: Wanted) -> Row | None:
     value, text = _holders(row)[wanted.question], _text_of(row)
-    positions = positions_in(value, text)
+    positions = _positions_in(value, text)
     if positions is None:  # a whole answer
         return TOKEN_LOGPROBS.read(value, wanted)
     # One token tells the answer; the text may be the question.

@@ -47,12 +47,12 @@ class _Service(NamedTuple):
         return isinstance(value, self.kind) and (not self.beside or self.beside in content)
 
 
-def choices_in(content: object) -> list[Choice] | None:
+def _choices_in(content: object) -> list[Choice] | None:
     """Return the answers to a prompt, None for what no known service wrote.
 
     Examples
     --------
-    >>> choices_in({"response": "spam", "done": True})[0]["message"]["content"]
+    >>> _choices_in({"response": "spam", "done": True})[0]["message"]["content"]
     'spam'
     """
     if not isinstance(content, dict):
@@ -66,7 +66,7 @@ def _is_answer(content: Answer) -> bool:
 
 
 def _read(content: Answer, wanted: Wanted) -> Row | None:
-    choices = choices_in(content)
+    choices = _choices_in(content)
     if choices is None:
         raise InvalidInputError(
             "its numbers are not log-probabilities",
@@ -111,7 +111,7 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
 
 def _texts(content: Answer) -> dict[str, list[str | None]]:
     """Return the answers to one prompt; an empty text for one that was cut."""
-    answers = [read_choice(choice) for choice in choices_in(content) or ()]
+    answers = [read_choice(choice) for choice in _choices_in(content) or ()]
     texts = ["" if answer.cut else answer.content or "" for answer in answers]
     return {
         "": [None if answer.refused else text for answer, text in zip(answers, texts, strict=True)]
@@ -168,10 +168,10 @@ def _completion(content: dict[str, Any]) -> list[Choice]:
 def _responses(content: dict[str, Any]) -> list[Choice]:
     """Responses: the text is the last part of the last message; reasoning comes before."""
     parts = [
-        part
+        content_part
         for item in content["output"]
         if isinstance(item, dict) and item.get("type") == "message"
-        for part in item.get("content") or ()
+        for content_part in item.get("content") or ()
     ]
     last = parts[-1] if parts else {}
     reason = (content.get("incomplete_details") or {}).get("reason")
@@ -195,13 +195,15 @@ def _converse(content: dict[str, Any]) -> list[Choice]:
 
 # --- Gemini ---
 def _gemini(content: dict[str, Any]) -> list[Choice]:
-    choices = [_gemini_choice(_camel_case(one)) for one in content.get("candidates") or ()]
+    choices = [
+        _gemini_choice(_camel_case(candidate)) for candidate in content.get("candidates") or ()
+    ]
     return choices or [_choice(None, None, "SAFETY")]
 
 
 def _gemini_choice(candidate: dict[str, Any]) -> Choice:
     parts = (candidate.get("content") or {}).get("parts") or ()
-    text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
+    text = "".join(block.get("text") or "" for block in parts if not block.get("thought"))
     positions = _gemini_positions(candidate.get("logprobsResult") or {})
     return _choice(text, positions, candidate.get("finishReason"))
 

@@ -138,19 +138,21 @@ const rows = order.map((c) => {
   const button = make("button", { type: "button", title: classes[c] }, classes[c]);
   button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
   const [rate, bar, weight] = ["number", "bar", "number"].map((name) => make("td", { class: name }));
+  const details = Object.keys(raw.details).map((title) => [title, make("td", { class: "number extra" })]);
   at("classes").tBodies[0].append(make("tr", {}, make("th", { scope: "row" }, button),
     make("td", { class: "number" }, support[c].toLocaleString("en")), weight,
-    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, bar));
-  return { c, button, rate, bar, weight };
+    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, ...details.map(([, cell]) => cell), bar));
+  return { c, button, rate, bar, weight, details };
 });
 
 function drawClasses() {
   const now = choices[chosen];
-  for (const { c, button, rate, bar, weight } of rows) {
+  for (const { c, button, rate, bar, weight, details } of rows) {
     button.setAttribute("aria-pressed", String(focus === c));
     rate.textContent = percent(now.rates[c][0]);
     bar.replaceChildren(rangePlot(raw.rates[c], now.rates[c]));
     weight.textContent = now.weights[c].toFixed(3);
+    details.forEach(([title, cell]) => { const value = now.details[title][c]; cell.textContent = value === null ? "–" : percent(value); });
   }
 }
 

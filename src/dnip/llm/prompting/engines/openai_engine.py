@@ -188,8 +188,8 @@ class OpenAIReasoningEngine(OpenAIEngine):
 
     def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
         reading = reader.locate(answer.until(self.stop))
-        place = reading.place
-        details = {FALLBACK: int(place is None), "cut": int(answer.cut), "new_tokens": reading.end}
+        start = reading.place
+        details = {FALLBACK: int(start is None), "cut": int(answer.cut), "new_tokens": reading.end}
         if not reading.end and not answer.content:
             return reader.nothing(), details
         return reader.weigh(answer, reading, fallback=reading.end - 1), details
@@ -295,8 +295,8 @@ def label_reader(
         {answer: 0, word: 0} if chat else {answer: 0}
         for answer, word in zip(answers, words, strict=True)
     ]
-    for own, theirs in permutations(ways, 2):
-        for answer, other in product(own, theirs):
+    for way, theirs in permutations(ways, 2):
+        for answer, other in product(way, theirs):
             if other.startswith(answer):
                 raise InvalidInputError(
                     f"the answer {answer!r} of one label begins another label's answer "
