@@ -277,7 +277,7 @@ class MetricObjective:
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
         """Return the terms of the paper's objective, for information only."""
-        return term_values(confusion)
+        return _term_values(confusion)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name as a coefficients file records it."""
@@ -331,7 +331,7 @@ def as_objective(objective: Goal) -> ObjectiveLike:
 
     Examples
     --------
-    >>> as_objective(None) == Objective(), as_objective("macro-f1")([[8, 2], [2, 8]])
+    >>> as_objective(None) == Objective(), round(as_objective("macro-f1")([[8, 2], [2, 8]]), 3)
     (True, 0.2)
     """
     if objective is None:
