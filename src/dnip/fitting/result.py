@@ -368,7 +368,5 @@ def note_on_limit(limit: float, beta: float | None) -> str:
     """
     lost = f"at most {limit:g} of accuracy" if limit else "no accuracy"
     if beta is None:
-        return (
-            f"The raw argmax stays: no β is expected to lose {lost} on other rows and be more even."
-        )
+        return f"The raw argmax stays: no β is sure to lose {lost} on other rows and be more even."
     return f"To lose {lost} on other rows, β is {beta:g}."
