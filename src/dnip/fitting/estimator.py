@@ -139,9 +139,8 @@ class Estimator:
         if drift is not None:
             p = to_power(drift.probabilities, 1 / exponent)
             self.rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
-        rows_of_all = p, labels, counts, unlabelled, rng, target, deadline
+        rows_of_all = p, labels, counts, unlabelled, rows.classes, rng, target, deadline
         self._smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
-        self._expected = self._smooth.as_problem(rows.classes)
         self._drift, self._n_unlabelled = drift, len(unlabelled)
 
     def solve(
@@ -194,7 +193,7 @@ class Estimator:
         settings = replace(settings, scale=scale)
         freezing = Constraints(freeze=frozen, allow_silence=True)
         solution = optimum_of(
-            self._expected, replace(settings, objective=goal, constraints=freezing)
+            smooth.expected, replace(settings, objective=goal, constraints=freezing)
         )
 
         # between the two, on the scale, and so that the constraints hold

@@ -100,19 +100,19 @@ class Refits:
         self._weight = None if sizes is None else 1 / sizes
         folds = _folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
 
-        def without(fold: Booleans) -> Estimator:
-            p, y, rest = rows.probabilities, rows.labels, ~fold
-            return Estimator(
-                Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
-                _of_refits(settings),
-                unlabelled,
-                group_sizes=None if sizes is None else sizes[rest],
-                exponent=exponent,
-                there=there,
-            )
-
+        p, y, self._folds = rows.probabilities, rows.labels, list[tuple[Booleans, Estimator]]()
         with unwarned():
-            self._folds = [(fold, without(fold)) for fold in folds]
+            for fold in folds:
+                rest = ~fold
+                estimator = Estimator(
+                    Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
+                    _of_refits(settings),
+                    unlabelled,
+                    group_sizes=None if sizes is None else sizes[rest],
+                    exponent=exponent,
+                    there=there,
+                )
+                self._folds.append((fold, estimator))
 
     def left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights that were fitted without it."""

@@ -153,11 +153,6 @@ class Demands:
     no_silence: bool
 
     @property
-    def has_floors(self) -> bool:
-        """Whether some number of correct predictions must be reached."""
-        return self.no_silence or self.has_rates
-
-    @property
     def has_rates(self) -> bool:
         """Whether an accuracy must be reached."""
         return self.max_accuracy_loss is not None or bool((self.least > 0).any())

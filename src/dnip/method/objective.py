@@ -153,11 +153,6 @@ class Objective:
         """
         return cls(beta=2.7, tau=PUBLISHED_TAU, smoothing=PUBLISHED_MU)
 
-    @property
-    def is_published(self) -> bool:
-        """Whether μ is a number of examples, so that Z is minimised as the paper has it."""
-        return self.smoothing is not None
-
     def smoothing_over(self, n_examples: float) -> float:
         """Return μ for M examples.
 
@@ -167,18 +162,6 @@ class Objective:
         (4000.0, 1.0)
         """
         return smoothing_over(n_examples) if self.smoothing is None else float(self.smoothing)
-
-    def on_classes(self, classes: Sequence[str]) -> Objective:
-        """Return the objective with its costs in the order of these classes.
-
-        Raises
-        ------
-        InvalidInputError
-            If the costs are of other classes.
-        """
-        if self.costs is None:
-            return self
-        return replace(self, costs=Costs.of(self.costs).in_order(classes))
 
     @property
     def needs_cells(self) -> bool:
@@ -344,8 +327,16 @@ def as_objective(objective: Goal) -> ObjectiveLike:
 
 
 def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLike:
-    """Return an objective for these classes: costs by class name are put in their order."""
-    return objective.on_classes(classes) if isinstance(objective, Objective) else objective
+    """Return an objective for these classes: costs by class name are put in their order.
+
+    Raises
+    ------
+    InvalidInputError
+        If the costs are of other classes.
+    """
+    if not isinstance(objective, Objective) or objective.costs is None:
+        return objective
+    return replace(objective, costs=Costs.of(objective.costs).in_order(classes))
 
 
 def beta_of(objective: ObjectiveLike) -> float:

@@ -118,7 +118,6 @@ def softmax(scores: Floats) -> Probabilities:
 
     Examples
     --------
-    >>> import numpy as np
     >>> softmax(np.log([[1.0, 3.0]]))
     array([[0.25, 0.75]])
     """

@@ -136,11 +136,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
         The columns seen in `fit`, if the estimator knows them and if they had names.
 
-    References
-    ----------
-    Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
-    Prompting Accuracy", section 3.
-
     Examples
     --------
     >>> from dnip.metrics import class_accuracies
@@ -265,7 +260,14 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             more = ProbabilityTable(
                 self._probabilities(unlabelled), classes=table.classes, source="unlabelled"
             )
-        settings = self._on_classes(settings, table.classes)
+        target = self.target_prior
+        if isinstance(target, dict):
+            target = {str(label): share for label, share in target.items()}
+        settings = replace(
+            settings,
+            target_prior=None if target is None else check_prior(target, table.classes),
+            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
+        )
         sample, count = sample_of(table)
         with warnings.catch_warnings():
             if alone := np.setdiff1d(labels, labels[rows]).tolist():
@@ -282,15 +284,15 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 weight=None if weight is None else weight[rows],
                 more=more,
                 finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
-                evidence=self.evidence or (True if self.only_if_better else self.evidence),
+                evidence=self.only_if_better or self.evidence,
             )
             self.fit_ = fitter.fit(settings)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         follows = self.only_if_better and self.verdict_ != "apply"
-        self.coefficients_ = self.fit_.unweighted() if follows else self.fit_.coefficients
-        self.weights_ = self.coefficients_.weights
-        self.weight_indices_ = self.coefficients_.weight_indices
+        coefficients = self.fit_.unweighted() if follows else self.fit_.coefficients
+        self.coefficients_, self.weights_ = coefficients, coefficients.weights
+        self.weight_indices_ = coefficients.weight_indices
         self._warn_of_loss()
         return self
 
@@ -299,17 +301,17 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         evidence = self.evidence_
         if self.verdict_ == "no signal":
             warn(" ".join(NO_SIGNAL.split()))
-        elif evidence is not None and evidence.accuracy_change < -_TWO_POINTS:
-            if evidence.evaluation.accuracy_change(NEEDED)[1] >= 0:
-                return
+        elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
+            return
+        elif evidence.evaluation.accuracy_change(NEEDED)[1] < 0:
             before, after = evidence.accuracies
             gaps = evidence.raw.cobias, evidence.reweighted.cobias
             warn(
                 f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
                 f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
-                "lose less, give a smaller beta, or "
-                "constraints=dnip.Constraints(max_accuracy_loss=0.01). With only_if_better=True, "
-                "the raw argmax stays unless the verdict is 'apply'"
+                "lose less, give a smaller beta, or constraints=dnip.Constraints("
+                "max_accuracy_loss=0.01). With only_if_better=True, the raw argmax stays unless "
+                "the verdict is 'apply'"
             )
 
     def _settings(self) -> FitSettings:
@@ -341,17 +343,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             solver=self.solver,
             seed=check_integer("random_state", self.random_state, at_least=0),
             constraints=self.constraints,
-        )
-
-    def _on_classes(self, settings: FitSettings, names: tuple[str, ...]) -> FitSettings:
-        """Return settings whose target prior and constraints name the classes as tables do."""
-        target = self.target_prior
-        if isinstance(target, dict):
-            target = {str(label): share for label, share in target.items()}
-        return replace(
-            settings,
-            target_prior=None if target is None else check_prior(target, names),
-            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
         )
 
     def _unseen_probabilities(

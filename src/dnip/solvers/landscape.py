@@ -91,6 +91,8 @@ class Landscape:
 
     Attributes
     ----------
+    n_classes : int
+        N.
     scale : int
         K.
     spacing : Spacing
@@ -124,12 +126,13 @@ class Landscape:
         demands: Demands | None = None,
         following: Sequence[int] = (),
     ) -> None:
-        self.problem = problem
+        self.problem, self.n_classes = problem, problem.n_classes
         self.objective = objective
         weights = WeightScale.of(scale)
         self.scale, self.spacing, self.span = weights.size, weights.spacing, weights.span
         self.levels = weights.levels
         self._weights, self.held, self.following = weights, dict(held), list(following)
+        self._held_classes, self._held_indices = [*self.held], [*self.held.values()]
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
@@ -141,15 +144,14 @@ class Landscape:
         levels = _levels_of(weights)
         self._passes = _Passes(problem, levels, per_value, self.following)
         self.most_lines = self._passes.most_lines
-        self._demands, self._floors = demands, self._count_floors(demands)
+        self._demands, self._floors = demands, dict[str, Any]()
+        if demands is not None and (demands.no_silence or demands.has_rates):
+            raw = np.diag(self._passes.count(self.equal_weights()))
+            floors, total = demands.floors(problem.class_counts, raw)
+            self._floors = {"floors": floors, "floor": total}
         self.values = self.compile()
         self.rows: Rows | None = self._passes.whole if self._compiled else None
         self._descent = Descent(self.values, levels, self.rows)
-
-    @property
-    def n_classes(self) -> int:
-        """N."""
-        return self.problem.n_classes
 
     def thinned(
         self, per_class: int, many_times: int, rng: np.random.Generator
@@ -178,7 +180,8 @@ class Landscape:
 
     def evaluate(self, point: WeightIndices | Floats) -> Proposal:
         """Return a point and its value; held classes keep their index."""
-        here = self._with_held(point)
+        here = np.array(point, np.float64)
+        here[self._held_classes] = self._held_indices
         return Proposal(here, self._value(self._passes.count(here)))
 
     def settle(self, proposal: Proposal) -> Proposal:
@@ -194,22 +197,24 @@ class Landscape:
 
         A class that is at one of its best indices stays there.
         """
-        descent = self._descent
-        descent.begin(self._with_held(point), order)
+        descent, start = self._descent, np.array(point, np.float64)
+        start[self._held_classes] = self._held_indices
+        descent.begin(start, order)
         while self.rows is not None:
             n_searches = descent.run(self.most_lines)
-            self._count_searches(n_searches)
+            self.line_searches += n_searches
+            self.evaluations += n_searches * self.scale
             if n_searches < self.most_lines or is_over(self.deadline):
                 return Proposal(descent.point.copy(), descent.value)
         while (c := descent.next_class()) >= 0:
             if not descent.counted:
                 descent.set_counts(self._passes.count(descent.point))
             flips = self._passes.find_flips(descent.point, c)
+            self.line_searches += 1
             if self._compiled:
-                self._count_searches(1)
+                self.evaluations += self.scale
                 descent.search(flips)
             else:
-                self.line_searches += 1
                 counts = descent.confusion, descent.predicted
                 descent.settle(*self._search_line(flips, int(descent.point[c]), *counts))
             if is_over(self.deadline):
@@ -264,24 +269,6 @@ class Landscape:
             costs=goal.cost_matrix,
             **self._floors,
         )
-
-    def _count_floors(self, demands: Demands | None) -> dict[str, Any]:
-        if demands is None or not demands.has_floors:
-            return {}
-        true = self.problem.class_counts
-        raw = np.diag(self._passes.count(self.equal_weights()))
-        floors, total = demands.floors(true, raw)
-        return {"floors": floors, "floor": total}
-
-    def _with_held(self, point: WeightIndices | Floats) -> Floats:
-        here = np.array(point, np.float64)
-        for c, index in self.held.items():
-            here[c] = index
-        return here
-
-    def _count_searches(self, n_searches: int) -> None:
-        self.line_searches += n_searches
-        self.evaluations += n_searches * self.scale
 
     def _search_line(
         self, flips: Flips, now: int, confusion: Confusion, predicted: Integers
@@ -370,11 +357,11 @@ class _Passes:
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
 
-        def lay_out(piece: slice) -> Rows:
-            shares = None if problem.shares is None else problem.shares[piece]
-            return Rows(p[piece], labels[piece], counts[piece], levels, shares, *following)
-
-        self._parts = self._run(lay_out, [slice(*ends) for ends in bounds])
+        shares = problem.shares  # of a problem that is in one piece
+        self._parts = self._run(
+            lambda piece: Rows(p[piece], labels[piece], counts[piece], levels, shares, *following),
+            [slice(*ends) for ends in bounds],
+        )
         self.whole = self._parts[0] if n_parts == 1 else None
         # a line reads every row, and counts where a row flips
         read = sum(rows.n_cells + rows.n_rows for rows in self._parts)
