@@ -16,7 +16,7 @@ from dnip.base.classes import check_classes
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.evidence import NEEDED, NO_SIGNAL
+from dnip.fitting.evidence import LEVEL, NO_SIGNAL
 from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
 from dnip.fitting.settings import FitSettings
@@ -300,7 +300,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if self.verdict_ == "no signal":
             warn(" ".join(NO_SIGNAL.split()))
         elif found is not None and found.accuracy_change < -_TWO_POINTS:
-            if found.evaluation.accuracy_change(NEEDED)[1] >= 0:
+            if found.evaluation.accuracy_change(LEVEL)[1] >= 0:
                 return
             before, after = found.accuracies
             gaps = found.raw.cobias, found.reweighted.cobias
