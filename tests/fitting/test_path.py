@@ -9,8 +9,8 @@ from cases import cases
 from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, fit
 from dnip.fitting.evidence import FEWEST
 from dnip.fitting.fitter import ALTERNATIVES
-from dnip.fitting.notes import note_on_limit
 from dnip.fitting.path import KNEE, check_choice_of, trace_path
+from dnip.fitting.result import note_on_limit
 from dnip.metrics import METRICS
 from populations import biased_rows
 
@@ -95,25 +95,29 @@ def test_a_class_that_another_beta_makes_right_is_named_first_and_nothing_is_app
     seen = replace(narrow.evidence.evaluation, reweighted=silent)
     silenced = replace(narrow.evidence, evaluation=seen, objections=())
     assert silenced.verdict == "apply"
-    named = silenced.beside({0.25: narrow.evidence, 1.0: narrow.evidence})
+    named = silenced.completed(None, {0.25: narrow.evidence, 1.0: narrow.evidence})
     assert named.objections == ("Never right here, but with --beta 0.25: class 2.",)
     assert named.verdict == "keep"
     # one row of a class is too few to tell
     assert counts[2].sum() >= FEWEST
     evidence = narrow.evidence
-    assert evidence.beside({0.1: evidence}).objections == evidence.objections
+    assert evidence.completed(None, {0.1: evidence}).objections == evidence.objections
 
 
 # --- limits on lost accuracy ---
 def test_a_limit_takes_the_most_even_point_of_the_path_that_keeps_it(costly, path):
-    losses = [point.raw["accuracy"] - point.expected["accuracy"] for point in path.points]
+    evidence = [point.fit.evidence for point in path.points]
+    losses = [side.accuracy_error - side.accuracy_change for side in evidence]
+    for side in evidence:
+        low, high = side.to_dict(0.6827)["difference"]["intervals"]["accuracy"]
+        assert side.accuracy_error == pytest.approx((high - low) / 2, rel=0.15)
     limit = float(np.median(losses))
     assert min(losses) < limit < max(losses)
     kept = [p for p, loss in zip(path.points, losses, strict=True) if loss <= limit]
     best = min(kept, key=lambda point: point.expected["cobias"])
     fitted = fit(*costly, constraints=Constraints(max_accuracy_loss=limit))
     assert fitted.coefficients.objective["beta"] == best.beta
-    assert fitted.evidence.accuracy_change >= -limit
+    assert fitted.evidence.accuracy_change - fitted.evidence.accuracy_error >= -limit
     assert fitted.evidence.reweighted.cobias == best.expected["cobias"]
     assert fitted.notes[-1] == note_on_limit(limit, best.beta)
 

@@ -315,10 +315,7 @@ def _fitted(
 
 
 def _inverse_means(rows: Probabilities) -> ClassWeights:
-    return _largest_is_1(1 / np.maximum(rows.mean(axis=0), _LEAST_MEAN))
-
-
-def _largest_is_1(weights: Floats) -> ClassWeights:
+    weights = 1 / np.maximum(rows.mean(axis=0), _LEAST_MEAN)
     return ClassWeights(weights / weights.max())
 
 

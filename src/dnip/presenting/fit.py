@@ -6,8 +6,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-
 from dnip.fitting.evidence import NO_SIGNAL
 from dnip.fitting.result import NOT_JUDGED, Fit
 from dnip.method.coefficients import Coefficients
@@ -16,8 +14,9 @@ from dnip.method.record import FitRecord
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.evaluation import (
+    DETAILS,
     always_sentence,
-    class_rates,
+    class_columns,
     describe_constraints,
     taken_for,
     with_interval,
@@ -96,15 +95,14 @@ def _headlines(fitted: Fit, level: float) -> str:
         lines = [
             f"On other rows, {by if evidence.n_refits else 'as far as these few labels tell'}:"
         ]
-        objective = (
-            f"{evidence.before:.3f} -> {evidence.after:.3f}, {evidence.sure:.0%} sure that it falls"
-        )
+        objective = evidence.change
     for metric in _FIRST:
         ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
         lines.append(f"{METRICS[metric].title:<12} {ends}")
     lines.append(f"{'objective':<12} {objective}")
     if evidence is not None:
-        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: error + β·COBias.")
+        aim = evidence.aim if evidence.metric is None else f"{evidence.aim}, which has no β to vary"
+        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: {aim}.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)
@@ -174,14 +172,10 @@ def _classes(fitted: Fit, level: float) -> str:
         after = {**after, "intervals": {"class_accuracies": bounds}}
     columns |= {
         Column("before", 3): sides["raw"]["class_accuracies"],
-        Column("after", 3): class_rates(after),
+        **class_columns("after", after),
         Column("taken for"): taken_for(names, shown.reweighted),
     }
-    text = columns_to_text(columns)
-    if evidence is not None and max(map(cell_len, text.splitlines())) > WIDTH:
-        del columns[refits]  # long names leave no room for it
-        text = columns_to_text(columns)
-    return text
+    return columns_to_text(columns, (refits, *DETAILS))
 
 
 def _describe_deferring(fitted: Fit, confidence: float) -> str:
@@ -189,7 +183,11 @@ def _describe_deferring(fitted: Fit, confidence: float) -> str:
     defer, points = fitted.coefficients.defer, {point.asked: point for point in fitted.deferring}
     assert defer is not None
     chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
-    ways = {"nothing": points[0].one, "one threshold": chosen.one, "one per class": chosen.each}
+    ways = {
+        "nothing": points[0].common,
+        "one threshold": chosen.common,
+        "one per class": chosen.by_class,
+    }
     for name, way in ways.items():
         numbers = way.to_dict(confidence)
         interval = "{:.3f} to {:.3f}".format(*numbers["intervals"]["cobias"])
@@ -224,12 +222,10 @@ def _deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     if defer is None:
         return None
     front = []
-    for asked, by_one, by_class in fitted.deferring:
-        ways = {
-            "one_threshold": by_one.to_dict(confidence),
-            "per_class": by_class.to_dict(confidence),
-        }
-        front.append({"asked": asked, **ways})
+    for asked, common, by_class in fitted.deferring:
+        ways = {"one_threshold": common, "per_class": by_class}
+        scores = {name: way.to_dict(confidence) for name, way in ways.items()}
+        front.append({"asked": asked, **scores})
     return {**defer.to_dict(), "front": front}
 
 

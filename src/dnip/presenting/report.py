@@ -131,7 +131,7 @@ def report(
         here = served_facts(evaluation.to_dict()["defer"])
         all_rows = ("elsewhere on this page", "all rows as they are decided, deferred or not")
         facts += (("Deferring", (*here, all_rows, *deferring_facts(coefficients.fit))),)
-    choices = _choices(opt, shown, coefficients, confidence, seed)
+    choices, knee = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
         lead + _verdict_of(evaluation, coefficients, confidence, is_own=is_own),
@@ -143,6 +143,7 @@ def report(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
+            "knee": knee,
             "deferring": coefficients.fit.deferring,
             "asked": coefficients.defer and coefficients.defer.share,
         },
@@ -198,8 +199,8 @@ def _choices(
     coefficients: Coefficients,
     level: float,
     seed: int,
-) -> list[dict[str, Any]]:
-    """Return the plain argmax, the coefficients, and the fits of a path over β, all measured."""
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Return the plain argmax, the coefficients and the fits of a path over β; and its knee."""
     rows = scored_rows(shown)
     assert rows.labels is not None
     p, y = rows.probabilities, rows.labels
@@ -215,11 +216,12 @@ def _choices(
 
     choices = [choice("before", None), choice("coefficients", coefficients)]
     if opt is None or not _has_labels(opt):
-        return choices
+        return choices, None
     with unwarned():  # of missing classes
         path = trace_path(opt, evidence=False, settings=FitSettings(seed=seed))
+    knee = len(choices) + path.knee
     choices += [choice(f"β = {point.beta:g}", point.fit.coefficients) for point in path.points]
-    return choices
+    return choices, knee
 
 
 def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:

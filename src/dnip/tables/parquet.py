@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
@@ -190,14 +189,9 @@ class ParquetWriter:
         self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
 
     def finish(self) -> None:
-        """Write the footer."""
+        """Write the footer, and release the file: its destructor would do that too late."""
         if self._writer is not None:
             self._writer.close()
-
-    def discard(self) -> None:
-        """Release the file now: its destructor would try to complete it too late."""
-        with suppress(self._arrow.ArrowException, OSError):
-            self.finish()
 
     def _open(self, block: Block, schema: pa.Schema) -> Any:  # noqa: ANN401 - a writer of pyarrow
         # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.

@@ -223,11 +223,6 @@ class Question:
         )
 
 
-def fingerprint(model: str | None, form: str, options: Sequence[str], fixed: object = None) -> str:
-    """Return the fingerprint of a question; see `Question.of`."""
-    return Question.of(model, form, options, fixed).fingerprint
-
-
 def fixed_messages(messages: object) -> list[list[str]]:
     """Return what is fixed of a chat: its messages before the last one of the user.
 

@@ -245,8 +245,14 @@ def _empty_file(source: str) -> InvalidInputError:
 
 def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
-    bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
-    number, line, byte = next(bad for bad in bad_bytes if bad[2])
+    number, line, byte = 0, b"", b""
+    for line in file:
+        number += 1
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            byte = line[error.start : error.start + 1]
+            break
     gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
@@ -254,15 +260,6 @@ def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
         if gzipped
         else "Save the file as UTF-8 (in Excel: CSV UTF-8)",
     )
-
-
-def _bad_byte(line: bytes) -> bytes:
-    """Return the first byte that is not UTF-8, none if all are."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return line[error.start : error.start + 1]
-    return b""
 
 
 class _TextWriter:
@@ -284,9 +281,6 @@ class _TextWriter:
         """Write what the compressor still holds back."""
         if self._gzip is not None:
             self._file.write(self._gzip.flush())
-
-    def discard(self) -> None:
-        """Leave the file as it is."""
 
     def _add(self, text: str) -> None:
         data = text.encode(errors="backslashreplace")  # as `valid_unicode`

@@ -14,8 +14,10 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import TwiceError, once
 
 # Where thoughts end, and where they begin.
-_END_OF_THOUGHTS = re.compile(r"</think(?:ing)?>|\[/THINK\]")
-_BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]")
+_END_OF_THOUGHTS = re.compile(
+    r"</think(?:ing)?>|\[/THINK\]|<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+)
+_BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
 # Where a sentence ends; a label before a question mark is not a statement.
 _SENTENCE = re.compile(r"[.!?;]\s|[\n。！？]")
 _STATEMENT = re.compile(r"\.\s|\n")
@@ -25,7 +27,7 @@ _LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
 _NEGATION = re.compile(r"(?i:(?:\bnot?|\bnon|n['’]t)(?:-|\s+)(?:an?\s+|the\s+)?[\"'`*_]*\Z)")
 _BETWEEN_WORDS = re.compile(r"[ \t_-]+")
 # A name before a label, such as "Answer:".
-_NAME = r"\W*(?:\w[\w ]{0,30}[:=]\W*)?"
+_NAME = r"\W*?(?:\w[\w ]{0,30}[:=]\W*?)?"
 # A longer text is no label by itself.
 _LONGEST = 200
 _JSON_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?|[^\s{}\[\],:"]+')
@@ -160,11 +162,11 @@ class LabelNames:
         negated = _NEGATION.search(text, 0, last.start) is not None
         if first is not None:
             return (last, first) if negated or first.label != last.label else (first,)
-        for one in reversed(every[:-1]):
-            if _SENTENCE.search(text, one.end, last.start):
+        for mention in reversed(every[:-1]):
+            if _SENTENCE.search(text, mention.end, last.start):
                 break
-            if one.label != last.label:
-                return last, one
+            if mention.label != last.label:
+                return last, mention
         return (last, last) if negated else (last,)
 
     def role(self, piece: bytes) -> Role:

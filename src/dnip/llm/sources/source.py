@@ -41,16 +41,25 @@ class Wanted:
     by_character: bool = False
 
     def called(self, options: Iterable[str]) -> tuple[str, ...]:
-        """Return what the classes are called among options: `names`, unless these are labels' only.
+        """Return what the classes are called among options; `names` if these are other options.
 
         Examples
         --------
         >>> wanted = Wanted(("ham", "spam"), ("h", "s"))
-        >>> wanted.called(["s", "h"]), wanted.called(["spam", "ham"])
-        (('h', 's'), ('ham', 'spam'))
+        >>> wanted.called(["s", "h"]), wanted.called(["Spam", "Ham"])
+        (('h', 's'), ('Ham', 'Spam'))
         """
-        known = set(options)
-        return self.classes if set(self.classes) == known != set(self.names) else self.names
+        options = tuple(options)
+        for fold in (str, _fold):
+            known = {fold(option): option for option in options}
+            for names in (self.names, self.classes):
+                if len(known) == len(options) and {*map(fold, names)} == known.keys():
+                    return tuple(known[fold(name)] for name in names)
+        return self.names
+
+
+def _fold(name: str) -> str:
+    return name.casefold().removeprefix("__label__")  # of fastText
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +184,10 @@ def as_number(value: object, name: str) -> float:
         what = "is not a number"
         if isinstance(value, str) and _THOUSANDS.fullmatch(value.strip()):
             what = "may be a thousand or a fraction: write it without a comma, or with a point"
-        raise InvalidInputError(f"{name}: {value!r:.60} {what}") from None
+        hint = "Give a number in every row, or leave the row out"
+        if isinstance(value, list | dict):
+            hint = "Write a row for each answer: to_json(path, orient='records', lines=True)"
+        raise InvalidInputError(f"{name}: {value!r:.60} {what}", hint=hint) from None
 
 
 _THOUSANDS = re.compile(r"\+?[1-9]\d{0,2},\d{3}")
