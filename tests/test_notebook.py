@@ -16,3 +16,16 @@ def test_every_cell_runs_and_the_report_is_a_page_in_a_frame():
     assert all("text/html" in data for data in shown[:3])
     assert shown[2]["text/html"].startswith('<iframe srcdoc="&lt;!doctype html&gt;')
     assert "World" in shown[3]["text/plain"]
+
+
+def test_a_long_fit_shows_that_it_goes_on_and_what_to_expect_first():
+    """Without widgets, and without a word on standard error."""
+    code = "import dnip.base.progress as p; p._AFTER = 0; import dnip; dnip.fit('opt.csv')"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    client = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(EXAMPLES)}})
+    client.execute()
+    sign, fit = notebook.cells[0].outputs
+    assert (sign["output_type"], sign["data"]["text/plain"]) == ("display_data", "")
+    html = fit["data"]["text/html"]
+    assert html.startswith("<p>apply: ")
+    assert html.index("on other rows, expected") < html.index("every class") < html.index("World")

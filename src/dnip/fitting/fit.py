@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.progress import sign_of_life
 from dnip.base.typing import Floats
 from dnip.fitting.fitter import Count, Fitter
 from dnip.fitting.refits import check_groups
@@ -78,7 +79,8 @@ def fit(
         Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
     progress : callable, optional
-        As for :func:`dnip.solve`.
+        As for :func:`dnip.solve`. By default a notebook or a terminal shows after two seconds that
+        the work goes on.
     settings : FitSettings, optional
         What `objective` and the keywords say, as one object.
     **keywords
@@ -124,7 +126,8 @@ def fit(
             groups if sample.groups is None else sample.groups, len(sample.table)
         )
     fitter = Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
-    return fitter.fit(settings, progress)
+    with sign_of_life("fitting", wanted=progress is None):
+        return fitter.fit(settings, progress)
 
 
 def other_rows(

@@ -96,11 +96,11 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        names = [name.replace("_", " ") for name in self._columns]
-        return html_table(repr(self), names, [*zip(*self._columns.values(), strict=True)])
+        names = [name.replace("_", " ") for name in self.by_class]
+        return html_table(repr(self), names, [*zip(*self.by_class.values(), strict=True)])
 
     @property
-    def _columns(self) -> dict[str, list[Any]]:
+    def by_class(self) -> dict[str, list[Any]]:
         """What is known of each class."""
         odd = [*self.classes, ""]  # no class is -1
         return {
@@ -147,7 +147,7 @@ class Evaluation:
         >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame().before.tolist()
         [1.0, 0.5]
         """
-        return make_frame(self._columns, library)
+        return make_frame(self.by_class, library)
 
     def starving(self, level: float) -> tuple[str, ...]:
         """Return the classes that are right less often than the mean class, weakest first.
