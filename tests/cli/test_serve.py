@@ -76,6 +76,7 @@ def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder
             process.terminate()
             wait_for(lambda: is_deaf(process.port))
             if grace > 1:
+                time.sleep(0.5)  # in which a server that waits for nothing has given up
                 ready.set()
             status, content, _ = asked.result()
             process.wait()

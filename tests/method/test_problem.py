@@ -11,7 +11,7 @@ from dnip import DNIPWarning, InvalidInputError, Status, solve
 from dnip.base.arrays import row_sums
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
-from dnip.method.scales import Spacing, WeightScale, spread_of
+from dnip.method.scales import Spacing, WeightScale, _spread_of
 from strategies import KINDS, random_probabilities
 
 P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.25]])
@@ -164,17 +164,17 @@ SHARP = np.random.default_rng(3).dirichlet(np.full(4, 0.3), 60)
 @pytest.mark.parametrize("k", [0.1, 0.25, 3.0, 25.0])
 def test_the_spread_of_p_to_the_k_is_k_times_that_of_p(k):
     q = SHARP**k / (SHARP**k).sum(axis=1, keepdims=True)
-    assert spread_of(q, np.ones(60)) == pytest.approx(k * spread_of(SHARP, np.ones(60)), rel=1e-9)
+    assert _spread_of(q, np.ones(60)) == pytest.approx(k * _spread_of(SHARP, np.ones(60)), rel=1e-9)
 
 
 def test_the_spread_is_of_most_rows_and_of_positive_probabilities():
     apart = np.sort(np.log(SHARP.max(axis=1) / SHARP.min(axis=1)))
-    assert spread_of(SHARP, np.ones(60)) == pytest.approx(apart[56], rel=1e-9)
+    assert _spread_of(SHARP, np.ones(60)) == pytest.approx(apart[56], rel=1e-9)
     more = np.concatenate([SHARP, np.eye(4)[[0, 1] * 100]])  # a single positive one says nothing
-    assert spread_of(more, np.ones(260)) == spread_of(SHARP, np.ones(60))
+    assert _spread_of(more, np.ones(260)) == _spread_of(SHARP, np.ones(60))
     times = np.arange(60) % 3
     repeated = np.repeat(SHARP, times, axis=0)
-    assert spread_of(SHARP, times) == spread_of(repeated, np.ones(len(repeated)))
+    assert _spread_of(SHARP, times) == _spread_of(repeated, np.ones(len(repeated)))
 
 
 @cases(
@@ -185,8 +185,8 @@ def test_the_spread_is_of_most_rows_and_of_positive_probabilities():
 )
 def test_the_spread_of_odd_rows(p, expected):
     p = np.array(p)
-    assert spread_of(p, np.ones(len(p))) == pytest.approx(expected, rel=1e-9)
-    assert WeightScale.over(p, np.ones(len(p))).span == spread_of(p, np.ones(len(p)))
+    assert _spread_of(p, np.ones(len(p))) == pytest.approx(expected, rel=1e-9)
+    assert WeightScale.over(p, np.ones(len(p))).span == _spread_of(p, np.ones(len(p)))
 
 
 def test_rows_that_count_for_several_classes_equal_a_row_for_each():
