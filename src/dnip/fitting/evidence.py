@@ -135,9 +135,12 @@ class FitEvidence:
             What refits at other β say, by β. A class that only another β makes right at all is an
             objection.
         """
-        silent, lines = self._rights == 0, []
+        assert self.evaluation.reweighted is not None
+        silent, lines = np.diag(self.evaluation.reweighted) == 0, []
         for beta, other in sorted(others.items()):
-            revived = silent & (other._rights > 0) & (self.evaluation.raw.sum(axis=1) >= FEWEST)
+            assert other.evaluation.reweighted is not None
+            revived = silent & (np.diag(other.evaluation.reweighted) > 0)
+            revived &= self.evaluation.raw.sum(axis=1) >= FEWEST
             silent &= ~revived
             if revived.any():
                 names = listed([self.evaluation.classes[c] for c in np.flatnonzero(revived)])
@@ -145,12 +148,6 @@ class FitEvidence:
         objections = (NO_SIGNAL,) if signal is False else self.objections
         evaluation = replace(self.evaluation, signal=signal)
         return replace(self, evaluation=evaluation, objections=(*lines, *objections))
-
-    @property
-    def _rights(self) -> Counts:
-        """Rows of each class that refits get right, of those left out; shape (N,)."""
-        assert self.evaluation.reweighted is not None
-        return np.diag(self.evaluation.reweighted)
 
     @property
     def accuracies(self) -> list[float]:

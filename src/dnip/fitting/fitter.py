@@ -281,7 +281,13 @@ class Fitter:
             if others:
                 chosen = beta_of(settings.objective)
                 alternatives = tuple(
-                    Alternative.of(beta, other, is_chosen=beta == chosen)
+                    Alternative(
+                        beta,
+                        other.accuracies[1],
+                        other.reweighted.cobias,
+                        other.reweighted.worst_class_accuracy,
+                        beta == chosen,
+                    )
                     for beta, other in sorted({**others, chosen: evidence}.items())
                 )
         deferring = None

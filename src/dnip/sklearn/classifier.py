@@ -136,11 +136,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
         The columns seen in `fit`, if the estimator knows them and if they had names.
 
-    References
-    ----------
-    Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
-    Prompting Accuracy", section 3.
-
     Examples
     --------
     >>> from dnip.metrics import class_accuracies
@@ -265,7 +260,14 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             more = ProbabilityTable(
                 self._probabilities(unlabelled), classes=table.classes, source="unlabelled"
             )
-        settings = self._on_classes(settings, table.classes)
+        target = self.target_prior
+        if isinstance(target, dict):
+            target = {str(label): share for label, share in target.items()}
+        settings = replace(
+            settings,
+            target_prior=None if target is None else check_prior(target, table.classes),
+            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
+        )
         sample, count = sample_of(table)
         with warnings.catch_warnings():
             if alone := np.setdiff1d(labels, labels[rows]).tolist():
@@ -282,40 +284,40 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 weight=None if weight is None else weight[rows],
                 more=more,
                 finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
-                evidence=self.evidence or (True if self.only_if_better else self.evidence),
+                evidence=self.only_if_better or self.evidence,
             )
             self.fit_ = fitter.fit(settings)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         follows = self.only_if_better and self.verdict_ != "apply"
-        self.coefficients_ = self.fit_.unweighted() if follows else self.fit_.coefficients
-        self.weights_ = self.coefficients_.weights
-        self.weight_indices_ = self.coefficients_.weight_indices
+        coefficients = self.fit_.unweighted() if follows else self.fit_.coefficients
+        self.coefficients_, self.weights_ = coefficients, coefficients.weights
+        self.weight_indices_ = coefficients.weight_indices
         self._warn_of_loss()
         return self
 
     def _warn_of_loss(self) -> None:
         """Warn where accuracy on rows left out is sure to fall by more than two points."""
-        found = self.evidence_
+        evidence = self.evidence_
         if self.verdict_ == "no signal":
             warn(" ".join(NO_SIGNAL.split()))
-        elif found is not None and found.accuracy_change < -_TWO_POINTS:
-            if found.evaluation.accuracy_change(LEVEL)[1] >= 0:
-                return
-            before, after = found.accuracies
-            gaps = found.raw.cobias, found.reweighted.cobias
+        elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
+            return
+        elif evidence.evaluation.accuracy_change(LEVEL)[1] < 0:
+            before, after = evidence.accuracies
+            gaps = evidence.raw.cobias, evidence.reweighted.cobias
             warn(
                 f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
                 f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
-                "lose less, give a smaller beta, or "
-                "constraints=dnip.Constraints(max_accuracy_loss=0.01). With only_if_better=True, "
-                "the raw argmax stays unless the verdict is 'apply'"
+                "lose less, give a smaller beta, or constraints=dnip.Constraints("
+                "max_accuracy_loss=0.01). With only_if_better=True, the raw argmax stays unless "
+                "the verdict is 'apply'"
             )
 
     def _settings(self) -> FitSettings:
         """Return the settings of the fit, checked."""
-        found = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
-        if self.estimator is not None and not (found[0] and any(found[1:])):
+        fits, *responds = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
+        if self.estimator is not None and not (fits and any(responds)):
             raise InvalidInputError(
                 f"estimator must have fit, and {' or '.join(_RESPONSES)}; got {self.estimator!r}",
                 hint="Give a classifier that scores every class, or None for a matrix as X",
@@ -329,9 +331,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_choice("cv", self.cv, ["prefit"])
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
-        own = Objective(self.beta, self.tau, self.smoothing) if self.objective is None else None
+        objective = self.objective
+        if objective is None:
+            objective = Objective(self.beta, self.tau, self.smoothing)
         return FitSettings(
-            own or self.objective,
+            objective,
             robust=self.robust,
             defer=self.defer,
             helper_accuracy=self.helper_accuracy,
@@ -339,17 +343,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             solver=self.solver,
             seed=check_integer("random_state", self.random_state, at_least=0),
             constraints=self.constraints,
-        )
-
-    def _on_classes(self, settings: FitSettings, names: tuple[str, ...]) -> FitSettings:
-        """Return settings whose target prior and constraints name the classes as tables do."""
-        target = self.target_prior
-        if isinstance(target, dict):
-            target = {str(label): share for label, share in target.items()}
-        return replace(
-            settings,
-            target_prior=None if target is None else check_prior(target, names),
-            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
         )
 
     def _unseen_probabilities(
@@ -369,8 +362,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_is_fitted(self.estimator)
             self._take_estimator(self.estimator)
             return self._probabilities(X), rows
-        own, splitting = self._route(weight, fit_params)
-        self._take_estimator(clone(self.estimator).fit(X, labels, **own))
+        fitting, splitting = self._route(weight, fit_params)
+        self._take_estimator(clone(self.estimator).fit(X, labels, **fitting))
         return predict_out_of_fold(
             self.estimator,
             X,
@@ -378,7 +371,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             classes=self.classes_,
             cv=self.cv,
             n_jobs=self.n_jobs,
-            fit_params=own,
+            fit_params=fitting,
             split_params=splitting,
         )
 
