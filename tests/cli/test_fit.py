@@ -15,7 +15,6 @@ from cases import cases
 from dnip import Coefficients, Constraints, InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
-from dnip.fitting.settings import FitSettings
 from dnip.method.objective import MetricObjective
 from dnip.solvers import SOLVERS, Coordinate, Exhaustive
 from populations import biased_rows
@@ -37,7 +36,6 @@ def opt(folder):
 
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
-    assert vars(FitOptions().settings()) == vars(FitSettings())
     assert FitOptions(preset="paper").settings().objective == Objective.published()
     silent = FitOptions(allow_silence=True).settings().constraints
     assert silent == Constraints(allow_silence=True)
@@ -359,13 +357,6 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, fo
     assert stored["objective"]["costs"] == costs.tolist()
     again = dnip("fit", four, "--costs", "c.json", *settings).json
     assert again["weight_indices"] == run["weight_indices"]
-
-
-def test_costs_of_other_classes_are_refused(dnip, four, folder):
-    (folder / "other.csv").write_text(",A,B,C,D\nA,0,1,1,1\nB,1,0,1,1\nC,1,1,0,1\nD,1,1,1,0\n")
-    told = "costs is of the classes A, B, C, D, but the classes are"
-    dnip("fit", four, "--costs", "other.csv").assert_refused(told)
-    assert not (folder / "coefficients.json").exists()
 
 
 def test_what_cannot_be_served_right_is_named_and_kept(dnip, folder):

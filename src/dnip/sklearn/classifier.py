@@ -16,7 +16,7 @@ from dnip.base.classes import check_classes
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.evidence import NEEDED, NO_SIGNAL
+from dnip.fitting.evidence import LEVEL, NO_SIGNAL
 from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
 from dnip.fitting.settings import FitSettings
@@ -312,7 +312,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             warn(" ".join(NO_SIGNAL.split()))
         elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
             return
-        elif evidence.evaluation.accuracy_change(NEEDED)[1] < 0:
+        elif evidence.evaluation.accuracy_change(LEVEL)[1] < 0:
             before, after = evidence.accuracies
             gaps = evidence.raw.cobias, evidence.reweighted.cobias
             warn(
