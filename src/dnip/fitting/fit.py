@@ -50,6 +50,7 @@ def fit(
     objective: Goal = None,
     *,
     classes: Sequence[Any] | None = None,
+    label: str | None = None,
     unlabelled: TableLike | None = None,
     groups: ArrayLike | str | None = None,
     evidence: bool | None = None,
@@ -62,7 +63,7 @@ def fit(
 
     Parameters
     ----------
-    data, y, classes
+    data, y, classes, label
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
     objective : Objective, str or callable, optional
         As for :func:`dnip.solve`.
@@ -111,7 +112,7 @@ def fit(
     """
     settings = settings or FitSettings.of(objective, keywords)
     column = groups if isinstance(groups, str) else None
-    sample, count = sample_of(data, y, classes, rows, settings.seed, column)
+    sample, count = sample_of(data, y, classes, rows, settings.seed, column, label)
     more = None
     if unlabelled is not None:
         more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
@@ -152,12 +153,13 @@ def sample_of(
     rows: int | None = MOST_ROWS,
     seed: int = 0,
     group: str | None = None,
+    label: str | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
     Parameters
     ----------
-    data, y, classes
+    data, y, classes, label
         As for :func:`dnip.evaluate`. What is in memory is taken whole.
     rows : int or None, default=1_000_000
         Rows of a file to keep at most; None: all.
@@ -171,8 +173,8 @@ def sample_of(
     InvalidInputError
         For a bad table, more classes than rows to keep, or a column that is not there.
     """
-    if y is not None or not isinstance(data, str | os.PathLike):
-        table = as_table(data, y, classes)
+    if y is not None or label is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes, label)
         check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)

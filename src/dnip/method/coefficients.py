@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,7 +114,7 @@ class Coefficients:
 
     def __reduce__(self) -> tuple[type[Coefficients], tuple[Any, ...]]:
         """Let the constructor make copies too: their arrays are read-only."""
-        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+        return type(self), tuple(getattr(self, column.name) for column in fields(self))
 
     def __repr__(self) -> str:
         return f"Coefficients({listed([f'{name}: {weight:.3f}' for name, weight in self._rows])})"
@@ -278,7 +278,7 @@ class Coefficients:
             target_prior = target_prior.shares
         target = check_prior(target_prior, self.classes)
         moved = adjust(self.weights, self.calibration, shares, target, changed)
-        if moved.part == 0 and (target > 0).all():
+        if moved.way == 0 and (target > 0).all():
             return self
         if self.defer is not None:
             raise InvalidInputError(
@@ -288,7 +288,7 @@ class Coefficients:
         # the value, scores and sketch belong to other weights, or to rows of another mix
         objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
-        adjusted = {"part": moved.part, "from": before}
+        adjusted = {"part": moved.way, "from": before}
         fit = replace(self.fit, class_shares=target, adjusted=adjusted, scores=None, sketch=None)
         return Coefficients(self.classes, [], FREE, objective, fit, moved.weights)
 
@@ -389,3 +389,45 @@ class Coefficients:
         """
         text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))
+
+
+class Fitted(Protocol):
+    """What a fit returns, among other things."""
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """What to use on other rows."""
+        ...
+
+
+#: What stands for coefficients: themselves, a fit, or the path of their file.
+CoefficientsLike: TypeAlias = Coefficients | Fitted | str | os.PathLike[str]
+
+
+def as_coefficients(source: CoefficientsLike) -> Coefficients:
+    """Return coefficients, read from their file if a path is given, or those of a fit.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        As :meth:`Coefficients.load`.
+    InvalidInputError
+        For anything else.
+
+    Examples
+    --------
+    >>> as_coefficients([1, 2])
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: coefficients must be Coefficients, a fit, or the path of their file; \
+got a list
+    """
+    if isinstance(source, str | os.PathLike):
+        return Coefficients.load(source)
+    coefficients = getattr(source, "coefficients", source)
+    if not isinstance(coefficients, Coefficients):
+        raise InvalidInputError(
+            "coefficients must be Coefficients, a fit, or the path of their file; got a "
+            f"{type(source).__name__}"
+        )
+    return coefficients

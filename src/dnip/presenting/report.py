@@ -5,7 +5,6 @@ The page holds counts, and no row.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
 from dnip.fitting.result import Fit
 from dnip.fitting.settings import FitSettings
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import DataRecord
 from dnip.metrics import accuracy, class_accuracies, cobias
@@ -30,14 +29,7 @@ from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent, shorten
 from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import (
-    TableLike,
-    as_coefficients,
-    as_table,
-    check_disjoint,
-    check_same_classes,
-    scored_rows,
-)
+from dnip.tables.guards import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
 from dnip.using.drift import check
 from dnip.using.evaluation import Evaluation, evaluate
 from dnip.using.sketch import LEAST_ROWS
@@ -55,8 +47,9 @@ def report(
     y: ArrayLike | None = None,
     *,
     test: TableLike | tuple[TableLike, ArrayLike] | None = None,
-    coefficients: Coefficients | str | os.PathLike[str] | None = None,
+    coefficients: CoefficientsLike | None = None,
     classes: Sequence[Any] | None = None,
+    label: str | None = None,
     confidence: float = 0.9,
     seed: int = 0,
 ) -> Report:
@@ -66,11 +59,11 @@ def report(
 
     Parameters
     ----------
-    data, y, classes
+    data, y, classes, label
         As for :func:`dnip.evaluate`.
     test : table, or tuple of probabilities and labels, optional
         Show these rows instead; `data` serves to find weights.
-    coefficients : Coefficients or path, optional
+    coefficients : Coefficients, Fit or path, optional
         Show these; by default one half of the rows is fitted, and the other is shown.
     confidence : float, default=0.9
         Level of the intervals.
@@ -99,10 +92,10 @@ def report(
     coefficients = None if coefficients is None else as_coefficients(coefficients)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
-    table, other = as_table(data, y, classes), None
+    table, other = as_table(data, y, classes, label), None
     if test is not None:
         rows, labels = test if isinstance(test, tuple) else (test, None)
-        other = as_table(rows, labels, table.classes)
+        other = as_table(rows, labels, table.classes, label if labels is None else None)
         check_disjoint(table, other)
     if coefficients is not None:
         check_same_classes(table, coefficients)
