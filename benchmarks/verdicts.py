@@ -63,7 +63,8 @@ def _judge_all(table: Table, seed: int) -> list[Judged]:
                 fitted = fit(ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True)
                 assert fitted.evidence is not None
                 after = score(draw, fitted.coefficients.weights)
-                told = more is not None, fitted.evidence.apply, after.z(beta) - before, after
+                applies = not fitted.evidence.objections
+                told = more is not None, applies, after.z(beta) - before, after
                 found.append(Judged(draw.mix, draw.size, *told))
     return found
 

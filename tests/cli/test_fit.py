@@ -15,6 +15,7 @@ from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
 from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
 from dnip.fitting.settings import FitSettings
+from dnip.method.objective import MetricObjective
 from dnip.solvers import SOLVERS, Exhaustive
 from populations import biased_rows
 from problems import KNOWN
@@ -65,6 +66,7 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
     (["--cobias", "single"], Objective(gap="single")),
     (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
+    (["--objective", "macro-f1"], MetricObjective("macro-f1")),
 )
 def test_options_reach_the_objective(dnip, opt, options, objective):
     run = dnip("fit", opt, "--json", "--robust", "off", *options)
@@ -75,6 +77,25 @@ def test_options_reach_the_objective(dnip, opt, options, objective):
     assert run.json["objective"] == expected.value
     stored = Coefficients.load("coefficients.json").objective
     assert stored.items() >= objective.to_dict().items()
+
+
+@cases(
+    "beta 1", "tau 0.1", "smoothing 7", "terms error", "cobias single", "costs c", "preset paper"
+)
+def test_a_metric_as_objective_has_no_other_terms(dnip, opt, option):
+    name, value = option.split()
+    run = dnip("fit", opt, "--objective", "macro-f1", f"--{name}", value)
+    run.assert_refused(f"--{name} sets error + β·COBias", "--objective macro-f1 replaces it")
+
+
+def test_a_metric_as_objective_is_named_and_has_no_other_betas(dnip, folder):
+    rows = biased_rows(np.random.default_rng(0), 300, bias=[1.5, 0.0, -1.5])
+    ProbabilityTable(rows.probabilities, rows.labels).write(folder / "opt.csv")
+    told = dnip("fit", "opt.csv", "--objective", "balanced-accuracy").out
+    assert "sure that it rises\nIn brackets: 90 % intervals. Objective: balanced accuracy" in told
+    assert "which has no β to vary." in told
+    assert "What other β would give" not in told
+    assert "What other β would give" in dnip("fit", "opt.csv").out
 
 
 def test_the_exact_solver_proves_its_optimum(dnip, opt):

@@ -8,7 +8,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting.robust import Estimator
+from dnip.fitting.estimator import Estimator
 from dnip.metrics import METRICS
 from dnip.metrics.catalogue import Metric
 from dnip.solvers import Coordinate

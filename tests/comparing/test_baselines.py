@@ -10,8 +10,8 @@ from dnip.comparing.baselines import (
     MatrixScaling,
     OptSet,
     VectorScaling,
+    _log_loss,
     choose,
-    log_loss,
 )
 from dnip.solvers.search import PAPER
 from strategies import random_probabilities
@@ -104,11 +104,11 @@ pytest.importorskip("scipy")
 def test_the_gradient_is_that_of_small_steps():
     rng = np.random.default_rng(6)
     scores, labels = rng.normal(size=(5, 3)), rng.integers(3, size=5)
-    _, gradient = log_loss(scores, labels)
+    _, gradient = _log_loss(scores, labels)
     for cell in np.ndindex(5, 3):
         step = np.zeros_like(scores)
         step[cell] = 1e-6
-        slope = (log_loss(scores + step, labels)[0] - log_loss(scores - step, labels)[0]) / 2e-6
+        slope = (_log_loss(scores + step, labels)[0] - _log_loss(scores - step, labels)[0]) / 2e-6
         assert gradient[cell] == pytest.approx(slope, abs=1e-8)
 
 

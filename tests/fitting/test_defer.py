@@ -121,7 +121,7 @@ def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
     folds = [(fold == k, rows) for k in range(5)]
     sizes = np.bincount(rows.labels)
     nothing, some = assess(folds, [0.0, 0.3], helper, sizes / 500, 1.0)
-    for way, served in enumerate((some.one, some.each)):
+    for way, served in enumerate((some.common, some.by_class)):
         deferred = np.zeros(500, bool)
         for left_out, _ in folds:
             thresholds = learn(rows.of(~left_out), 3, 0.3, helper)[way]
@@ -131,8 +131,8 @@ def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
         told = served.to_dict(0.9)
         low, high = told["intervals"]["worst_class_accuracy"]
         assert low < rates.min() < high
-    assert nothing.one.share == 0
-    assert nothing.one.accuracy == pytest.approx(np.mean(rows.chosen == rows.labels))
+    assert nothing.common.share == 0
+    assert nothing.common.accuracy == pytest.approx(np.mean(rows.chosen == rows.labels))
 
 
 def population(n_rows, seed):
@@ -156,9 +156,9 @@ def test_what_is_told_is_true_of_other_rows(fitted):
     share, accuracy, rates, _ = system(rows, coefficients.deferred(p), 3, helper)
     assert [point.asked for point in fitted.deferring] == list(FRONT)
     told = fitted.deferring[FRONT.index(0.3)]
-    assert told.each.share == pytest.approx(share, abs=0.02)
-    assert told.each.accuracy == pytest.approx(accuracy, abs=0.02)
-    intervals = told.each.to_dict(0.99)["intervals"]
+    assert told.by_class.share == pytest.approx(share, abs=0.02)
+    assert told.by_class.accuracy == pytest.approx(accuracy, abs=0.02)
+    intervals = told.by_class.to_dict(0.99)["intervals"]
     low, high = intervals["worst_class_accuracy"]
     assert low <= rates.min() <= high
     gaps = np.mean([abs(a - b) for a, b in itertools.combinations(rates, 2)])
@@ -166,8 +166,8 @@ def test_what_is_told_is_true_of_other_rows(fitted):
     assert low <= gaps <= high
     confusion = np.zeros((3, 3))
     np.add.at(confusion, (labels, rows.chosen), 1)
-    assert told.each.gaps.cobias < told.one.gaps.cobias
-    assert cobias(confusion) == pytest.approx(fitted.deferring[0].one.gaps.cobias, abs=0.02)
+    assert told.by_class.gaps.cobias < told.common.gaps.cobias
+    assert cobias(confusion) == pytest.approx(fitted.deferring[0].common.gaps.cobias, abs=0.02)
 
 
 @cases(

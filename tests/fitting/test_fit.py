@@ -11,9 +11,8 @@ from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
-from dnip.fitting.fit import fit
+from dnip.fitting.fit import fit, sample_of
 from dnip.fitting.path import trace_path
-from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.using.drift import check
 from dnip.using.sketch import Sketch
@@ -37,6 +36,12 @@ def test_the_fit_is_what_solve_finds(table):
     assert fitted.solution.value == solution.value
     assert fitted.coefficients.weight_indices.tolist() == solution.weight_indices.tolist()
     assert fitted.coefficients.classes == NAMES
+
+
+def test_a_function_may_be_fitted_robustly(table):
+    fitted = fit(table, objective=lambda counts: -np.trace(counts), robust="on")
+    assert fitted.decision is not None
+    assert fitted.alternatives == ()
 
 
 def test_the_artefact_remembers_data_and_settings(table):

@@ -9,8 +9,8 @@ from cases import cases
 from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, fit
 from dnip.fitting.evidence import FEWEST
 from dnip.fitting.fitter import ALTERNATIVES
-from dnip.fitting.notes import note_on_limit
 from dnip.fitting.path import KNEE, check_choice_of, trace_path
+from dnip.fitting.result import note_on_limit
 from dnip.metrics import METRICS
 from populations import biased_rows
 
@@ -95,13 +95,13 @@ def test_a_class_that_another_beta_makes_right_is_named_first_and_nothing_is_app
     seen = replace(narrow.evidence.evaluation, reweighted=silent)
     silenced = replace(narrow.evidence, evaluation=seen, objections=())
     assert silenced.verdict == "apply"
-    named = silenced.beside({0.25: narrow.evidence, 1.0: narrow.evidence})
+    named = silenced.completed(None, {0.25: narrow.evidence, 1.0: narrow.evidence})
     assert named.objections == ("Never right here, but with --beta 0.25: class 2.",)
     assert named.verdict == "keep"
     # one row of a class is too few to tell
     assert counts[2].sum() >= FEWEST
     evidence = narrow.evidence
-    assert evidence.beside({0.1: evidence}).objections == evidence.objections
+    assert evidence.completed(None, {0.1: evidence}).objections == evidence.objections
 
 
 # --- limits on lost accuracy ---

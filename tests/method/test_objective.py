@@ -12,8 +12,8 @@ import oracles
 from cases import cases
 from dnip import Coefficients, CustomObjective, InvalidInputError, Objective, solve
 from dnip.method.costs import Costs
-from dnip.method.objective import ObjectiveLike
-from dnip.metrics import macro_f1
+from dnip.method.objective import ObjectiveLike, as_objective
+from dnip.metrics import confusion_matrix, macro_f1
 from strategies import ABLATIONS, SEEDS, random_confusion, seeded
 
 
@@ -75,6 +75,21 @@ def test_published_settings():
 def test_refuses_bad_settings(settings, message):
     with pytest.raises(InvalidInputError, match=message):
         Objective(**settings)
+
+
+@cases(("balanced-accuracy", "balanced_accuracy_score"), ("macro-f1", "f1_score"))
+def test_a_metric_by_name_is_that_of_scikit_learn(name, scorer):
+    scorers = pytest.importorskip("sklearn.metrics")
+    metric = getattr(scorers, scorer)
+    average = {"average": "macro"} if name == "macro-f1" else {}
+    for seed in range(20):
+        labels, predicted = np.random.default_rng(seed).integers(4, size=(2, 30))
+        counts = confusion_matrix(labels, predicted, 4)
+        value = as_objective(name)(counts)
+        assert value == pytest.approx(1 - metric(labels, predicted, **average))
+    assert as_objective(name).to_dict() == {"metric": name}
+    with pytest.raises(InvalidInputError, match="objective must be one of balanced-accuracy, macr"):
+        as_objective("f1")
 
 
 def test_a_custom_objective_is_the_function():

@@ -49,7 +49,7 @@ def test_odd_tables():
 def test_a_fit_and_an_evaluation_say_so():
     table = ProbabilityTable(*noise(1))
     fitted = fit(table)
-    assert (fitted.verdict, fitted.evidence.apply) == ("no signal", False)
+    assert (fitted.verdict, fitted.evidence.verdict) == ("no signal", "no signal")
     assert "Change the prompt or the model" in fitted.reason
     assert fitted.coefficients.fit.evidence["verdict"] == "no signal"
     assert fit(table, evidence=False).verdict == "no signal"

@@ -14,7 +14,7 @@ import oracles
 from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.metrics import class_accuracies
 from dnip.presenting.drawing import class_accuracy_figure, save_figure
-from dnip.presenting.flows import MOST_CLASSES, flows, odd_class_figure
+from dnip.presenting.flows import MOST_CLASSES, _flows, odd_class_figure
 from dnip.using.evaluation import Evaluation
 from strategies import seeded
 
@@ -30,7 +30,7 @@ def evaluation(n_classes, *, reweighted=True, names=None, seed=0):
 @given(st.integers(2, 6).flatmap(lambda n: arrays(np.int64, (n, n), elements=st.integers(0, 9))))
 def test_flows_are_those_that_counting_gives(confusion):
     confusion[0, 0] += not confusion.any()
-    for c, flow in enumerate(flows(confusion)):
+    for c, flow in enumerate(_flows(confusion)):
         wrong = [int(n) for other, n in enumerate(confusion[c]) if other != c]
         if not confusion[c].sum():
             assert np.isnan(flow.rate)

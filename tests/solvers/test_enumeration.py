@@ -1,19 +1,26 @@
 """Solvers against trying all weights, on both scales; and on real tables of many ties."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import oracles
-from dnip import InvalidInputError, Objective, ProbabilityTable, solve
+from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.method.scales import WeightScale
 from dnip.solvers import Anneal, Coordinate, Exhaustive
 from problems import KNOWN
 from strategies import KINDS, SEEDS, random_probabilities, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
+
+sklearn_metrics = pytest.importorskip("sklearn.metrics")
+METRICS = {
+    "balanced-accuracy": sklearn_metrics.balanced_accuracy_score,
+    "macro-f1": partial(sklearn_metrics.f1_score, average="macro", zero_division=0),
+}
 
 
 def test_refuses_more_points_than_it_may_try():
@@ -39,6 +46,27 @@ def test_solvers_equal_enumeration(name, gap, seed, n_classes, kind):
         assert solution.weights.tolist() == weights.tolist()
         counted = oracles.confusion_at(p, labels, solution.weights)
         np.testing.assert_array_equal(solution.confusion, counted)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@settings(seeded, max_examples=15)
+@given(seed=SEEDS, n_classes=st.sampled_from([2, 3, 4]), kind=st.sampled_from(KINDS))
+def test_metrics_by_name_equal_the_best_of_all_weights(name, seed, n_classes, kind):
+    """As scikit-learn has them; only `exact` has no bound of macro-F1, and says so."""
+    p, labels = random_problem(seed, n_classes, kind)
+    scale = SCALES[n_classes]
+    free = Constraints(allow_silence=True)
+    points = oracles.every_point(n_classes, scale)
+    best = max(METRICS[name](labels, oracles.predict(p, indices)) for indices in points)
+    for solver in ("exhaustive", "coordinate", "exact"):
+        if (name, solver) == ("macro-f1", "exact"):
+            with pytest.raises(InvalidInputError, match=r"no bound for .*macro-f1.*Use the exhau"):
+                solve(p, labels, name, scale=scale, solver=solver)
+            continue
+        solution = solve(p, labels, name, scale=scale, solver=solver, constraints=free)
+        predicted = oracles.predict(p, solution.weight_indices)
+        assert 1 - solution.value == pytest.approx(best, abs=1e-9)
+        assert METRICS[name](labels, predicted) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.parametrize("instance", range(3))

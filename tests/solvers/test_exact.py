@@ -20,7 +20,7 @@ SCALES = st.one_of(
 
 
 @pytest.mark.usefixtures("blind")
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize("objective", [*OBJECTIVES, "balanced-accuracy"], ids=str)
 @settings(seeded, max_examples=15)
 @given(seed=SEEDS, scale=SCALES, kind=st.sampled_from(KINDS))
 def test_equals_exhaustive_search(objective, seed, scale, kind):

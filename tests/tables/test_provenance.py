@@ -11,7 +11,6 @@ from dnip.method.record import DataRecord, FitRecord
 from dnip.tables.provenance import (
     Question,
     changes_of_origin,
-    fingerprint,
     fixed_messages,
     origin_of,
     question_of,
@@ -29,7 +28,7 @@ def test_all_parts_and_the_order_of_options_make_the_fingerprint():
         (*ASKED[:3], [["system", "Name it!"]]),
         ASKED[:3],
     ]
-    assert len({fingerprint(*one) for one in [ASKED, *others]}) == 7
+    assert len({Question.of(*one).fingerprint for one in [ASKED, *others]}) == 7
 
 
 def test_it_is_read_back_from_metadata_and_from_the_record_of_a_fit(tmp_path):

@@ -13,7 +13,7 @@ from cases import cases
 from dnip import Coefficients, InvalidInputError
 from dnip.llm.prompting.label_bias import LogitBias, SequenceBias
 from dnip.method.defer import Deferral
-from dnip.using.exports import JavaScript, JsonBias, Onnx, PythonFile
+from dnip.using.exports import _JavaScript, _JsonBias, _Onnx, _PythonFile
 from dnip.using.sql import DIALECTS, Sql
 from processes import ran
 from sql_engines import ENGINES, SQL
@@ -28,14 +28,14 @@ HOSTILE = [
 
 def run_python(coefficients, p, function="predict"):
     names = {}
-    exec(PythonFile().render(coefficients), names)
+    exec(_PythonFile().render(coefficients), names)
     return [names[function](row) for row in p.tolist()]
 
 
 def run_onnx(coefficients, p):
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     pytest.importorskip("onnx", reason="onnx is not installed")
-    session = runtime.InferenceSession(Onnx().render(coefficients))
+    session = runtime.InferenceSession(_Onnx().render(coefficients))
     classes = json.loads(session.get_modelmeta().custom_metadata_map["classes"])
     [indices] = session.run(None, {"probabilities": p.astype(np.float64)})
     return [classes[n] for n in indices]
@@ -44,7 +44,7 @@ def run_onnx(coefficients, p):
 def run_javascript(coefficients, p, function="predict"):
     node = shutil.which("node") or pytest.skip("node is not installed")
     asked = f"console.log(JSON.stringify({json.dumps(p.tolist())}.map({function})));"
-    given = {"input": f"{JavaScript().render(coefficients)}\n{asked}"}
+    given = {"input": f"{_JavaScript().render(coefficients)}\n{asked}"}
     done = ran(node, "--input-type=module", "-", **given)
     if done.returncode:
         raise ValueError(done.stderr)
@@ -123,7 +123,7 @@ def test_the_same_rows_are_deferred(run, scale, n_classes):
     assert found == deferred.tolist()
 
 
-@pytest.mark.parametrize("form", [JsonBias(), Onnx(), LogitBias(), SequenceBias()])
+@pytest.mark.parametrize("form", [_JsonBias(), _Onnx(), LogitBias(), SequenceBias()])
 def test_what_cannot_hold_thresholds_refuses_them(form):
     coefficients = Coefficients(["no", "yes"], [15, 30], 30, defer=Deferral([0.5, 0.5], 0.3))
     with pytest.raises(InvalidInputError, match=r"thresholds.*--to python, javascript or sql"):
@@ -139,7 +139,7 @@ def in_logarithms(coefficients, p):
 
 def run_bias(coefficients, p):
     """Add the bias of every class in single precision, as servers do."""
-    bias = json.loads(JsonBias().render(coefficients))["bias"]
+    bias = json.loads(_JsonBias().render(coefficients))["bias"]
     with np.errstate(divide="ignore"):
         scores = np.log(p.astype(np.float32)) + np.float32([*bias.values()])
     return [coefficients.classes[n] for n in scores.argmax(axis=1)]
@@ -179,7 +179,7 @@ def test_hostile_class_names_come_out_as_they_are(run):
     assert run(coefficients, np.eye(len(HOSTILE))) == HOSTILE
 
 
-@pytest.mark.parametrize("form", [PythonFile(), JavaScript(), *map(Sql, DIALECTS)])
+@pytest.mark.parametrize("form", [_PythonFile(), _JavaScript(), *map(Sql, DIALECTS)])
 def test_hostile_class_names_cannot_hide_in_the_text(form):
     content = form.render(Coefficients(HOSTILE, [1] * len(HOSTILE), 30))
     assert all(line.isprintable() for line in content.removesuffix("\n").split("\n"))
@@ -275,7 +275,7 @@ def test_a_bias_that_servers_do_not_take_is_refused(monkeypatch):
 
 def test_a_bias_has_the_effect_of_the_weight():
     coefficients = drawn(4, "log:1000")
-    content = json.loads(JsonBias().render(coefficients))
+    content = json.loads(_JsonBias().render(coefficients))
     p = np.random.default_rng(3).dirichlet(np.ones(4), 500)
     scores = np.log(p) / content["temperature"] + list(content["bias"].values())
     assert list(content["bias"]) == list(coefficients.classes)

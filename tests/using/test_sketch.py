@@ -9,7 +9,7 @@ from scipy import stats
 from cases import cases
 from dnip.base.errors import CoefficientsFormatError
 from dnip.method.record import FitRecord
-from dnip.using.sketch import ColumnSketch, Sketch
+from dnip.using.sketch import Sketch, _ColumnSketch
 
 RNG = np.random.default_rng
 CLASSES = ("a", "b", "c")
@@ -22,17 +22,17 @@ def rows(seed, n=400, concentration=(2, 1, 1)):
 @pytest.mark.parametrize("seed", range(5))
 def test_distances_are_nearly_those_of_all_rows(seed):
     x, y = RNG(seed).normal(size=500), RNG(seed + 100).normal(0.2, 1.2, 300)
-    found = ColumnSketch.of(x, np.ones(500)).distance(y)
+    found = _ColumnSketch.of(x, np.ones(500)).distance(y)
     whole = stats.ks_2samp(x, y).statistic
     assert whole - 0.04 < found <= whole + 1e-6
 
 
 def test_equal_values_and_their_last_digits_do_not_matter():
     x = np.repeat([0.0, 1.0, 2.5], [70, 20, 10])
-    sketch = ColumnSketch.of(x, np.ones(100))
+    sketch = _ColumnSketch.of(x, np.ones(100))
     assert sketch.distance(x + 1e-9) == 0
     assert sketch.distance(np.repeat([0.0, 1.0, 2.5], [60, 30, 10])) == pytest.approx(0.1)
-    constant = ColumnSketch.of(np.ones(10), np.ones(10))
+    constant = _ColumnSketch.of(np.ones(10), np.ones(10))
     assert (constant.mean, len(constant.knots), constant.distance(np.zeros(5))) == (1, 0, 0)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, NoReturn, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,42 +45,25 @@ def no_number(where: str) -> BadRowError:
     )
 
 
-class Location(Protocol):
-    """Names of the cells of an input, for messages."""
+@dataclass(frozen=True)
+class Location:
+    """Names of the cells of an input, for messages: of an array, under the name of the argument.
+
+    Parameters
+    ----------
+    source : str
+        The input as a whole.
+    """
+
+    source: str
 
     def cell(self, row: int, column: int | None = None) -> str:
         """Name the 0-based row, and the class column if given."""
-        ...
-
-    def whole(self) -> str:
-        """Name the input as a whole."""
-        ...
-
-
-class NamedLocation(Location, Protocol):
-    """Names of the cells of an input that has more columns than those of the classes."""
+        return f"{self.source}[{row}]" if column is None else f"{self.source}[{row}, {column}]"
 
     def named(self, row: int, column: str) -> str:
-        """Name a cell of a column that is not a class column."""
-        ...
-
-
-class ArrayLocation(NamedTuple):
-    """Cells of an array, under the name of the argument."""
-
-    name: str
-
-    def cell(self, row: int, column: int | None = None) -> str:
-        """Name the 0-based row, and the class column if given."""
-        return f"{self.name}[{row}]" if column is None else f"{self.name}[{row}, {column}]"
-
-    def named(self, row: int, column: str) -> str:
-        """Name an entry; `column` says of what it is, which the name does here."""
+        """Name an entry; `column` says of what it is, which the name of an array does."""
         return self.cell(row)
-
-    def whole(self) -> str:
-        """Name the array."""
-        return self.name
 
 
 def check_probabilities(
@@ -119,7 +103,7 @@ def check_probabilities(
     array([[0.5 , 0.5 ],
            [0.25, 0.75]])
     """
-    location = location or ArrayLocation("probabilities")
+    location = location or Location("probabilities")
     try:
         raw = np.asarray(probabilities)
         if raw.dtype.kind == "c":
@@ -128,20 +112,20 @@ def check_probabilities(
         p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"{location.whole()} is not a matrix of numbers: {error}",
+            f"{location.source} is not a matrix of numbers: {error}",
             hint="Give one row per example and one column of numbers per class",
         ) from error
     if p.ndim != 2:
         raise InvalidInputError(
-            f"{location.whole()} has shape {p.shape}, but a matrix (examples, classes) is needed",
+            f"{location.source} has shape {p.shape}, but a matrix (examples, classes) is needed",
             hint="Give one row per example and one column per class, also for a binary task",
         )
-    check_several_columns(p.shape[1], location.whole())
+    check_several_columns(p.shape[1], location.source)
     p, off, sums = normalise_rows(p, location)
     if warn:
         seen = SumsSeen()
         seen.add(len(p), off, sums, location)
-        seen.tell(location.whole())
+        seen.tell(location.source)
     return cast("Probabilities", p)
 
 
@@ -171,7 +155,7 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
 
     Examples
     --------
-    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), ArrayLocation("p"))
+    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), Location("p"))
     (array([[0.5 , 0.5 ],
            [0.25, 0.75]]), array([1]), array([4.]))
     """
@@ -294,8 +278,8 @@ def check_mass(
     >>> check_mass([0.5, 1], n_examples=2)
     array([0.5, 1. ])
     """
-    location = location or ArrayLocation("mass")
-    values = check_vector(location.whole(), mass, n_examples, np.float64)
+    location = location or Location("mass")
+    values = check_vector(location.source, mass, n_examples, np.float64)
     bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
     if bad.any():
         row = int(np.argmax(bad))
@@ -347,7 +331,7 @@ def check_vector(
     return raw
 
 
-def check_scalars(cells: Iterable[object], name: str, location: NamedLocation) -> None:
+def check_scalars(cells: Iterable[object], name: str, location: Location) -> None:
     """Refuse a list or an object in a column of texts and numbers."""
     if not any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
         return

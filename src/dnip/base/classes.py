@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import ArrayLocation, NamedLocation, check_scalars, check_vector
+from dnip.base.arrays import Location, check_scalars, check_vector
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Booleans, Labels
 
@@ -117,9 +117,9 @@ def check_several_classes(
     check_countable(len(classes))
     counted = np.flatnonzero(present)
     if len(counted) < 2:
-        found = f"only one class, {classes[counted[0]]}," if len(counted) else "no class"
+        which = f"only one class, {classes[counted[0]]}," if len(counted) else "no class"
         raise InvalidInputError(
-            f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
+            f"{source}: {which} has labelled rows{also}, but COBias compares at least 2 classes",
             hint="Label rows of other classes too"
             if len(counted)
             else "Add a column `label` with the class of each row (in Python: y)",
@@ -188,7 +188,7 @@ def is_missing(value: object) -> bool:
 def read_labels(
     labels: Cells,
     classes: Sequence[str],
-    location: NamedLocation | None = None,
+    location: Location | None = None,
     *,
     numbered: bool = True,
     unlabelled: bool = True,
@@ -226,7 +226,7 @@ def read_labels(
     >>> read_labels([1, 5.0, "5"], ["1", "5"])
     array([0, 1, 1])
     """
-    location = location or ArrayLocation("labels")
+    location = location or Location("labels")
     plain = [_plain(name) for name in classes]
     odd = next((name for n, name in enumerate(classes) if _is_other_number(plain[n], n)), None)
     indexed = numbered and odd is None
@@ -266,7 +266,7 @@ def read_indices(values: ArrayLike, n_rows: int, n_classes: int, name: str) -> L
     array([0, 1])
     """
     cells = check_vector(name, values, n_rows)
-    return read_labels(cells, default_classes(n_classes), ArrayLocation(name), unlabelled=False)
+    return read_labels(cells, default_classes(n_classes), Location(name), unlabelled=False)
 
 
 def _plain_indices(labels: Cells, n_classes: int) -> Labels | None:
@@ -341,7 +341,7 @@ def name_classes(names: Sequence[str], start: str = "name") -> str:
 
 
 def sorted_labels(
-    labels: Cells, n_columns: int, location: NamedLocation | None = None
+    labels: Cells, n_columns: int, location: Location | None = None
 ) -> tuple[str, ...]:
     """Return the classes of columns without a name: their numbers, or the sorted labels.
 
@@ -359,12 +359,12 @@ def sorted_labels(
     (('ham', 'spam'), ('0', '1', '2'), ('5', '7'))
     """
     cells = labels.tolist() if isinstance(labels, np.ndarray) else labels
-    check_scalars(cells, LABEL, location or ArrayLocation("labels"))
+    check_scalars(cells, LABEL, location or Location("labels"))
     known = {_python_value(cell) for cell in set(cells) if not is_missing(cell) and cell != ""}
     if len(known) != n_columns:
         known -= {UNLABELLED}
     numbers = [value for value in known if isinstance(value, int | float)]
-    numbered = len(numbers) == len(known) and not any(isinstance(one, bool) for one in known)
+    numbered = len(numbers) == len(known) and not any(isinstance(value, bool) for value in known)
     whole = all(isinstance(value, int) for value in numbers)
     among = numbered and whole and all(0 <= value < n_columns for value in numbers)
     if among or not whole or (numbered and len(known) != n_columns):

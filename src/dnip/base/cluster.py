@@ -77,10 +77,10 @@ class Cluster:
         self.reading.append(rows_done := iter(done.iter_rows()))
         try:
             for row in rows_done:
-                found = pickle.loads(row["found"])
-                if isinstance(found, DNIPError):
-                    raise found
-                yield found
+                result = pickle.loads(row["result"])
+                if isinstance(result, DNIPError):
+                    raise result
+                yield result
         except self.ray.exceptions.RayTaskError as error:
             raise BackendError(f"a task failed: {first_line(error.cause)}") from error
         except self.ray.exceptions.RayError as error:
@@ -104,10 +104,10 @@ def _run(
                 hint="Install the same version on all nodes",
             )
         for item in batch["item"]:
-            for found in work(pickle.loads(item)):
-                yield {"found": [pickle.dumps(found)]}
+            for result in work(pickle.loads(item)):
+                yield {"result": [pickle.dumps(result)]}
     except DNIPError as error:
-        yield {"found": [pickle.dumps(error)]}
+        yield {"result": [pickle.dumps(error)]}
 
 
 @contextmanager
@@ -142,15 +142,15 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
     load_optional("ray.data", purpose="work on a cluster", extra="ray")
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     began = time.perf_counter()
-    place: dict[str, Any] = {"address": address}
+    where: dict[str, Any] = {"address": address}
     if not address:
-        place = {"address": "local", "num_cpus": workers, "include_dashboard": False}
+        where = {"address": "local", "num_cpus": workers, "include_dashboard": False}
     reading: list[Generator[Any, None, None]] = []
     with redirect_stdout(sys.stderr):  # Ray prints there which workers died
         try:
-            if found := _HOST_AND_PORT.search(address):  # Ray itself would try for minutes
-                socket.create_connection((found["host"], int(found["port"])), timeout=5).close()
-            ray.init(**place, log_to_driver=False, logging_level="error")
+            if named := _HOST_AND_PORT.search(address):  # Ray itself would try for minutes
+                socket.create_connection((named["host"], int(named["port"])), timeout=5).close()
+            ray.init(**where, log_to_driver=False, logging_level="error")
         except Exception as error:  # Ray raises whatever comes
             raise BackendError(
                 f"{on}: there is no cluster that answers ({first_line(error)})",

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from shlex import join
 
-from dnip.base.arrays import check_several_columns
+from dnip.base.arrays import Location, check_several_columns
 from dnip.base.classes import (
     LABEL,
     check_classes,
@@ -58,8 +58,8 @@ _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
 @dataclass(frozen=True)
-class CellLocation:
-    """Cells of a run of rows of one file.
+class CellLocation(Location):
+    """Names of the cells of a run of rows of one file.
 
     Parameters
     ----------
@@ -77,13 +77,8 @@ class CellLocation:
     'opt.csv: row 103, column p1'
     """
 
-    source: str
     columns: tuple[str, ...]
     first_row: int = 0
-
-    def whole(self) -> str:
-        """Name the file."""
-        return self.source
 
     def cell(self, row: int, column: int | None = None) -> str:
         """Name a row of the run, and its class column if given; rows count from 1."""
@@ -184,7 +179,7 @@ def probability_columns(n_classes: int) -> tuple[str, ...]:
 
 
 def resolve_columns(
-    names: Sequence[str], *, classes: tuple[str, ...] | None, source: str, own: object = None
+    names: Sequence[str], *, classes: tuple[str, ...] | None, source: str, stored: object = None
 ) -> Layout:
     """Decide what each column holds.
 
@@ -203,7 +198,7 @@ def resolve_columns(
         Class names, if known.
     source : str
         The file, for messages.
-    own : list of str, optional
+    stored : list of str, optional
         Class names that the file carries beside its columns.
 
     Raises
@@ -222,7 +217,7 @@ def resolve_columns(
     >>> resolve_columns(["id", "bad", "good", "label"], classes=None, source="opt.csv").classes
     ('bad', 'good')
     """
-    classes = _own_classes(own, classes, source)
+    classes = _own_classes(stored, classes, source)
     check_names(names, source)
     from_header = False
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
@@ -230,12 +225,12 @@ def resolve_columns(
     if prefixed and not (classes is None and numbered):
         columns, from_header = tuple(prefixed.values()), classes is None
         classes = _own_classes([*prefixed], None, source)
-    elif classes is not None and set(classes) <= set(names) and not (own and numbered):
+    elif classes is not None and set(classes) <= set(names) and not (stored and numbered):
         columns = _named_columns(classes, numbered, source)
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
-    elif classes is None and (found := _header_classes(names)):
-        columns = classes = _own_classes(found, None, source) or ()
+    elif classes is None and (header := _header_classes(names)):
+        columns = classes = _own_classes(header, None, source) or ()
         from_header = True
     else:
         raise _no_class_columns(names, classes, source)
@@ -282,9 +277,9 @@ def check_names(names: Sequence[str], source: str) -> None:
 def _header_classes(names: Sequence[str]) -> list[str]:
     """Return the columns that have no other meaning; none where that leaves a doubt."""
     known = RESERVED | (RECORDED if {ID, TIME, MODEL} <= set(names) else set())
-    found = [name for name in names if name not in known]
-    doubt = _is_row(names) or "" in found or len(found) < 2
-    return [] if doubt else found
+    others = [name for name in names if name not in known]
+    doubt = _is_row(names) or "" in others or len(others) < 2
+    return [] if doubt else others
 
 
 def _is_row(names: Sequence[str]) -> bool:
@@ -310,8 +305,8 @@ def _numbered_columns(
     numbered: list[str], classes: tuple[str, ...] | None, source: str
 ) -> tuple[str, ...]:
     expected = probability_columns(len(numbered))
-    found = set(numbered)
-    missing = [name for name in expected if name not in found]
+    present = set(numbered)
+    missing = [name for name in expected if name not in present]
     if missing:
         raise InvalidInputError(
             f"{source}: column {missing[0]} is missing; the class columns found are "
@@ -326,11 +321,11 @@ def _numbered_columns(
 def _no_class_columns(
     names: Sequence[str], classes: tuple[str, ...] | None, source: str
 ) -> InvalidInputError:
-    found = f"the columns found are {_listed(names)}"
+    seen = f"the columns found are {_listed(names)}"
     if classes is not None:
         missing = [name for name in classes if name not in names]
         return InvalidInputError(
-            f"{source}: column {missing[0]} of the classes {_listed(classes)} is missing; {found}",
+            f"{source}: column {missing[0]} of the classes {_listed(classes)} is missing; {seen}",
             hint="Give one column per class, named after the class, or p0, p1, ...",
         )
     if len(names) == 1 and any(mark in names[0] for mark in (";", "\t", "|", "sep=")):
@@ -342,9 +337,7 @@ def _no_class_columns(
         hint = read_as_answers(names, source) or "Give a column of probabilities for each class"
         if hint.startswith("Give") and len(candidates) > 1:
             hint = name_classes(candidates, "Name")
-    return InvalidInputError(
-        f"{source}: there are no class columns p0, p1, ...; {found}", hint=hint
-    )
+    return InvalidInputError(f"{source}: there are no class columns p0, p1, ...; {seen}", hint=hint)
 
 
 def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = ()) -> str:
@@ -381,17 +374,19 @@ def _listed(names: Sequence[str]) -> str:
     return listed([_shown(name) for name in names]) or "none"
 
 
-def _own_classes(own: object, given: tuple[str, ...] | None, source: str) -> tuple[str, ...] | None:
+def _own_classes(
+    stored: object, wanted: tuple[str, ...] | None, source: str
+) -> tuple[str, ...] | None:
     """Return the class names of a file, its own or those given."""
-    if own is None:
-        return given
+    if stored is None:
+        return wanted
     try:
-        names = check_classes(own if isinstance(own, list) else [])
+        names = check_classes(stored if isinstance(stored, list) else [])
     except InvalidInputError as error:
         raise InvalidInputError(f"{source}: {error.message}", hint=error.hint) from error
-    if given is not None and names != given:
+    if wanted is not None and names != wanted:
         raise InvalidInputError(
-            f"{source}: the classes in the file are {', '.join(names)}, but {', '.join(given)} "
+            f"{source}: the classes in the file are {', '.join(names)}, but {', '.join(wanted)} "
             "were given",
             hint="Leave the class names out, or give them as the file does, in its order",
         )

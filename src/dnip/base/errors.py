@@ -57,8 +57,8 @@ class CorrectedError(InvalidInputError):
     @classmethod
     def at(cls, where: str, by: str) -> Self:
         """Return the error for probabilities with a mark, the hash of coefficients."""
-        told = f"{where}: the probabilities are corrected already, by the coefficients {by}"
-        return cls(told, hint="Give those of the model itself")
+        message = f"{where}: the probabilities are corrected already, by the coefficients {by}"
+        return cls(message, hint="Give those of the model itself")
 
 
 class OutputError(DNIPError, OSError):

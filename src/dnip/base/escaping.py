@@ -36,7 +36,7 @@ def printable(text: str) -> str:
     >>> print(printable("café \x1b]0;title\x07\u202e"))
     café \x1b]0;title\x07\u202e
     """
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:
@@ -74,7 +74,7 @@ def markdown(text: str) -> str:
     1\. one
     """
     line = printable(" ".join(text.split()))
-    line = _MARKUP.sub(lambda found: found[1] or f"\\{found[0]}", line)
+    line = _MARKUP.sub(lambda match: match[1] or f"\\{match[0]}", line)
     return _OPENING.sub(r"\1\\\2", line)
 
 

@@ -67,10 +67,10 @@ def read_named(
 
 def open_input(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open a file or a pipe for reading; OSError for a device, which may have no end."""
-    given = Path(path)
-    if given.is_char_device() or given.is_block_device():
+    file = Path(path)
+    if file.is_char_device() or file.is_block_device():
         raise OSError(errno.ENXIO, "this is a device, not a file")
-    return given.open("rb")
+    return file.open("rb")
 
 
 def valid_unicode(text: str) -> str:
@@ -114,9 +114,9 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 no/such/folder does not exist. Create it, or write elsewhere
     """
     with _failures(path):
-        given, folder = Path(path), f"the folder {Path(path).parent}"
+        named, folder = Path(path), f"the folder {Path(path).parent}"
         # What /dev/stdout links to may be a pipe, which has no path.
-        target = given.absolute() if _is_stream(given) else given.resolve()
+        target = named.absolute() if _is_stream(named) else named.resolve()
         if target.is_dir():
             raise _cannot(path, "it is a folder", "Give the name of a file")
         if target.exists() and not (target.is_file() or _is_stream(target)):
@@ -172,14 +172,14 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> Path("no").exists()
     False
     """
-    given = Path(path)
-    missing = [one for one in (given, *given.parents) if not one.exists()]
+    folder = Path(path)
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
-        yield make_folder(given)
+        yield make_folder(folder)
     finally:
         with suppress(OSError):  # it holds something
-            for one in missing:
-                one.rmdir()
+            for parent in missing:
+                parent.rmdir()
 
 
 @contextmanager
@@ -320,31 +320,31 @@ file. Give each a place of its own
     for path in writes.values():
         if path is not None:
             check_writable(path)
-    inputs = [(name, path) for name, given in reads.items() for path in _several(given)]
+    inputs = [(name, path) for name, read in reads.items() for path in _several(read)]
     inputs = [(name, path) for name, path in inputs if _is_same(path, path)]
     outputs: list[tuple[str, str | os.PathLike[str]]] = []
     for name, path in {**writes, **(inside or {})}.items():
         if path is None or _is_stream(Path(path)):
             continue
-        for other, given in inputs:
-            if _lies_in(path, given) or _lies_in(given, path):
+        for other, read in inputs:
+            if _lies_in(path, read) or _lies_in(read, path):
                 raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
         # Names that differ in case only are one file on many systems.
-        same = [other for other, given in inputs if _is_same(path, given)]
+        same = [other for other, read in inputs if _is_same(path, read)]
         same += [
             other
-            for other, given in outputs
-            if _is_same(path, given) or _real(path).casefold() == _real(given).casefold()
+            for other, read in outputs
+            if _is_same(path, read) or _real(path).casefold() == _real(read).casefold()
         ]
         if same:
             raise _cannot(path, f"{same[0]} and {name} are the same file", _APART)
         outputs.append((name, path))
 
 
-def _several(given: Inputs) -> Iterable[str | os.PathLike[str]]:
-    if given is None:
+def _several(paths: Inputs) -> Iterable[str | os.PathLike[str]]:
+    if paths is None:
         return ()
-    return [given] if isinstance(given, str | os.PathLike) else given
+    return [paths] if isinstance(paths, str | os.PathLike) else paths
 
 
 def _real(path: str | os.PathLike[str]) -> str:

@@ -74,9 +74,9 @@ def take_columns(
         return table, names
     layout = frame_layout(table.columns, classes, source)
     held = {str(column): column for column in table.columns}
-    own = names or layout.classes
-    unnamed = names is None and own == default_classes(len(own))
-    return table[[held[name] for name in layout.probabilities]], None if unnamed else own
+    known = names or layout.classes
+    unnamed = names is None and known == default_classes(len(known))
+    return table[[held[name] for name in layout.probabilities]], None if unnamed else known
 
 
 def make_frame(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401

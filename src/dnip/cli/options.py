@@ -160,7 +160,7 @@ class ObjectiveOptions:
     tau: float | None = None
     smoothing: float | None = None
 
-    def objective(self, usual: Objective | None = None, **terms: Any) -> Objective:  # noqa: ANN401
+    def weighted(self, usual: Objective | None = None, **terms: Any) -> Objective:  # noqa: ANN401
         """Return the objective, the usual one but for what is named.
 
         A μ alone brings the published τ with it.

@@ -49,14 +49,14 @@ class VectorScaling(Method):
         z, n = log(opt.probabilities), opt.n_classes
 
         def loss(x: Floats) -> tuple[float, Floats]:
-            value, residual = log_loss(x[:n] * z + x[n:], opt.labels)
+            value, residual = _log_loss(x[:n] * z + x[n:], opt.labels)
             return value, np.concatenate([(residual * z).sum(axis=0), residual.sum(axis=0)])
 
         limits = [(_LEAST_SLOPE, _MOST_SLOPE) if p else (1.0, 1.0) for p in opt.present]
         limits += [(-np.inf, np.inf) if p else (0.0, 0.0) for p in opt.present]
         start = np.concatenate([np.ones(n), np.zeros(n)])
-        found = optimize.minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B")
-        slopes, shifts = found.x[:n], found.x[n:]
+        best = optimize.minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B")
+        slopes, shifts = best.x[:n], best.x[n:]
         notes = {"slopes": slopes.tolist(), "shifts": shifts.tolist()}
         return LogLinear(np.diag(slopes), shifts, notes)
 
@@ -111,13 +111,13 @@ class BalancedMatrixScaling(MatrixScaling):
     class_weight = "balanced"
 
 
-def log_loss(scores: Floats, labels: Labels) -> tuple[float, Floats]:
+def _log_loss(scores: Floats, labels: Labels) -> tuple[float, Floats]:
     """Return the mean of -ln softmax(scores) at the labels, and its gradient in the scores.
 
     Examples
     --------
     >>> import numpy as np
-    >>> loss, gradient = log_loss(np.zeros((1, 2)), np.array([0]))
+    >>> loss, gradient = _log_loss(np.zeros((1, 2)), np.array([0]))
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [[-0.5, 0.5]])
     """
@@ -315,10 +315,7 @@ def _fitted(
 
 
 def _inverse_means(rows: Probabilities) -> ClassWeights:
-    return _largest_is_1(1 / np.maximum(rows.mean(axis=0), _LEAST_MEAN))
-
-
-def _largest_is_1(weights: Floats) -> ClassWeights:
+    weights = 1 / np.maximum(rows.mean(axis=0), _LEAST_MEAN)
     return ClassWeights(weights / weights.max())
 
 

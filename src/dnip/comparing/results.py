@@ -256,8 +256,8 @@ def _fits(comparison: Comparison) -> Iterator[list[Any]]:
 def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
     """Draw accuracy against COBias, with intervals over test rows; up and left is better."""
     axes = figure.subplots()
-    for place, method in enumerate(comparison.methods):
-        colour = f"C{place}"
+    for number, method in enumerate(comparison.methods):
+        colour = f"C{number}"
         x, y = method.estimates["cobias"], method.estimates["accuracy"]
         # the ends of an interval need not lie on both sides of the estimate
         for across, up in (((x.low, x.high), (y.value,) * 2), ((x.value,) * 2, (y.low, y.high))):

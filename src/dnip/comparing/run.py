@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 
 from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.validation import check_integer, check_level
@@ -93,13 +92,16 @@ def compare(
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}
     interrupted = False
-    for place, method in enumerate(ready):
-        run, fits = _fitting(method, material, draws, n_labels is None), []
+    for n_done, method in enumerate(ready):
+        fits: list[ScoredFit] = []
         try:
             for seed in range(n_seeds):
                 if progress is not None:
-                    progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
-                fits.append(run(seed))
+                    progress(method.name, n_done * n_seeds + seed + 1, len(ready) * n_seeds)
+                if fits and n_labels is None and not method.seeded:
+                    fits.append(replace(fits[0], seed=seed))  # all are alike
+                else:
+                    fits.append(_scored(method, material, draws[seed], seed))
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -126,27 +128,18 @@ def compare(
     )
 
 
-def _fitting(
-    method: Method, material: Material, draws: Sequence[OptSet], same_rows: bool
-) -> Callable[[int], ScoredFit]:
-    """Return what fits a method with a seed and scores it; one fit will do where all are alike."""
+def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:
+    """Fit a method with a seed, and score it."""
     n = material.opt.n_classes
+    began = time.perf_counter()
+    correction = method.fit(opt, seed)
+    seconds = time.perf_counter() - began
+    predicted = correction.predict(material.test)
+    confusion = count_pairs(material.true, predicted, n, n)
     raw_right = material.test.argmax(axis=1) == material.true
-
-    def run(seed: int) -> ScoredFit:
-        began = time.perf_counter()
-        correction = method.fit(draws[seed], seed)
-        seconds = time.perf_counter() - began
-        predicted = correction.predict(material.test)
-        confusion = count_pairs(material.true, predicted, n, n)
-        rights = 2 * raw_right + (predicted == material.true)
-        agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
-        return ScoredFit(seed, seconds, confusion, agreement, correction.to_dict())
-
-    if method.seeded or not same_rows:
-        return run
-    only = cache(lambda: run(0))
-    return lambda seed: replace(only(), seed=seed)
+    rights = 2 * raw_right + (predicted == material.true)
+    agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
+    return ScoredFit(seed, seconds, confusion, agreement, correction.to_dict())
 
 
 def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
@@ -156,9 +149,9 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
     names = [name for name in material.opt.classes if name in unlearned]
     where = opt if len(draws) == 1 else f"some draw of {opt}"
     unscored = material.missing(material.true)
-    told = {
+    messages = {
         f"{where}: no label of class {listed(names)}; nothing is learned of it there": names,
         f"{test}: no labelled row of class {', '.join(unscored)}: left out": unscored,
     }
-    for message in (text for text, lacking in told.items() if lacking):
+    for message in (text for text, lacking in messages.items() if lacking):
         warn(message)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed, unwarned
 from dnip.base.typing import Booleans, Floats, Labels
-from dnip.fitting.evidence import Point, Served
+from dnip.fitting.evidence import Served, ServedShare
 from dnip.fitting.refits import LeftOut
 from dnip.fitting.settings import FitSettings
 from dnip.method.defer import NEVER, Deferral
@@ -54,7 +54,7 @@ class Decided(NamedTuple):
 
     def of(self, rows: Booleans) -> Self:
         """Return some of the rows."""
-        return self._replace(**{name: each[rows] for name, each in self._asdict().items()})
+        return self._replace(**{name: values[rows] for name, values in self._asdict().items()})
 
     def below(self, thresholds: Floats) -> Booleans:
         """Return which rows thresholds of shape (N,) defer."""
@@ -92,7 +92,7 @@ class Helper(NamedTuple):
 
     def value(self, sizes: Floats, hits: Floats, state: Floats) -> Floats:
         """Return error + β·COBias; a class of which nothing remains has nothing right."""
-        right, rows = self.served(*(each[..., sizes > 0] for each in (sizes, hits, state)))
+        right, rows = self.served(*(counts[..., sizes > 0] for counts in (sizes, hits, state)))
         error = 1 - right.sum(axis=-1) / rows.sum(axis=-1)
         return np.asarray(error + self.beta * cobias_of(right / rows))
 
@@ -103,7 +103,7 @@ def assess(
     helper: Helper,
     target: Floats,
     followed: float,
-) -> tuple[Point, ...]:
+) -> tuple[ServedShare, ...]:
     """Learn thresholds on all folds but one, count what they do on that one, and add up.
 
     A fold is which rows a refit has not seen, and what it decides on all. The target is any
@@ -113,13 +113,13 @@ def assess(
 
     def served(*counts: Floats) -> Served:
         present = counts[0] > 0
-        sizes, hits, *state = (each[present] for each in counts)
+        sizes, hits, *state = (of_class[present] for of_class in counts)
         right, rows = helper.served(sizes, hits, np.stack(state))
-        part = target[present] / target[present].sum() / sizes
+        factors = target[present] / target[present].sum() / sizes
         # which other class is predicted changes nothing here
         confusion = np.diag(right) + np.roll(np.diag(rows - right), 1, axis=1)
         gaps = Expectation(confusion, followed)
-        return Served(float(part @ state[0]), float(part @ right / (part @ rows)), gaps)
+        return Served(float(factors @ state[0]), float(factors @ right / (factors @ rows)), gaps)
 
     points = []
     for share in shares:
@@ -135,7 +135,7 @@ def assess(
                     np.bincount(unseen.labels, which, n_classes)
                     for which in (right | True, right, below, right & below)
                 ]
-        points.append(Point(share, *(served(*of_way) for of_way in counts)))
+        points.append(ServedShare(share, *(served(*of_way) for of_way in counts)))
     return tuple(points)
 
 
@@ -150,9 +150,9 @@ def learn(rows: Decided, n_classes: int, share: float, helper: Helper) -> tuple[
     --------
     >>> sure, chosen = np.tile(np.arange(1, 101) / 101, 2), np.repeat([0, 1], 100)
     >>> labels = np.where(sure < 0.2, 1, chosen)
-    >>> one, each = learn(Decided(chosen, sure, np.ones(200), labels), 2, 0.1, Helper(1.0, 2.7))
-    >>> one.round(2), each.round(2)
-    (array([0.1, 0.1]), array([0.15, 0.05]))
+    >>> rows = Decided(chosen, sure, np.ones(200), labels)
+    >>> [thresholds.round(2) for thresholds in learn(rows, 2, 0.1, Helper(1.0, 2.7))]
+    [array([0.1, 0.1]), array([0.15, 0.05])]
     """
     predicted = np.bincount(rows.chosen, minlength=n_classes)
     way = exchange(rows, n_classes, share, helper) - _cut(rows.sureness, rows.weight, share)
@@ -181,7 +181,7 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
     that gains most, as long as that gains; then the chunk is halved. Ties are cut anywhere.
     """
     flat, order = _cut(rows.sureness, rows.weight, share), np.lexsort(rows[1::-1])
-    chosen, sureness, weight, labels = (each[order] for each in rows)
+    chosen, sureness, weight, labels = (values[order] for values in rows)
     start = np.searchsorted(chosen, np.arange(n_classes + 1))
     mass = np.append(0.0, np.cumsum(weight))
     middle = (mass[1:] + mass[:-1]) / 2  # so that it ends at the nearest row
@@ -192,8 +192,8 @@ def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Flo
     def states(handed: Floats) -> Floats:
         """Return what each class adds to the state of the system, shape (N, 2, N)."""
         ends = np.searchsorted(middle, base + handed).clip(start[:-1], start[1:])
-        parts = [slice(*each) for each in zip(start[:-1], ends, strict=True)]
-        deferred = np.stack([np.bincount(labels[i], weight[i], n_classes) for i in parts])
+        below = [slice(*borders) for borders in zip(start[:-1], ends, strict=True)]
+        deferred = np.stack([np.bincount(labels[i], weight[i], n_classes) for i in below])
         return np.stack([deferred, np.diag(np.diag(deferred))], axis=1)
 
     handed = np.bincount(chosen, weight * (sureness < flat), n_classes)
@@ -282,7 +282,7 @@ class Deferring(NamedTuple):
 
     thresholds: Deferral
     notes: tuple[str, ...]
-    points: tuple[Point, ...] = ()  # what other rows are expected to show, by the share
+    points: tuple[ServedShare, ...] = ()  # what other rows are expected to show, by the share
     served: dict[str, Any] | None = None  # of every class, where a rate was asked for
 
 
@@ -328,7 +328,7 @@ def defer_share(
     deferred = float(np.average(rows.below(thresholds.thresholds), weights=rows.weight))
     if abs(deferred - share) > _FAR:
         notes.append(f"Few rows, or many equal ones: {deferred:.1%} are deferred, not {share:.1%}.")
-    points: tuple[Point, ...] = ()
+    points: tuple[ServedShare, ...] = ()
     if refits and followed is not None:
         folds = [(left_out, Decided.by(by, problem, weight)) for left_out, by in refits]
         points = assess(folds, sorted({*FRONT, share}), helper, mix, followed)

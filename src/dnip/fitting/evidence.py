@@ -11,12 +11,13 @@ import numpy as np
 
 from dnip.base.errors import listed
 from dnip.base.typing import Confusion, Counts, Floats
-from dnip.metrics import accuracy, balanced_accuracy
+from dnip.method.objective import MetricObjective, ObjectiveLike, beta_of
+from dnip.metrics import METRICS, accuracy, balanced_accuracy
 from dnip.metrics.confusion import cobias_of
 from dnip.metrics.gaps import Expectation, central
 from dnip.using.evaluation import Evaluation
 
-#: How sure it must be that error + β·COBias falls.
+#: How sure it must be that error + β·COBias falls, or that the metric of the objective rises.
 NEEDED = 0.9
 #: What is said of probabilities that know nothing of the class.
 NO_SIGNAL = (
@@ -28,7 +29,7 @@ FEWEST = 2
 
 # No sample leaves no doubt at all.
 _SUREST = 0.99
-# The least standard deviation of error + β·COBias that chance is given.
+# The least standard deviation that chance is given.
 _LEAST_DEVIATION = 0.02
 _DRAWS, _SEED = 1_000, 0
 
@@ -44,15 +45,18 @@ class FitEvidence:
     raw, reweighted : Expectation
         What other rows are likely to show, of what depends on gaps between classes.
     before, after : float
-        error + β·COBias to expect of the raw argmax and of the coefficients.
+        error + β·COBias to expect of the raw argmax and of the coefficients; 1 less the metric,
+        where the objective is one.
     sure : float
-        How sure it is that error + β·COBias falls, 0.01..0.99.
+        How sure it is that this falls, 0.01..0.99.
     ranges : ndarray of shape (N, 2)
         Least and greatest weight of each class over the refits, the largest of each being 1.
     n_refits : int
         Refits that left labels out; 0 where there are too few labels for any.
     objections : tuple of str
         Reasons not to apply the coefficients; empty if they should be applied.
+    metric : str or None
+        The metric of the objective, by its name in ``METRICS``.
     """
 
     evaluation: Evaluation
@@ -64,13 +68,14 @@ class FitEvidence:
     ranges: Floats
     n_refits: int
     objections: tuple[str, ...]
+    metric: str | None = None
 
     @classmethod
     def of(
         cls,
         evaluation: Evaluation,
         followed: float,
-        beta: float,
+        goal: ObjectiveLike,
         multipliers: Sequence[Floats],
         *,
         is_mix_given: bool = False,
@@ -86,8 +91,8 @@ class FitEvidence:
             Of all labelled rows; `reweighted` and `agreement` are of refits on rows left out.
         followed : float
             κ; see :func:`dnip.metrics.gaps.followed_chance`.
-        beta : float
-            β, the weight of COBias.
+        goal : ObjectiveLike
+            A metric, or what has the weight of COBias.
         multipliers : sequence of ndarray of shape (N,)
             Of each refit.
         is_mix_given : bool, default=False
@@ -96,13 +101,15 @@ class FitEvidence:
         """
         assert evaluation.reweighted is not None
         expected = Expectation(evaluation.raw, 0.0), Expectation(evaluation.reweighted, followed)
+        metric = goal if isinstance(goal, MetricObjective) else None
+        in_mix = [evaluation.in_population(counts) for counts in evaluation.sides.values()]
         before, after = (
-            1 - accuracy(evaluation.in_population(counts)) + beta * side.cobias
-            for counts, side in zip(evaluation.sides.values(), expected, strict=True)
+            metric(counts) if metric else 1 - accuracy(counts) + beta_of(goal) * side.cobias
+            for counts, side in zip(in_mix, expected, strict=True)
         )
-        sure = _how_sure(evaluation, before, after, beta)
+        sure = _how_sure(evaluation, before, after, goal)
         equal = np.ones(len(evaluation.classes))
-        weights = np.array([each / each.max() for each in multipliers] or [equal])
+        weights = np.array([omega / omega.max() for omega in multipliers] or [equal])
         return cls(
             evaluation,
             *expected,
@@ -111,32 +118,31 @@ class FitEvidence:
             sure,
             np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
             len(multipliers),
-            _object(evaluation, expected, sure, is_mix_given=is_mix_given),
+            _object(evaluation, expected, sure, metric, is_mix_given=is_mix_given),
+            None if metric is None else metric.function.__name__,
         )
 
-    def with_signal(self, signal: bool | None) -> Self:
-        """Return the same with what is known of the signal; without any, nothing else counts."""
-        objections = (NO_SIGNAL,) if signal is False else self.objections
-        evaluation = replace(self.evaluation, signal=signal)
-        return replace(self, evaluation=evaluation, objections=objections)
-
-    def beside(self, others: Mapping[float, FitEvidence]) -> Self:
-        """Return the same with an objection for classes that only another β makes right at all.
+    def completed(self, signal: bool | None, others: Mapping[float, FitEvidence]) -> Self:
+        """Return the same with what is known of the signal, and of other β.
 
         Parameters
         ----------
+        signal : bool or None
+            Whether probabilities tell anything of the class; without any, nothing else counts.
         others : mapping of float to FitEvidence
-            What refits at other β say, by β.
+            What refits at other β say, by β. A class that only another β makes right at all is an
+            objection.
         """
-        silent = self._rights == 0
-        lines = []
+        silent, lines = self._rights == 0, []
         for beta, other in sorted(others.items()):
             revived = silent & (other._rights > 0) & (self.evaluation.raw.sum(axis=1) >= FEWEST)
             silent &= ~revived
             if revived.any():
                 names = listed([self.evaluation.classes[c] for c in np.flatnonzero(revived)])
                 lines.append(f"Never right here, but with --beta {beta:g}: class {names}.")
-        return replace(self, objections=(*lines, *self.objections))
+        objections = (NO_SIGNAL,) if signal is False else self.objections
+        evaluation = replace(self.evaluation, signal=signal)
+        return replace(self, evaluation=evaluation, objections=(*lines, *objections))
 
     @property
     def _rights(self) -> Counts:
@@ -157,16 +163,24 @@ class FitEvidence:
         return after - before
 
     @property
-    def apply(self) -> bool:
-        """Whether the coefficients should be applied."""
-        return not self.objections
-
-    @property
     def verdict(self) -> str:
         """``"apply"``, ``"keep"`` the raw argmax, or ``"no signal"``."""
         if self.evaluation.signal is False:
             return "no signal"
-        return "apply" if self.apply else "keep"
+        return "keep" if self.objections else "apply"
+
+    @property
+    def aim(self) -> str:
+        """What the fit was made for."""
+        return "error + β·COBias" if self.metric is None else METRICS[self.metric].title
+
+    @property
+    def change(self) -> str:
+        """How that is expected to change, and how sure it is."""
+        ends, moves = [self.before, self.after], "falls"
+        if self.metric is not None:
+            ends, moves = [1 - self.before, 1 - self.after], "rises"
+        return f"{_arrow(ends)}, {self.sure:.0%} sure that it {moves}"
 
     @property
     def reason(self) -> str:
@@ -175,8 +189,7 @@ class FitEvidence:
         worst = [side.worst_class_accuracy for side in sides]
         low, high = self.reweighted.intervals(NEEDED)["cobias"]
         numbers = (
-            f"On other rows: error + β·COBias {_arrow([self.before, self.after])}, "
-            f"{self.sure:.0%} sure that it falls\n(needed: {NEEDED:.0%}); "
+            f"On other rows: {self.aim} {self.change}\n(needed: {NEEDED:.0%}); "
             f"accuracy {_arrow(self.accuracies)}, worst class {_arrow(worst)},\n"
             f"COBias {_arrow([side.cobias for side in sides])}, "
             f"{NEEDED:.0%} sure to be from {low:.3f} to {high:.3f}"
@@ -185,16 +198,16 @@ class FitEvidence:
 
     def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
         """Return everything, ready for JSON, with intervals of a level between 0 and 1."""
-        told = self.evaluation.to_dict(confidence)
+        content = self.evaluation.to_dict(confidence)
         sides = {"raw": self.raw, "reweighted": self.reweighted}
         for side, expected in sides.items():
-            told[side] |= expected.to_dict()
+            content[side] |= expected.to_dict()
             if confidence is not None:
-                told[side]["intervals"] |= expected.intervals(confidence)
+                content[side]["intervals"] |= expected.intervals(confidence)
         change = self.reweighted.drawn["cobias"] - self.raw.drawn["cobias"]
-        told["difference"]["cobias"] = float(change.mean())
+        content["difference"]["cobias"] = float(change.mean())
         if confidence is not None:
-            told["difference"]["intervals"]["cobias"] = central(change, confidence)
+            content["difference"]["intervals"]["cobias"] = central(change, confidence)
         return {
             "verdict": self.verdict,
             "objections": list(self.objections),
@@ -203,7 +216,7 @@ class FitEvidence:
             "objective": {"before": self.before, "after": self.after},
             "folds": self.n_refits,
             "weight_ranges": self.ranges.tolist(),
-            **told,
+            **content,
         }
 
 
@@ -226,21 +239,26 @@ class Served(NamedTuple):
         return {"share": self.share, "accuracy": self.accuracy, **gaps, "intervals": intervals}
 
 
-class Point(NamedTuple):
+class ServedShare(NamedTuple):
     """A share of rows to defer, and what comes of it."""
 
     asked: float
-    one: Served  # with one threshold for all rows
-    each: Served  # with one for each predicted class
+    common: Served  # with one threshold for all rows
+    by_class: Served  # with one for each predicted class
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as the record of a fit holds it."""
+        return {"asked": self.asked, "one": self.common.scores, "each": self.by_class.scores}
 
 
 def _arrow(values: Sequence[float]) -> str:
     return " -> ".join(f"{value:.3f}" for value in values)
 
 
-def _how_sure(evaluation: Evaluation, before: float, after: float, beta: float) -> float:
-    """Return how sure it is that error + β·COBias falls."""
+def _how_sure(evaluation: Evaluation, before: float, after: float, goal: ObjectiveLike) -> float:
+    """Return how sure it is that what is minimised falls."""
     assert evaluation.agreement is not None
+    assert evaluation.reweighted is not None
     cells = evaluation.agreement.reshape(-1, 4)
     sizes = cells.sum(axis=1)
     present = sizes > 0
@@ -248,23 +266,40 @@ def _how_sure(evaluation: Evaluation, before: float, after: float, beta: float) 
     shares = sizes / sizes.sum() if evaluation.target is None else evaluation.target[present]
     shares = shares / shares.sum()
 
-    def z(rows: Confusion, right: list[int]) -> Floats:
+    def z(rows: Confusion, right: list[int], counts: Counts) -> Floats:
         rates = rows[..., right].sum(axis=-1) / sizes
-        return np.asarray(1 - rates @ shares + beta * cobias_of(rates))
+        if isinstance(goal, MetricObjective):
+            return 1 - _metric_of_rates(goal, rates, shares, counts[np.ix_(present, present)])
+        return np.asarray(1 - rates @ shares + beta_of(goal) * cobias_of(rates))
 
     rng = np.random.default_rng(_SEED)
     drawn = np.stack(
         [rng.multinomial(n, c / n, _DRAWS) for n, c in zip(sizes, cells, strict=True)], axis=1
     )
-    deviation = float((z(drawn, [1, 3]) - z(drawn, [2, 3])).std())
+    raw, fitted = evaluation.raw, evaluation.reweighted
+    deviation = float((z(drawn, [1, 3], fitted) - z(drawn, [2, 3], raw)).std())
     sure = NormalDist().cdf((before - after) / max(deviation, _LEAST_DEVIATION))
     return min(max(sure, 1 - _SUREST), _SUREST)
+
+
+def _metric_of_rates(
+    metric: MetricObjective, rates: Floats, shares: Floats, counts: Counts
+) -> Floats:
+    """Return the metric where classes have these accuracies, (..., N), and make these errors."""
+    if metric.is_by_class:
+        return np.asarray(rates.mean(axis=-1))
+    errors = counts - np.diag(np.diag(counts))
+    errors = errors / np.maximum(errors.sum(axis=1, keepdims=True), 1)
+    right = rates * shares
+    predicted = right + (shares - right) @ errors
+    return np.asarray((2 * right / (shares + predicted)).mean(axis=-1))
 
 
 def _object(
     evaluation: Evaluation,
     expected: tuple[Expectation, Expectation],
     sure: float,
+    metric: MetricObjective | None,
     *,
     is_mix_given: bool,
 ) -> tuple[str, ...]:
@@ -288,7 +323,7 @@ def _object(
         named = listed([names[c] for c in np.flatnonzero(silenced).tolist()])
         objections.append(f"On other rows nothing may be left right of class {named}.")
     worst = [side.worst_class_accuracy for side in expected]
-    if worst[1] < worst[0]:
+    if metric is None and worst[1] < worst[0]:
         objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
     chance = 1 / len(names)
     if balanced_accuracy(fitted) < min(chance, balanced_accuracy(raw)):
@@ -298,7 +333,7 @@ def _object(
     always = None if is_mix_given else evaluation.always
     if always is not None:
         name, share = always
-        before, after = (accuracy(evaluation.in_population(each)) for each in (raw, fitted))
+        before, after = (accuracy(evaluation.in_population(side)) for side in (raw, fitted))
         if before >= share > after:
             objections.append(
                 f"Always answering {name} would be right on {share:.1%} of the rows. The raw "

@@ -1,29 +1,52 @@
-"""The fit of a table, a file, a frame or arrays."""
+"""The fit of a table, a file, a frame or arrays.
+
+Of a very large file, a sample is fitted, stratified by class. Its rows count by the exact class
+sizes, so that the objective on the sample is an estimate of that on all rows. What is reported is
+counted on all rows.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import InvalidInputError
-from dnip.fitting.fitter import Fitter
-from dnip.fitting.groups import check_groups
+from dnip.base.classes import UNLABELLED
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.typing import Floats
+from dnip.fitting.fitter import Count, Fitter
+from dnip.fitting.refits import check_groups
 from dnip.fitting.result import Fit
-from dnip.fitting.sampled import MOST_ROWS, sample_of
 from dnip.fitting.settings import FitSettings
-from dnip.method.objective import ConfusionFunction, ObjectiveLike
+from dnip.method.coefficients import Coefficients
+from dnip.method.objective import Goal
 from dnip.solvers import Progress
-from dnip.tables import ProbabilityTable
-from dnip.tables.guards import TableLike, check_classes_agree, check_raw
+from dnip.tables import ProbabilityTable, Rows, Scan, ahead
+from dnip.tables.guards import TableLike, as_table, check_classes_agree, check_raw
+from dnip.tables.provenance import DataHash
+from dnip.tables.reading import layout_of, read_rows
+from dnip.tables.sampling import Sample, Sampler
+from dnip.using.evaluation import Evaluation, evaluate
+
+#: Rows of a table file that are fitted at most; a larger table is sampled. With 10 million rows of
+#: 14 classes such a fit takes a sixth to a third of the processor time of a fit on all, and its
+#: objective on all rows is higher by .0012 (even shares) and .0016 (python -m benchmarks sampled).
+MOST_ROWS = 1_000_000
+
+#: More rows than any table has.
+ALL_ROWS = 2**60
 
 
 def fit(
     data: TableLike,
     y: ArrayLike | None = None,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+    objective: Goal = None,
     *,
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
@@ -40,7 +63,7 @@ def fit(
     ----------
     data, y, classes
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
-    objective : Objective or callable, optional
+    objective : Objective, str or callable, optional
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
@@ -117,3 +140,98 @@ def other_rows(
     check_classes_agree(table, more)
     check_raw(more)
     return more
+
+
+def sample_of(
+    data: TableLike,
+    y: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
+    rows: int | None = MOST_ROWS,
+    seed: int = 0,
+    group: str | None = None,
+) -> tuple[Sample, Count]:
+    """Return what to fit on, and what counts the whole table.
+
+    Parameters
+    ----------
+    data, y, classes
+        As for :func:`dnip.evaluate`. What is in memory is taken whole.
+    rows : int or None, default=1_000_000
+        Rows of a file to keep at most; None: all.
+    seed : int, default=0
+        The same seed gives the same sample.
+    group : str, optional
+        The column of a file that says what each row belongs to.
+
+    Raises
+    ------
+    InvalidInputError
+        For a bad table, more classes than rows to keep, or a column that is not there.
+    """
+    if y is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes)
+        check_raw(table)
+        labels = np.empty(0, np.int64) if table.labels is None else table.labels
+        sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
+        return Sample(table, len(table), sizes), partial(_count_in_memory, table)
+    path = Path(data)
+    sampler, groups = Sampler(ALL_ROWS if rows is None else rows, seed), list[str]()
+    if group is not None:
+        classes = _classes_beside(group, path, classes)
+    for block in Scan(path, classes, others=group is not None):
+        sampler.add(block)
+        if group is not None:
+            groups += map(str, _groups_of(block, group))
+    sample = replace(sampler.sample(), groups=np.array(groups, object) if groups else None)
+    if sample.is_whole:
+        return sample, partial(_count_in_memory, sample.table)
+    return sample, partial(_count_file, sample, path)
+
+
+def _classes_beside(group: str, path: Path, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return the classes of a file, where the column of groups would be taken for one."""
+    layout = None if path.is_fifo() else layout_of(path, classes)  # a pipe is read once only
+    if layout is None:
+        return classes
+    if group not in layout.names:
+        raise _no_groups(group, str(path), layout.names)
+    if layout.from_header and group in layout.classes:
+        return [name for name in layout.classes if name != group]
+    return classes
+
+
+def _groups_of(rows: Rows, column: str) -> Sequence[object]:
+    """Return the cells of a column that means nothing else."""
+    others = rows.others or {}
+    if column not in others:
+        raise _no_groups(column, rows.source, [*others])
+    return others[column]
+
+
+def _no_groups(column: str, source: str, names: Sequence[str]) -> InvalidInputError:
+    return InvalidInputError(
+        f"{source}: {column} is not a column of groups; the columns are {listed(names) or 'none'}",
+        hint="Name a column that says what each row belongs to",
+    )
+
+
+def _count_in_memory(
+    table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
+) -> tuple[Evaluation, str]:
+    return evaluate(table, coefficients=coefficients, target=target), table.data_hash
+
+
+def _count_file(
+    sample: Sample, path: Path, coefficients: Coefficients, target: Floats | None
+) -> tuple[Evaluation, str]:
+    """Count the table that a sample was drawn from."""
+    classes = sample.table.classes
+    data_hash = DataHash(classes, labelled=True, n_rows=sample.n_rows)
+
+    def hashed() -> Iterator[Rows]:
+        for chunk in read_rows(path, classes, as_a_whole=False):
+            data_hash.add(chunk.probabilities, chunk.labels)
+            yield chunk
+
+    evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
+    return evaluation, data_hash.hexdigest()

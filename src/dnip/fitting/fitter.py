@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,31 +16,30 @@ from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import valid_unicode
 from dnip.base.typing import Floats, Integers
+from dnip.fitting.calibrating import calibrate_sample, estimate_of, find_target
 from dnip.fitting.deferring import Deferring, defer_below, defer_share
+from dnip.fitting.estimator import Estimator
 from dnip.fitting.evidence import FitEvidence
-from dnip.fitting.groups import find_copies
-from dnip.fitting.mix import estimate_of, find_target
-from dnip.fitting.notes import note_on_limit, notes_on_classes
-from dnip.fitting.refits import LeftOut, Refits
-from dnip.fitting.result import Alternative, Fit
-from dnip.fitting.robust import Blend, Estimator
-from dnip.fitting.robust.calibrating import calibrate_sample
-from dnip.fitting.sampled import Count, note_on_sample, on_all_rows
+from dnip.fitting.refits import LeftOut, Refits, find_copies, sizes_of
+from dnip.fitting.result import Alternative, Blend, Fit, note_on_limit, notes_on_classes
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import beta_of, on_classes
+from dnip.method.objective import Objective, beta_of, on_classes
 from dnip.method.problem import Problem
 from dnip.method.record import DataRecord, FitRecord
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.priors.estimate import label_shares
-from dnip.priors.target import is_estimate
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import scored_rows
 from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import Sample
+from dnip.using.evaluation import Evaluation
 from dnip.using.sketch import LEAST_ROWS, TableSample
+
+#: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
+Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
 
 #: The β that a fit tells of, beside its own.
 ALTERNATIVES = (0.25, 0.5, 1.0, 2.7)
@@ -94,11 +93,11 @@ class Fitter:
         finds_copies: bool = True,
         evidence: bool | None = None,
     ) -> None:
-        if not sample.is_whole:
-            settings = _of_sample(settings, sample.table.source)
-        self._sample, self._count, self._more = sample, count, more
         limit, table = settings.time_limit, sample.table
         self._deadline = None if limit is None else time.perf_counter() + limit
+        if not sample.is_whole:
+            settings = _of_sample(settings, table.source)
+        self._sample, self._count, self._more = sample, count, more
         self._labelled = scored_rows(table, "a fit")
         p, labels = self._labelled.probabilities, self._labelled.labels
         assert labels is not None
@@ -108,49 +107,59 @@ class Fitter:
         if weight is not None:
             sizes = np.bincount(labels, weight, table.n_classes).astype(np.float64)
         self._shares = sizes / sizes.sum()
-        unlabelled = table.unlabelled().probabilities
+        unlabelled = table.probabilities[table.labels == UNLABELLED]
         if more is not None:
             unlabelled = np.concatenate([unlabelled, more.probabilities])
         self._exponent = 1.0
         if settings.scale is None:
             counts = np.ones(len(p)) if self._weight is None else self._weight
-            every = np.concatenate([counts, np.ones(len(unlabelled))])
-            scale = WeightScale.over(np.concatenate([p, unlabelled]), every)
+            every = np.concatenate([p, unlabelled]) if len(unlabelled) else p
+            scale = WeightScale.over(every, np.concatenate([counts, np.ones(len(unlabelled))]))
             assert scale.span is not None
             settings, self._exponent = replace(settings, scale=scale), COMMON_SPREAD / scale.span
-        mix = settings.target_prior
-        self.target = find_target(mix, table.classes, self._calibration, sizes, unlabelled)
-        self._usual = None if self._weight is None else self._shares
-        if self.target is not None:
-            self._usual = self.target.shares
+
+        # the class mix where the weights will be used
+        self.target, self._target_shares, self._usual = None, None, None
+        if self._weight is not None:
+            self._usual = self._shares
+        if settings.target_prior is not None:
+            self.target = find_target(
+                settings.target_prior, table.classes, self._calibration, sizes, unlabelled
+            )
+            self._usual = self._target_shares = self.target.shares
             settings = replace(settings, target_prior=self.target.shares)
         self._unlabelled = unlabelled[: 0 if settings.robust == "off" else None]
+        self._there = None
+        if len(self._unlabelled) and self.target is None:
+            estimate = estimate_of(self._unlabelled, self._calibration)
+            self._there = estimate.shrunk_to(label_shares(self._calibration.labels))
+
         problem = Problem.trusted(p, labels, table.classes, self._weight)
-        self._settings, self._problem, self._is_estimated = settings, problem, is_estimate(mix)
-        is_quick = refits_are_quick(problem)
+        self._settings, self._problem = settings, problem
+        self._is_quick = len(labels) * table.n_classes**2 <= _MOST_PRODUCTS
         self._groups, self._copies = groups, None
-        if groups is not None and table.labels is not None:
+        if groups is not None:
             self._groups = groups[table.labels != UNLABELLED]
-        elif is_quick and finds_copies:
+        elif self._is_quick and finds_copies:
             self._groups = self._copies = find_copies(p, labels)
-        self._there = self._shares_there()
         self._estimator = Estimator(
             problem,
             settings,
             self._unlabelled,
             self._deadline,
-            groups=self._groups,
+            group_sizes=sizes_of(self._groups),
             exponent=self._exponent,
             there=self._there,
         )
-        is_needed = is_quick or settings.defer_below is not None
+        is_needed = self._is_quick or settings.defer_below is not None
         self._is_judged = is_needed if evidence is None else evidence
-        self._refitted: dict[float, list[LeftOut]] = {}
+        self._judgements: dict[float, tuple[FitEvidence, list[LeftOut]]] = {}
 
     def fit(self, settings: FitSettings, progress: Progress | None = None) -> Fit:
         """Return the fit for an objective; the other settings are those of the fitter."""
         settings = replace(self._settings, objective=settings.objective)
-        has_path = self._estimator.is_robust and refits_are_quick(self._problem)
+        has_beta = isinstance(settings.objective, Objective)
+        has_path = has_beta and self._estimator.is_robust and self._is_quick
         limit, note, is_raw = settings.constraints.max_accuracy_loss, None, False
         if limit is not None and has_path:
             beta = self._beta_within(limit, settings)
@@ -161,11 +170,14 @@ class Fitter:
             solution = self._raw(solution, settings)
         if solution.status is Status.INTERRUPTED or not (self._is_judged or note):
             return self._result(settings, solution, decision, note=note)
-        left_out = self.refits.raw() if is_raw else self._left_out(settings)
-        evidence = self.refits.assess(settings, left_out)
+        if is_raw:
+            left_out = self._refits.raw()
+            evidence = self._refits.assess(settings, left_out)
+        else:
+            evidence, left_out = self._judge(settings)
         others: dict[float, FitEvidence] = {}
         if has_path and not is_raw and limit is None:
-            others = {beta: self._evidence(settings.at(beta)) for beta in ALTERNATIVES}
+            others = {beta: self._judge(settings.at(beta))[0] for beta in ALTERNATIVES}
         return self._result(settings, solution, decision, evidence, left_out, others, note)
 
     def path(self, settings: FitSettings, betas: Sequence[float] = PATH) -> Iterator[Fit]:
@@ -173,13 +185,11 @@ class Fitter:
         for beta in betas:
             at = replace(self._settings, objective=settings.objective).at(beta)
             solution, decision = self._estimator.solve(at, self._deadline)
-            if not self._is_judged:
-                yield self._result(at, solution, decision)
-                continue
-            yield self._result(at, solution, decision, self._evidence(at), self._left_out(at))
+            judgement = self._judge(at) if self._is_judged else ()
+            yield self._result(at, solution, decision, *judgement)
 
     @cached_property
-    def refits(self) -> Refits:
+    def _refits(self) -> Refits:
         """Fits without each fold of the labelled rows."""
         robust = "on" if self._estimator.is_robust else "off"
         return Refits(
@@ -194,32 +204,23 @@ class Fitter:
             there=self._there,
         )
 
-    def _shares_there(self) -> Floats | None:
-        """Return class shares of the rows without a label, as far as they can be told."""
-        if not len(self._unlabelled) or self.target is not None:
-            return None
-        estimate = estimate_of(self._unlabelled, self._calibration)
-        return estimate.shrunk_to(label_shares(self._calibration.labels))
-
-    def _left_out(self, settings: FitSettings) -> list[LeftOut]:
-        """Return every fold and the weights fitted without it, made once for a β."""
+    def _judge(self, settings: FitSettings) -> tuple[FitEvidence, list[LeftOut]]:
+        """Return what refits say, and every fold with the weights fitted without it, once a β."""
         beta = beta_of(settings.objective)
-        if beta not in self._refitted:
-            self._refitted[beta] = self.refits.left_out(settings)
-        return self._refitted[beta]
-
-    def _evidence(self, settings: FitSettings) -> FitEvidence:
-        return self.refits.assess(settings, self._left_out(settings))
+        if beta not in self._judgements:
+            left_out = self._refits.left_out(settings)
+            self._judgements[beta] = self._refits.assess(settings, left_out), left_out
+        return self._judgements[beta]
 
     def _beta_within(self, limit: float, settings: FitSettings) -> float | None:
         """Return the β of the most even weights that are expected to keep a limit on lost accuracy.
 
         None where no weights keep it that are more even than the raw argmax.
         """
-        path = {beta: self._evidence(settings.at(beta)) for beta in PATH}
-        kept = {b: e.reweighted.cobias for b, e in path.items() if e.accuracy_change >= -limit}
-        best = min(kept, key=kept.__getitem__, default=None)
-        if best is None or kept[best] >= path[best].raw.cobias:
+        path = {beta: self._judge(settings.at(beta))[0] for beta in PATH}
+        within = {b: e.reweighted.cobias for b, e in path.items() if e.accuracy_change >= -limit}
+        best = min(within, key=within.__getitem__, default=None)
+        if best is None or within[best] >= path[best].raw.cobias:
             return None
         return best
 
@@ -246,7 +247,7 @@ class Fitter:
         note: str | None = None,
     ) -> Fit:
         """Return a fit with everything that is told of it."""
-        sample, classes = self._sample, self._problem.classes
+        sample, classes, rows = self._sample, self._problem.classes, self._estimator.rows
         weights = Coefficients(classes, solution.weight_indices, solution.scale)
         evaluation, data_hash = self._count(weights, self._target_shares)
         notes = [*notes_on_classes(self._problem, solution, evaluation)]
@@ -259,19 +260,29 @@ class Fitter:
                 "probabilities and label.\nCopies lie in one fold, and count as one label."
             )
         if not sample.is_whole:
-            solution = on_all_rows(solution, evaluation, settings)
-            notes.insert(0, note_on_sample(sample, solution))
+            solution = _on_all_rows(solution, evaluation, settings)
+            met = ", the constraints are kept on the sample" if solution.constraints else ""
+            notes.insert(
+                0,
+                f"Fitted on a sample of {len(sample.table):,} of {sample.n_rows:,} rows; the "
+                f"objective is of all{met}.",
+            )
         alternatives: tuple[Alternative, ...] = ()
         if evidence is not None:
-            evidence = evidence.with_signal(evaluation.signal)
+            evidence = evidence.completed(evaluation.signal, others or {})
             if others:
-                evidence = evidence.beside(others)
                 chosen = beta_of(settings.objective)
                 alternatives = tuple(
                     Alternative.of(beta, other, is_chosen=beta == chosen)
                     for beta, other in sorted({**others, chosen: evidence}.items())
                 )
-        deferring = self._deferring(settings, solution, left_out, evidence)
+        deferring = None
+        if settings.defer_below is not None:
+            deferring = defer_below(settings.defer_below, rows, left_out)
+        elif settings.defer is not None:
+            followed = None if evidence is None else evidence.reweighted.followed
+            args = settings, solution.multipliers, rows, self._usual, left_out, followed
+            deferring = defer_share(settings.defer, *args)
         if deferring is not None:
             notes += deferring.notes
         fitted = Fit(
@@ -290,34 +301,16 @@ class Fitter:
         coefficients = Coefficients.from_solution(solution, classes, record, defer)
         return replace(fitted, coefficients=coefficients)
 
-    def _deferring(
-        self,
-        settings: FitSettings,
-        solution: Solution,
-        left_out: Sequence[LeftOut],
-        evidence: FitEvidence | None,
-    ) -> Deferring | None:
-        rows = self._estimator.rows
-        if settings.defer_below is not None:
-            return defer_below(settings.defer_below, rows, left_out)
-        if settings.defer is None:
-            return None
-        followed = None if evidence is None else evidence.reweighted.followed
-        args = settings, solution.multipliers, rows, self._usual, left_out, followed
-        return defer_share(settings.defer, *args)
-
     def _record(
         self, fitted: Fit, settings: FitSettings, data_hash: str, deferring: Deferring | None
     ) -> FitRecord:
         """Return how the coefficients came about."""
-        sample, more, target = self._sample, self._more, self.target
-        classes, table = self._problem.classes, self._sample.table
-        drawn = {"rows": len(table), "seed": settings.seed}
-        used = fitted.decision is not None or self._is_estimated
-        scored, side = fitted.evaluation, {}
+        sample, more, target, classes = self._sample, self._more, self.target, self._problem.classes
+        table, decision, scored, expected = sample.table, fitted.decision, fitted.evaluation, {}
+        used = decision is not None or (target is not None and target.estimate is not None)
         if fitted.evidence is not None:
-            scored, expected = fitted.evidence.evaluation, fitted.evidence.reweighted
-            side = {"followed": expected.followed, "expected": expected.cobias}
+            scored, gaps = fitted.evidence.evaluation, fitted.evidence.reweighted
+            expected = {"followed": gaps.followed, "expected": gaps.cobias}
         assert scored.reweighted is not None
         is_known = fitted.verdict != "not judged"
         points = () if deferring is None else deferring.points
@@ -328,15 +321,13 @@ class Fitter:
                 sha256=data_hash,
                 rows=sample.n_rows,
                 labelled_rows=int(sample.class_sizes.sum()),
-                sample=None if sample.is_whole else drawn,
+                sample=None if sample.is_whole else {"rows": len(table), "seed": settings.seed},
                 origin=origin_of(Path(table.source)),
             ),
             class_shares=self._shares if target is None else target.shares,
             calibration=self._calibration,
             target_prior=None if target is None else target.to_dict(classes),
-            robust=None
-            if fitted.decision is None
-            else {"mode": settings.robust, **fitted.decision.to_dict()},
+            robust=None if decision is None else {"mode": settings.robust, **decision.to_dict()},
             unlabelled=None
             if more is None or not used
             else DataRecord(
@@ -348,14 +339,12 @@ class Fitter:
             evidence={"verdict": fitted.verdict, "reason": fitted.reason} if is_known else None,
             search=fitted.solution.search_record(classes),
             scores={
-                **side,
+                **expected,
                 "rows": scored.reweighted.sum(axis=1).tolist(),
                 "right": np.diag(scored.reweighted).tolist(),
             },
             sketch=self._rows_like_others().sketch(fitted.solution.multipliers).to_dict(),
-            deferring=tuple(
-                {"asked": at, "one": one.scores, "each": each.scores} for at, one, each in points
-            ),
+            deferring=tuple(point.to_record() for point in points),
             defer_below=None if deferring is None else deferring.served,
         )
 
@@ -372,15 +361,6 @@ class Fitter:
         like.add(probabilities=self._unlabelled)
         return like
 
-    @property
-    def _target_shares(self) -> Floats | None:
-        return None if self.target is None else self.target.shares
-
-
-def refits_are_quick(rows: Problem) -> bool:
-    """Return whether refits take so little time that they need not be asked for."""
-    return len(rows.labels) * rows.n_classes**2 <= _MOST_PRODUCTS
-
 
 def _of_sample(settings: FitSettings, source: str) -> FitSettings:
     """Return the settings for a sample of a larger table."""
@@ -391,3 +371,12 @@ def _of_sample(settings: FitSettings, source: str) -> FitSettings:
             hint="Give a table of fewer rows, or --rows all",
         )
     return replace(settings, robust="off") if settings.robust == "auto" else settings
+
+
+def _on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettings) -> Solution:
+    """Return a solution of a sample with its objective on all rows; nothing is proven of them."""
+    assert evaluation.reweighted is not None
+    raw, confusion = map(evaluation.in_population, (evaluation.raw, evaluation.reweighted))
+    goal = on_classes(settings.objective, evaluation.classes)
+    demands = settings.constraints.on(evaluation.classes, evaluation.raw.sum(axis=1) > 0)
+    return solution.restated(goal, confusion, constraints=demands.to_dict(confusion, raw))

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed, unwarned
 from dnip.base.validation import check_number
-from dnip.fitting.fit import other_rows
+from dnip.fitting.fit import MOST_ROWS, other_rows, sample_of
 from dnip.fitting.fitter import PATH, Fitter
 from dnip.fitting.result import Fit
-from dnip.fitting.sampled import MOST_ROWS, sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.method.solution import Status
 from dnip.metrics import METRICS
@@ -83,20 +82,20 @@ class Path:
 
     @cached_property
     def knee(self) -> int:
-        """The place of the point where accuracy and evenness gained over both ends are most.
+        """The number of the point where accuracy and evenness gained over both ends are most.
 
         Each gain counts as a part of the path's span.
         """
         scores = [point.expected for point in self.points]
         gains = np.zeros(len(scores))
         for name, sign in (("accuracy", 1), ("cobias", -1)):
-            values = sign * np.array([each[name] for each in scores])
+            values = sign * np.array([point[name] for point in scores])
             span = np.ptp(values)
             gains += (values - values.min()) / span if span > 0 else 0.0
         return int(gains.argmax())
 
     def choose(self, choice: str | float) -> int:
-        """Return the place of the point that ``"knee"`` or a β names.
+        """Return the number of the point that ``"knee"`` or a β names.
 
         Raises
         ------

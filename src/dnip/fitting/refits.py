@@ -1,4 +1,7 @@
-"""Fits without each fold of the labelled rows, and what they say of the rows left out."""
+"""Fits without each fold of the labelled rows, and what they say of the rows left out.
+
+Rows that belong together lie in one fold: several answers to one prompt, paraphrases, copies.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InfeasibleError, unwarned
-from dnip.base.typing import Booleans, Confusion, Floats, Integers, Probabilities
+from dnip.base.arrays import check_vector
+from dnip.base.errors import InfeasibleError, InvalidInputError, unwarned
+from dnip.base.typing import Booleans, Confusion, Floats, Integers, Labels, Probabilities
+from dnip.fitting.estimator import Estimator
 from dnip.fitting.evidence import FitEvidence
-from dnip.fitting.groups import folds_of, sizes_of
-from dnip.fitting.robust import Estimator
 from dnip.fitting.settings import FitSettings
-from dnip.method.objective import beta_of
+from dnip.method.objective import Objective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
@@ -22,6 +25,14 @@ from dnip.metrics.gaps import followed_chance
 from dnip.solvers import Coordinate
 from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
+
+# Rounding is at work where more rows than this share one number, but not all, with another row.
+_BY_CHANCE = 0.01
+# By chance, more different rows than this are not all there an even number of times.
+_CHANCES = 10
+# What rounding to float64 leaves of a whole number.
+_ROUNDING = 1e-6
+
 
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5
@@ -56,7 +67,7 @@ class Refits:
     groups : ndarray of shape (M,), optional
         The number of the group of each row. A group lies in one fold, and counts as one row.
     exponent, there
-        As for :class:`dnip.fitting.robust.Estimator`.
+        As for :class:`dnip.fitting.estimator.Estimator`.
 
     Examples
     --------
@@ -85,7 +96,8 @@ class Refits:
     ) -> None:
         self._rows, self._target, self._is_mix_given = rows, target, is_mix_given
         self._captured_mass, self._raw = captured_mass, decide(rows.probabilities)
-        self._weight = None if groups is None else 1 / sizes_of(groups)
+        sizes = sizes_of(groups)
+        self._weight = None if sizes is None else 1 / sizes
         folds = folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
 
         def without(fold: Booleans) -> Estimator:
@@ -94,7 +106,7 @@ class Refits:
                 Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
                 _of_refits(settings),
                 unlabelled,
-                groups=None if groups is None else groups[rest],
+                group_sizes=None if sizes is None else sizes[rest],
                 exponent=exponent,
                 there=there,
             )
@@ -142,7 +154,7 @@ class Refits:
         return FitEvidence.of(
             evaluation,
             followed_chance(on_all, apart) if apart else 1.0,
-            beta_of(settings.objective),
+            settings.objective,
             [multipliers for _, multipliers in refits],
             is_mix_given=self._is_mix_given,
         )
@@ -159,7 +171,7 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     """Return the settings of a refit: what is lost is judged by the rows left out."""
     limit = None if settings.time_limit is None else settings.time_limit / USUAL_FOLDS
     constraints = settings.constraints
-    if settings.robust != "off":
+    if settings.robust != "off" and isinstance(settings.objective, Objective):
         constraints = replace(constraints, max_accuracy_loss=None)
     solver = settings.solver
     if solver.proves:  # the coordinate solver finds the same optima, without the proof
@@ -167,3 +179,129 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     if isinstance(solver, Coordinate):
         solver = replace(solver, effort=_EFFORT * solver.effort)
     return replace(settings, time_limit=limit, constraints=constraints, solver=solver)
+
+
+def check_groups(groups: ArrayLike, n_rows: int) -> Integers:
+    """Return the number of the group of each row, shape (M,).
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, or a single group, which no fold can leave out.
+
+    Examples
+    --------
+    >>> check_groups(["b", "a", "b"], 3)
+    array([1, 0, 1])
+    """
+    names = check_vector("groups", groups, n_rows, np.object_)
+    numbers = np.unique([str(name) for name in names], return_inverse=True)[1]
+    if len(numbers) and not numbers.any():
+        raise InvalidInputError(
+            f"all rows are of one group, {names[0]!r}, which leaves fewer than two folds",
+            hint="Give groups that divide the rows, or none",
+        )
+    return np.asarray(numbers)
+
+
+def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None:
+    """Return groups of rows that are equal in all probabilities and in label; None without any.
+
+    Rounded probabilities and votes are equal by chance. There, many rows share one number but not
+    all, and rows count as copies only where each is there the same number of times, or a multiple.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 40)
+    >>> twice, labels = np.repeat(p, 2, axis=0), np.repeat(rng.integers(3, size=40), 2)
+    >>> [len(np.unique(find_copies(p, labels))) for p in (twice, twice.round(1))]
+    [40, 40]
+    >>> find_copies(twice[:-1].round(1), labels[:-1]) is None
+    True
+    """
+    whole = np.column_stack([probabilities, labels])
+    row = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
+    repeats = _find_repeats(row)
+    certain = probabilities.max(axis=1) == 1  # no digits are left that could tell two rows apart
+    row[certain] = row.max() + 1 + np.arange(np.count_nonzero(certain))
+    row = np.unique(row, return_inverse=True)[1]
+    if row.max() + 1 == len(row) or _are_rounded(probabilities):
+        return repeats
+    with np.errstate(all="ignore"):  # ratios of the tiniest may be infinite
+        ratios = np.log(probabilities[:, 1:] / probabilities[:, :-1]).round(9)
+    for numbers in (*probabilities.T, *ratios.T):
+        tells = np.isfinite(numbers) & (numbers != 0) & ~certain
+        if _count_shared(numbers[tells], row[tells]) > _BY_CHANCE * len(row):
+            return repeats
+    return np.asarray(row)
+
+
+def _find_repeats(row: Integers) -> Integers | None:
+    """Return groups of k equal rows each, where every row is there k times or a multiple of it."""
+    times = np.gcd.reduce(np.bincount(row))
+    if times == 1 or row.max() < _CHANCES:
+        return None
+    groups = np.empty_like(row)
+    groups[np.argsort(row, kind="stable")] = np.arange(len(row)) // times
+    return groups
+
+
+def _are_rounded(probabilities: Probabilities) -> bool:
+    """Return whether all are decimals of four digits, or votes of a hundred at most."""
+    for n in (10_000, *range(1, 101)):
+        multiples = probabilities * n
+        if np.abs(multiples - np.rint(multiples)).max() < _ROUNDING:
+            return True
+    return False
+
+
+def _count_shared(numbers: Floats, row: Integers) -> int:
+    """Return how many rows share a number with a row that is not equal to them."""
+    value = np.unique(numbers, return_inverse=True)[1]
+    pairs = np.unique(np.column_stack([value, row]), axis=0)
+    rows_with = np.bincount(pairs[:, 0])
+    return int((rows_with[value] > 1).sum())
+
+
+def sizes_of(groups: Integers | None) -> Floats | None:
+    """Return how many rows are in the group of each row, shape (M,); None without groups."""
+    return None if groups is None else np.bincount(groups)[groups].astype(np.float64)
+
+
+def folds_of(
+    labels: Labels, n_folds: int, seed: int, groups: Integers | None = None
+) -> list[Booleans]:
+    """Divide rows into folds that each get an even share of every class.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (M,)
+        Class indices.
+    n_folds : int
+        A fold lacks a class only if the class has fewer rows than there are folds.
+    seed : int
+    groups : ndarray of shape (M,), optional
+        Rows of one group lie in one fold; the group counts for the class of its first row.
+
+    Returns
+    -------
+    list of ndarray of shape (M,)
+        Whether each row is in the fold. Folds are left out without which two classes could not be
+        fitted, and those without rows.
+
+    Examples
+    --------
+    >>> [np.flatnonzero(fold).tolist() for fold in folds_of(np.array([0, 0, 1, 1, 1, 1]), 2, 0)]
+    [[1, 3, 4], [0, 2, 5]]
+    """
+    first, member = np.arange(len(labels)), np.arange(len(labels))
+    if groups is not None:
+        first, member = np.unique(groups, return_index=True, return_inverse=True)[1:]
+    rng = np.random.default_rng(seed)
+    number = np.empty(len(first), np.int64)
+    for c in np.unique(labels[first]):
+        members = np.flatnonzero(labels[first] == c)
+        number[members] = (rng.permutation(len(members)) + rng.integers(n_folds)) % n_folds
+    folds = [number[member] == fold for fold in range(n_folds)]
+    return [fold for fold in folds if fold.any() and len(np.unique(labels[~fold])) >= 2]

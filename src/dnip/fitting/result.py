@@ -1,19 +1,24 @@
-"""What a fit returns."""
+"""What a fit returns, and notes on it: one sentence each."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dnip.base.errors import listed
 from dnip.base.escaping import html
 from dnip.base.frames import make_frame
-from dnip.fitting.evidence import NO_SIGNAL, FitEvidence, Point
-from dnip.fitting.robust import Blend
+from dnip.base.typing import Booleans, Floats, Integers
+from dnip.base.validation import MAX_SCALE
+from dnip.fitting.evidence import NO_SIGNAL, FitEvidence, ServedShare
 from dnip.method.coefficients import Coefficients
+from dnip.method.problem import Problem
+from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
 from dnip.priors.target import TargetPrior
 from dnip.tables.cells import CapturedMass
@@ -21,6 +26,89 @@ from dnip.using.evaluation import Evaluation
 
 #: What is said of a fit without refits.
 NOT_JUDGED = "No refits were made, so nothing is known of other rows."
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """How the coefficients of a robust fit came about.
+
+    Attributes
+    ----------
+    n_unlabelled : int
+        Unlabelled rows that were given; only a sample is used if there are many.
+    support : ndarray of shape (N,)
+        Labels of each class.
+    trust : ndarray of shape (N,)
+        Part of the way from the smooth estimator to the optimum, 0..1.
+    shares : ndarray of shape (N,)
+        Class shares, given or estimated.
+    sharpness : float
+        Inverse temperature at which the probabilities are calibrated.
+    batch, smooth, optimum : ndarray of shape (N,)
+        Log-weights of the prior, of the smooth estimator, and of the optimum of labels and
+        unlabelled rows.
+    drift : float or None
+        The p value of the unlabelled rows being like the labelled ones, if it is so small that the
+        labelled ones were moved; else None.
+    toward_constraints : float
+        How far the weights went from there to the optimum that satisfies the constraints, 0..1.
+    """
+
+    n_unlabelled: int
+    support: Floats
+    trust: Floats
+    shares: Floats
+    sharpness: float
+    batch: Floats
+    smooth: Floats
+    optimum: Floats
+    drift: float | None
+    toward_constraints: float
+
+    @property
+    def sentence(self) -> str:
+        """What was decided and why, in a few lines of text."""
+        present = self.support > 0
+        labels = _span(self.support[present], "{:,.0f}")
+        trust = _span(self.trust[present], "{:.0%}")
+        rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
+        noun = "label" if labels == "1" else "labels"
+        text = f"robust: with {labels} {noun} per class, the weights go {trust} of the way"
+        text += f"\nfrom a simple model to the best weights for the labels{rows}."
+        if self.drift is not None:
+            text += (
+                f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
+                f"{self.drift:.1g}), and not by their class mix alone. The weights follow the "
+                "unlabelled rows: labelled ones were moved to where these lie."
+            )
+        if self.toward_constraints:
+            text += (
+                "\nThese do not keep the constraints, so the weights go on, "
+                f"{self.toward_constraints:.0%} of the way to the optimum that does."
+            )
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a coefficients file records it."""
+        return {
+            "unlabelled_rows": self.n_unlabelled,
+            "labels": self.support.tolist(),
+            "trust": self.trust.tolist(),
+            "shares": self.shares.tolist(),
+            "sharpness": self.sharpness,
+            "log_weights": {
+                "batch": self.batch.tolist(),
+                "smooth": self.smooth.tolist(),
+                "optimum": self.optimum.tolist(),
+            },
+            "drift_p_value": self.drift,
+            "toward_constraints": self.toward_constraints,
+        }
+
+
+def _span(values: Floats, form: str) -> str:
+    low, high = form.format(values.min()), form.format(values.max())
+    return low if low == high else f"{low} to {high}"
 
 
 class Alternative(NamedTuple):
@@ -63,7 +151,7 @@ class Fit:
         without refits, and for objectives without β.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
-    deferring : tuple of Point
+    deferring : tuple of ServedShare
         Where rows are deferred: what other rows are expected to show, for the share that was asked
         for and for others. Empty without evidence.
     """
@@ -76,7 +164,7 @@ class Fit:
     evidence: FitEvidence | None = None
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
-    deferring: tuple[Point, ...] = ()
+    deferring: tuple[ServedShare, ...] = ()
 
     def __repr__(self) -> str:
         """Name what the fit came to."""
@@ -108,8 +196,8 @@ class Fit:
 
     def _repr_html_(self) -> str:
         """Return a small table and the verdict, for notebooks."""
-        said = html(f"{self.verdict}: {self.reason}")
-        return f"{self.evaluation._repr_html_()}<p>{said}</p>"
+        verdict = html(f"{self.verdict}: {self.reason}")
+        return f"{self.evaluation._repr_html_()}<p>{verdict}</p>"
 
     def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict as :meth:`dnip.Coefficients.predict` does."""
@@ -134,16 +222,16 @@ class Fit:
         >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()
         ['class', 'rows', 'weight', 'before', 'after', 'taken_for', 'least_weight', 'most_weight']
         """
-        found = self.evidence
-        frame = (self if found is None else found).evaluation.to_frame(library)
+        evidence = self.evidence
+        frame = (self if evidence is None else evidence).evaluation.to_frame(library)
         columns = {name: frame[name].to_list() for name in frame.columns}
         columns = {
             **{name: columns.pop(name) for name in ("class", "rows")},
             "weight": self.coefficients.weights,
             **columns,
         }
-        if found is not None:
-            columns |= {"least_weight": found.ranges[:, 0], "most_weight": found.ranges[:, 1]}
+        if evidence is not None:
+            columns |= {"least_weight": evidence.ranges[:, 0], "most_weight": evidence.ranges[:, 1]}
         return make_frame(columns, library)
 
     def unweighted(self) -> Coefficients:
@@ -171,3 +259,116 @@ class Fit:
     def captured_mass(self) -> CapturedMass | None:
         """How many rows of the opt table have a low captured mass; None if it is not known."""
         return self.evaluation.captured_mass
+
+
+# Names in one note.
+_MOST_NAMES = 8
+
+
+def notes_on_classes(
+    problem: Problem, solution: Solution, evaluation: Evaluation
+) -> tuple[str, ...]:
+    """Return notes on single classes, one sentence each; none if all is well.
+
+    Parameters
+    ----------
+    problem : Problem
+        The labelled rows, or a sample of them that counts for all.
+    solution : Solution
+        Of a fit to these rows.
+    evaluation : Evaluation
+        Of all labelled rows, before and after.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients, ProbabilityTable, evaluate, solve
+    >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
+    >>> solution = solve(p, y)
+    >>> coefficients = Coefficients.from_solution(solution, ["ham", "spam"])
+    >>> evaluation = evaluate(p, y, coefficients)
+    >>> print(*notes_on_classes(Problem.of(p, y), solution, evaluation))
+    Never right before: spam is right on 1 of 1 rows now.
+    """
+    names = evaluation.classes
+    assert evaluation.reweighted is not None
+    rows = evaluation.raw.sum(axis=1)
+    before, after = np.diag(evaluation.raw), np.diag(evaluation.reweighted)
+    notes = []
+    silent = (rows > 0) & (before == 0)
+    positive, reachable = _at_best(problem, solution, silent)
+    hopeless = silent & (positive == 0)
+    if hopeless.any():
+        notes.append(
+            f"No weight can lift class {_named(names, hopeless)}: its probability is 0 in all of "
+            "its labelled rows."
+        )
+    gained = silent & (after > 0)
+    if gained.any():
+        counts = "; ".join(
+            f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
+            for c in np.flatnonzero(gained)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Never right before: {counts}.")
+    lacking = silent & (after == 0) & ~hopeless
+    beyond = lacking & (reachable == 0)
+    if beyond.any():
+        notes.append(
+            f"Out of reach: class {_named(names, beyond)}. No weights on this scale make any of "
+            "its labelled rows right."
+        )
+    lacking &= reachable > 0
+    if lacking.any():
+        counts = "; ".join(
+            f"{names[c]} (weights could make {reachable[c]:,} of {rows[c]:,} rows right)"
+            for c in np.flatnonzero(lacking)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Never right, before and after: {counts}.")
+    end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
+    scale = solution.scale
+    if end.any() and scale.spacing is Spacing.LOG:
+        further = "" if scale.size == MAX_SCALE else f" --scale log:{MAX_SCALE} goes further."
+        notes.append(f"At the end of the scale {scale}: class {_named(names, end)}.{further}")
+    return tuple(notes)
+
+
+def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[Integers, Integers]:
+    """Return on how many rows silent classes are above 0, and right by as much weight as can be."""
+    chosen = np.flatnonzero(silent[problem.labels])
+    p, labels = problem.probabilities[chosen], problem.labels[chosen]
+    count = problem.weights[chosen]
+    cells = np.arange(len(labels)), labels
+    of_class = p[cells].copy()
+    p[cells] = 0
+    levels = solution.scale.levels
+    right = of_class * (levels[-1] / levels[0]) > p.max(axis=1)
+    above, reached = (
+        np.bincount(labels, count * which, problem.n_classes) for which in (of_class > 0, right)
+    )
+    return np.ceil(above).astype(np.int64), np.rint(reached).astype(np.int64)
+
+
+def _named(names: Sequence[str], chosen: Booleans) -> str:
+    return listed([names[c] for c in np.flatnonzero(chosen).tolist()])
+
+
+def note_on_limit(limit: float, beta: float | None) -> str:
+    """Return what a limit on lost accuracy comes to.
+
+    Parameters
+    ----------
+    limit : float
+        On accuracy lost on other rows.
+    beta : float or None
+        The β that was taken for it; None where the raw argmax stays.
+
+    Examples
+    --------
+    >>> print(note_on_limit(0.01, 0.25))
+    To lose at most 0.01 of accuracy on other rows, β is 0.25.
+    """
+    lost = f"at most {limit:g} of accuracy" if limit else "no accuracy"
+    if beta is None:
+        return (
+            f"The raw argmax stays: no β is expected to lose {lost} on other rows and be more even."
+        )
+    return f"To lose {lost} on other rows, β is {beta:g}."

@@ -13,7 +13,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
 from dnip.method.constraints import Constraints
 from dnip.method.defer import Deferral
-from dnip.method.objective import ConfusionFunction, ObjectiveLike
+from dnip.method.objective import Goal
 from dnip.priors.target import PriorLike
 from dnip.solvers import Settings
 from dnip.solvers.search import PRESETS
@@ -62,7 +62,7 @@ class FitSettings(Settings):
 
     def __init__(
         self,
-        objective: ObjectiveLike | ConfusionFunction | None = None,
+        objective: Goal = None,
         *,
         robust: str = "auto",
         target_prior: PriorLike | None = None,
@@ -88,14 +88,12 @@ class FitSettings(Settings):
         object.__setattr__(self, "defer_below", defer_below)
 
     @classmethod
-    def of(
-        cls, objective: ObjectiveLike | ConfusionFunction | None, keywords: dict[str, Any]
-    ) -> Self:
+    def of(cls, objective: Goal, keywords: dict[str, Any]) -> Self:
         """Return the settings that keywords say; an error names what the caller typed."""
         names = signature(cls).parameters.keys() | signature(Settings).parameters.keys()
         for name in keywords.keys() - names:
-            kept = name in signature(Constraints).parameters
-            hint = f"; give constraints=dnip.Constraints({name}=...)" if kept else ""
+            is_demand = name in signature(Constraints).parameters
+            hint = f"; give constraints=dnip.Constraints({name}=...)" if is_demand else ""
             raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
         return cls(objective, **keywords)
 

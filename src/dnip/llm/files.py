@@ -156,8 +156,8 @@ def _decoded(data: bytes, source: str, *, by_excel: bool) -> str:
 
 def _json(text: str, source: str) -> Iterator[Found]:
     position, line = 0, 1
-    while found := _BEGIN.search(text, position):
-        start = found.start()
+    while match := _BEGIN.search(text, position):
+        start = match.start()
         line += text.count("\n", position, start)
         try:
             value, position = _DECODER.raw_decode(text, start)
@@ -166,7 +166,9 @@ def _json(text: str, source: str) -> Iterator[Found]:
             begins = "" if where == line else f" (of the value that begins in line {line})"
             raise InvalidInputError(
                 f"{source}: line {where}{begins} is not valid JSON: {reason.removesuffix(' at')}",
-                hint=f"Line {line} may be cut off: write the file again, or remove that line",
+                hint=f"Line {line} may be cut off: write the file again, or remove that line"
+                if start or text.lstrip()[:1] in ("{", "[")
+                else "Save JSON, or rows of CSV in a file that ends in .csv, .tsv or .txt",
             ) from error
         yield Found(f"{source}: line {line}", value)
         line += text.count("\n", start, position)

@@ -47,10 +47,10 @@ def notes_on_run(summary: RunSummary) -> Iterator[str]:
 def describe_audit(audit: Audit) -> str:
     """Return the tokens of every class, and the captured mass where it was measured."""
     lines = []
-    for one in audit.classes:
-        tokens = " ".join(repr(text) for text in one.texts)
-        mass = "" if one.mass is None else f"  mass {one.mass:.4f}"
-        lines.append(f"{one.name:<24} {one.word:<16} {tokens}{mass}")
+    for audited in audit.classes:
+        tokens = " ".join(repr(text) for text in audited.texts)
+        mass = "" if audited.mass is None else f"  mass {audited.mass:.4f}"
+        lines.append(f"{audited.name:<24} {audited.word:<16} {tokens}{mass}")
     if audit.mass is not None:
         lines.append(
             f"\ncaptured mass {audit.mass:.3f} on average over "
@@ -62,9 +62,9 @@ def describe_audit(audit: Audit) -> str:
         best = "  most" if captured == max(audit.forms.values()) else ""
         lines.append(f"captured mass as {form:<11} {captured:.3f}{best}")
     lines += [
-        f"{one.flips} of {audit.n_measured} answers flip with the labels in the order "
-        f"{', '.join(one.order)}"
-        for one in audit.orders
+        f"{audited.flips} of {audit.n_measured} answers flip with the labels in the order "
+        f"{', '.join(audited.order)}"
+        for audited in audit.orders
     ]
     return "\n".join(lines)
 

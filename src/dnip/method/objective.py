@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base import Pairs
+from dnip.base import MetricName, Pairs
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_number
 from dnip.method.costs import Costs
-from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over
+from dnip.metrics import (
+    accuracy,
+    balanced_accuracy,
+    cobias,
+    cobias_single,
+    macro_f1,
+    pmi,
+    smoothing_over,
+)
 from dnip.metrics.confusion import as_counts
 
 #: τ of the paper, and μ of the authors' public code.
@@ -228,6 +236,55 @@ class Objective:
 
 
 @dataclass(frozen=True)
+class MetricObjective:
+    """1 less a metric, to be minimised: what ``objective="macro-f1"`` stands for.
+
+    Parameters
+    ----------
+    metric : {"balanced-accuracy", "macro-f1"}
+        The mean of the class accuracies (recalls), or the mean of the classes' F1.
+
+    Examples
+    --------
+    >>> objective = MetricObjective("balanced-accuracy")
+    >>> round(objective([[8, 2], [4, 6]]), 6)  # 1 - (0.8 + 0.6) / 2
+    0.3
+    """
+
+    metric: MetricName
+
+    METRICS: ClassVar[dict[str, ConfusionFunction]] = {
+        "balanced-accuracy": balanced_accuracy,
+        "macro-f1": macro_f1,
+    }
+
+    def __post_init__(self) -> None:
+        check_choice("objective", self.metric, list(self.METRICS))
+
+    @property
+    def function(self) -> ConfusionFunction:
+        """The metric itself."""
+        return self.METRICS[self.metric]
+
+    @property
+    def is_by_class(self) -> bool:
+        """Whether the accuracies of the classes decide it, however rows are confused."""
+        return self.function is balanced_accuracy
+
+    def __call__(self, confusion: ArrayLike) -> float:
+        """Return 1 less the metric of a confusion matrix."""
+        return 1 - self.function(confusion)
+
+    def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
+        """Return the terms of the paper's objective, for information only."""
+        return term_values(confusion)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name as a coefficients file records it."""
+        return {"metric": self.metric}
+
+
+@dataclass(frozen=True)
 class CustomObjective:
     """Any function of the confusion matrix, to be minimised.
 
@@ -262,16 +319,25 @@ class CustomObjective:
         return {"function": self.name or getattr(self.function, "__name__", "function")}
 
 
-def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
-    """Return an objective: the default one for None, a wrapper for a function.
+#: The objectives that compiled code knows.
+Compiled: TypeAlias = Objective | MetricObjective
+
+#: What stands for an objective: its name, a function to be minimised, or None for the default.
+Goal: TypeAlias = ObjectiveLike | ConfusionFunction | str | None
+
+
+def as_objective(objective: Goal) -> ObjectiveLike:
+    """Return an objective: the default one for None, that of a name, a wrapper for a function.
 
     Examples
     --------
-    >>> as_objective(None) == Objective()
-    True
+    >>> as_objective(None) == Objective(), as_objective("macro-f1")([[8, 2], [2, 8]])
+    (True, 0.2)
     """
     if objective is None:
         return Objective()
+    if isinstance(objective, str):
+        return MetricObjective(objective)  # type: ignore[arg-type]  # checked there
     if isinstance(objective, ObjectiveLike):
         return objective
     return CustomObjective(objective)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import ArrayLocation, check_vector
+from dnip.base.arrays import Location, check_vector
 from dnip.base.classes import UNLABELLED, read_labels, sorted_labels
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
@@ -143,7 +143,7 @@ def labels_of_columns(
     (array([ 1, -1]), ('5', '7'))
     """
     n_rows, n_columns = probabilities.shape
-    location = ArrayLocation(name)
+    location = Location(name)
     # a list may hold None beside texts, which numpy would make a text
     cells = check_vector(name, labels, n_rows, None if hasattr(labels, "dtype") else np.object_)
     names = sorted_labels(cells, n_columns, location) if classes is None else tuple(classes)

@@ -94,7 +94,7 @@ class Differences:
         ({'x': (1.0, 1.0), 'y': (0.5, 0.25)}, {'scale': ('30', '10')})
         """
         both = [name for name in a.classes if name in set(b.classes)]
-        sides = [dict(zip(one.classes, one.multipliers.tolist(), strict=True)) for one in (a, b)]
+        sides = [dict(zip(c.classes, c.multipliers.tolist(), strict=True)) for c in (a, b)]
         for side in sides:
             largest = max((side[name] for name in both), default=max(side.values()))
             side |= {name: weight / largest for name, weight in side.items()}
@@ -125,7 +125,7 @@ class Differences:
         if self.entries:
             columns = [Column("entry"), Column("A"), Column("B")]
             rows = [
-                (shorten(name, _ENTRY), *(shorten(_written(one), _NARROW) for one in both))
+                (shorten(name, _ENTRY), *(shorten(_written(value), _NARROW) for value in both))
                 for name, both in self.entries.items()
             ]
             parts.append(to_text(columns, rows))

@@ -122,8 +122,8 @@ def draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: A
     """Draw a bar for each class and side into one set of axes."""
     sides, names = evaluation.sides, [literal(name) for name in evaluation.classes]
     at, share = np.arange(len(names), dtype=float), 0.84 / len(sides)
-    for place, (side, counts) in enumerate(sides.items()):
-        shift = (place - (len(sides) - 1) / 2) * share
+    for number, (side, counts) in enumerate(sides.items()):
+        shift = (number - (len(sides) - 1) / 2) * share
         rates = 100 * class_accuracies(counts)
         bars = axes.bar(at + shift, rates, share * 0.92, color=FIXED[side], label=side)
         if len(sides) * len(names) <= _MOST_LABELLED:

@@ -58,7 +58,7 @@ def describe(
     COBias       1.000
     worst class  0.000
     """
-    told = evaluation.to_dict(confidence, with_counts=False)
+    numbers = evaluation.to_dict(confidence, with_counts=False)
     names = ("before", "after", "adjusted") if evaluation.reweighted is not None else ("accuracy",)
     sides = dict(zip(names, ("raw", "reweighted", "adjusted"), strict=False))
     columns: dict[Column, Sequence[Value]] = {
@@ -68,7 +68,9 @@ def describe(
     if coefficients is not None:
         columns[Column("weight", 3)] = coefficients.weights.tolist()
     columns |= {
-        Column(title, 3): class_rates(told[side]) for title, side in sides.items() if side in told
+        Column(title, 3): class_rates(numbers[side])
+        for title, side in sides.items()
+        if side in numbers
     }
     last = [*evaluation.sides.values()][-1]
     columns[Column("taken for")] = taken_for(evaluation.classes, last)
@@ -77,7 +79,7 @@ def describe(
         order = np.argsort(class_accuracies(last), kind="stable")  # without rows: at the end
         left = f"… and {len(rows) - most:,} classes that are right more often"
         rows = [*(rows[c] for c in order[:most]), left]
-    return f"{to_text([*columns], rows)}\n\n{_totals(told)}"
+    return f"{to_text([*columns], rows)}\n\n{_totals(numbers)}"
 
 
 def taken_for(classes: Sequence[str], confusion: Confusion) -> list[str]:
@@ -121,14 +123,14 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     if evaluation.signal is False:
         return wrapped(f"{NO_SIGNAL}\nNext, look at the prompt: dnip audit TASK --model MODEL")
     weak = evaluation.starving(level)
-    said = "No class is sure to be right less often than the mean class."
+    text = "No class is sure to be right less often than the mean class."
     if weak:
         mean = np.nanmean(class_accuracies(evaluation.raw))
-        said = f"Starving: {listed(weak, _FEW)}. "
-        said += f"Sure to be right less often than the mean class, {mean:.3f}."
+        text = f"Starving: {listed(weak, _FEW)}. "
+        text += f"Sure to be right less often than the mean class, {mean:.3f}."
     if evaluation.always is not None:
-        said = f"{always_sentence(evaluation.always)}\n{said}"
-    return f"{wrapped(said)}\nNext, learn coefficients: {command}"
+        text = f"{always_sentence(evaluation.always)}\n{text}"
+    return f"{wrapped(text)}\nNext, learn coefficients: {command}"
 
 
 def class_rates(side: Mapping[str, Any]) -> list[Value]:
@@ -180,7 +182,7 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
     return f"kept on these rows: {'; '.join(parts)}"
 
 
-def served_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def served_facts(served: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is deferred, and how what remains and the system are served, by name.
 
     Parameters
@@ -188,32 +190,32 @@ def served_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     found : mapping
         What :func:`dnip.method.defer.served` returns.
     """
-    yield "deferred", f"{percent(found['share'])}; asked for {percent(found['asked'])}"
+    yield "deferred", f"{percent(served['share'])}; asked for {percent(served['asked'])}"
     for side, end in (("remaining", ""), ("system", "; helper right on {helper_accuracy:.0%}")):
-        scores = found.get(side, {}).items()
-        told = [f"{METRICS[name].title} {show(value, Column(name, 3))}" for name, value in scores]
-        if told:
-            yield side, ", ".join(told) + end.format(**found)
+        scores = served.get(side, {}).items()
+        texts = [f"{METRICS[name].title} {show(value, Column(name, 3))}" for name, value in scores]
+        if texts:
+            yield side, ", ".join(texts) + end.format(**served)
 
 
-def _totals(told: dict[str, Any]) -> str:
-    sides = [told[side] for side in ("raw", "reweighted", "adjusted") if side in told]
+def _totals(numbers: dict[str, Any]) -> str:
+    sides = [numbers[side] for side in ("raw", "reweighted", "adjusted") if side in numbers]
     lines = []
     for metric in HEADLINE:
         values = " -> ".join(with_interval(side, metric) for side in sides)
         lines.append(f"{METRICS[metric].title:<12} {values}")
-    if "confidence" in told and "difference" in told:
+    if "confidence" in numbers and "difference" in numbers:
         changes = [
-            f"{METRICS[metric].title} {with_interval(told['difference'], metric, signed=True)}"
+            f"{METRICS[metric].title} {with_interval(numbers['difference'], metric, signed=True)}"
             for metric in HEADLINE
-            if metric in told["difference"]["intervals"]
+            if metric in numbers["difference"]["intervals"]
         ]
         lines.append(f"{'change':<12} {', '.join(changes)}")
-    if "defer" in told:
-        lines += [f"{name:<12} {text}" for name, text in served_facts(told["defer"])]
-    if "confidence" not in told:
+    if "defer" in numbers:
+        lines += [f"{name:<12} {text}" for name, text in served_facts(numbers["defer"])]
+    if "confidence" not in numbers:
         return "\n".join(lines)
-    level = f"In brackets: {100 * told['confidence']:g} % intervals."
+    level = f"In brackets: {100 * numbers['confidence']:g} % intervals."
     ends = [(side[m], *side["intervals"].get(m, (0, 1))) for side in sides for m in HEADLINE]
     if any(not round(low, 3) <= round(value, 3) <= round(high, 3) for value, low, high in ends):
         level += (

@@ -46,7 +46,7 @@ def describe_fit(
         The opt table and the coefficients, as in lines to type.
     """
     solution, mix = fitted.solution, fitted.target
-    parts = [_headlines(fitted, confidence), describe_verdict(fitted, table, out)]
+    parts = [_headlines(fitted, confidence), _describe_verdict(fitted, table, out)]
     if len(fitted.alternatives) > 1:
         parts.append(_alternatives(fitted))
     parts.append(_classes(fitted, confidence))
@@ -63,7 +63,7 @@ def describe_fit(
     if fitted.notes:
         parts.append(wrapped("\n".join(fitted.notes)))
     if fitted.deferring:
-        parts.append(describe_deferring(fitted, confidence))
+        parts.append(_describe_deferring(fitted, confidence))
     if fitted.coefficients.fit.defer_below is not None:
         parts.append(_served(fitted.coefficients))
     if solution.constraints is not None:
@@ -85,22 +85,25 @@ _SHOWN = ("accuracy", "cobias", "worst_class_accuracy")
 
 def _headlines(fitted: Fit, level: float) -> str:
     """Return what other rows are likely to show, or what the fitted ones do."""
-    found = fitted.evidence
-    if found is None:
+    evidence = fitted.evidence
+    if evidence is None:
         sides = fitted.evaluation.to_dict(with_counts=False)
         lines = ["On the rows of the fit themselves, which says little of others:"]
         objective = f"{fitted.solution.value:.3f}"
     else:
-        sides = found.to_dict(level)
-        by = f"by {found.n_refits} refits that each left labels out"
-        lines = [f"On other rows, {by if found.n_refits else 'as far as these few labels tell'}:"]
-        objective = f"{found.before:.3f} -> {found.after:.3f}, {found.sure:.0%} sure that it falls"
+        sides = evidence.to_dict(level)
+        by = f"by {evidence.n_refits} refits that each left labels out"
+        lines = [
+            f"On other rows, {by if evidence.n_refits else 'as far as these few labels tell'}:"
+        ]
+        objective = evidence.change
     for metric in _FIRST:
         ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
         lines.append(f"{METRICS[metric].title:<12} {ends}")
     lines.append(f"{'objective':<12} {objective}")
-    if found is not None:
-        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: error + β·COBias.")
+    if evidence is not None:
+        aim = evidence.aim if evidence.metric is None else f"{evidence.aim}, which has no β to vary"
+        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: {aim}.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)
@@ -110,44 +113,44 @@ def _alternatives(fitted: Fit) -> str:
     """Return what other β are expected to give, the chosen one marked."""
     columns = [Column("β", right=True), *(Column(METRICS[name].title, 3) for name in _SHOWN)]
     rows: list[Row] = [
-        (f"{'* ' * each.is_chosen}{each.beta:g}", each.accuracy, each.cobias, each.worst)
-        for each in fitted.alternatives
+        (f"{'* ' * other.is_chosen}{other.beta:g}", other.accuracy, other.cobias, other.worst)
+        for other in fitted.alternatives
     ]
     return f"What other β would give on other rows (* this fit):\n{to_text(columns, rows)}"
 
 
-def describe_verdict(fitted: Fit, table: str, out: str) -> str:
+def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
     """Return the verdict, its reason, and what to do next.
 
     Examples
     --------
     >>> from dnip import fit
     >>> fitted = fit([[0.9, 0.1], [0.6, 0.4]] * 30, [0, 1] * 30)
-    >>> print(describe_verdict(fitted, "t.csv", "coefficients.json"))
+    >>> print(_describe_verdict(fitted, "t.csv", "coefficients.json"))
     verdict: apply
     Next, correct new rows: dnip apply NEW.csv --out corrected.csv
     Later, see whether they still fit: dnip check NEW.csv
     """
-    verdict, found = fitted.verdict, fitted.evidence
-    said = {"keep": "keep the raw argmax"}.get(verdict, verdict)
-    given = "" if out == "coefficients.json" else f" --coefficients {quote(out)}"
+    verdict, evidence = fitted.verdict, fitted.evidence
+    text = {"keep": "keep the raw argmax"}.get(verdict, verdict)
+    option = "" if out == "coefficients.json" else f" --coefficients {quote(out)}"
     steps = {
-        "apply": f"correct new rows: dnip apply NEW.csv{given} --out corrected.csv",
+        "apply": f"correct new rows: dnip apply NEW.csv{option} --out corrected.csv",
         "keep": "label more rows, and fit again",
         "no signal": "look at the prompt: dnip audit TASK --model MODEL",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
-    if found is not None and verdict == "apply" and found.accuracy_change < -_A_POINT:
-        said += f", at a cost of {-100 * found.accuracy_change:.1f} points of accuracy"
-    lines = [f"verdict: {said}"]
+    if evidence is not None and verdict == "apply" and evidence.accuracy_change < -_A_POINT:
+        text += f", at a cost of {-100 * evidence.accuracy_change:.1f} points of accuracy"
+    lines = [f"verdict: {text}"]
     if verdict == "not judged":
         lines.append(NOT_JUDGED)
-    elif found is not None or verdict == "no signal":
-        lines += [NO_SIGNAL] if found is None else found.objections
+    elif evidence is not None or verdict == "no signal":
+        lines += [NO_SIGNAL] if evidence is None else evidence.objections
     step = f"Next, {steps[verdict]}"
     lines.append(step if len(step) <= WIDTH else step.replace(": dnip", ":\ndnip"))
     if verdict == "apply":
-        lines.append(f"Later, see whether they still fit: dnip check NEW.csv{given}")
+        lines.append(f"Later, see whether they still fit: dnip check NEW.csv{option}")
     return "\n".join(lines)
 
 
@@ -180,17 +183,21 @@ def _classes(fitted: Fit, level: float) -> str:
     return text
 
 
-def describe_deferring(fitted: Fit, confidence: float) -> str:
+def _describe_deferring(fitted: Fit, confidence: float) -> str:
     """Return what other rows are expected to show if some are deferred, beside simpler ways."""
-    defer, points = fitted.coefficients.defer, {each.asked: each for each in fitted.deferring}
+    defer, points = fitted.coefficients.defer, {point.asked: point for point in fitted.deferring}
     assert defer is not None
     chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
-    ways = {"nothing": points[0].one, "one threshold": chosen.one, "one per class": chosen.each}
+    ways = {
+        "nothing": points[0].common,
+        "one threshold": chosen.common,
+        "one per class": chosen.by_class,
+    }
     for name, way in ways.items():
-        told = way.to_dict(confidence)
-        interval = "{:.3f} to {:.3f}".format(*told["intervals"]["cobias"])
-        metrics = [told[metric] for metric in ("share", "accuracy", "cobias")]
-        rows.append((name, *metrics, interval, told["worst_class_accuracy"]))
+        numbers = way.to_dict(confidence)
+        interval = "{:.3f} to {:.3f}".format(*numbers["intervals"]["cobias"])
+        metrics = [numbers[metric] for metric in ("share", "accuracy", "cobias")]
+        rows.append((name, *metrics, interval, numbers["worst_class_accuracy"]))
     figures = [Column(name, 3) for name in ("deferred", "accuracy", "COBias")]
     level = Column(f"{100 * confidence:g} % interval", right=True)
     columns = [Column("thresholds"), *figures, level, Column("worst class", 3)]
@@ -201,38 +208,39 @@ def describe_deferring(fitted: Fit, confidence: float) -> str:
 
 def _served(coefficients: Coefficients) -> str:
     """Return how much of each predicted class is served, and how often that is right."""
-    found, defer = coefficients.fit.defer_below, coefficients.defer
-    assert found is not None
+    floor, defer = coefficients.fit.defer_below, coefficients.defer
+    assert floor is not None
     assert defer is not None
     thresholds = [None if t == NEVER else t for t in defer.thresholds.tolist()]
     columns = {
         Column("class"): coefficients.classes,
         Column("threshold", 3): thresholds,
-        **{Column(name, 3): found[name] for name in ("served", "right")},
+        **{Column(name, 3): floor[name] for name in ("served", "right")},
     }
-    title = f"To serve each class right at {found['rate']:g}, {found['sure']:.0%} sure:"
+    title = f"To serve each class right at {floor['rate']:g}, {floor['sure']:.0%} sure:"
     return f"{title}\n{columns_to_text(columns)}"
 
 
-def deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
+def _deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     """Return the thresholds and, if they were judged, what to expect of several shares."""
     defer = fitted.coefficients.defer
     if defer is None:
         return None
     front = []
-    for asked, one, each in fitted.deferring:
-        ways = {"one_threshold": one.to_dict(confidence), "per_class": each.to_dict(confidence)}
-        front.append({"asked": asked, **ways})
+    for asked, common, by_class in fitted.deferring:
+        ways = {"one_threshold": common, "per_class": by_class}
+        scores = {name: way.to_dict(confidence) for name, way in ways.items()}
+        front.append({"asked": asked, **scores})
     return {**defer.to_dict(), "front": front}
 
 
 def deferring_facts(fit: FitRecord) -> Iterator[tuple[str, str]]:
     """Yield what other rows are expected to show by the share deferred, if a fit has judged it."""
-    told = "COBias {cobias:.3f} at accuracy {accuracy:.3f}"
+    template = "COBias {cobias:.3f} at accuracy {accuracy:.3f}"
     for point in fit.deferring:
-        each, one = (told.format(**point[way]) for way in ("each", "one"))
-        said = f"{each}; by one threshold {one}" if point["asked"] else each
-        yield f"expected, {percent(point['asked'])} deferred", said
+        by_class, by_one = (template.format(**point[way]) for way in ("each", "one"))
+        text = f"{by_class}; by one threshold {by_one}" if point["asked"] else by_class
+        yield f"expected, {percent(point['asked'])} deferred", text
 
 
 def notes_on_fit(fitted: Fit, unlabelled: Path | None) -> Iterator[str]:
@@ -267,11 +275,11 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "robust": None if decision is None else {"mode": robust, **decision.to_dict()},
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
         "notes": list(fitted.notes),
-        "defer": deferring_to_dict(fitted, confidence),
+        "defer": _deferring_to_dict(fitted, confidence),
         "evidence": {
             "verdict": fitted.verdict,
             **({} if evidence is None else evidence.to_dict(confidence)),
-            "alternatives": [each._asdict() for each in fitted.alternatives],
+            "alternatives": [other._asdict() for other in fitted.alternatives],
         },
     }
 

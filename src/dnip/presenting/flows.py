@@ -35,7 +35,7 @@ _ROW_INCHES = 0.36
 _PANEL_INCHES, _LETTER_INCHES = 4.6, 0.085
 
 
-class Flow(NamedTuple):
+class _Flow(NamedTuple):
     """Where the errors of a class go.
 
     Attributes
@@ -54,7 +54,7 @@ class Flow(NamedTuple):
     of_rows: float
 
 
-def flows(confusion: Confusion) -> list[Flow]:
+def _flows(confusion: Confusion) -> list[_Flow]:
     """Return where the errors of each class go.
 
     Parameters
@@ -64,16 +64,16 @@ def flows(confusion: Confusion) -> list[Flow]:
 
     Examples
     --------
-    >>> flows(np.array([[6, 3, 1], [0, 8, 0], [0, 0, 0]]))[0]
-    Flow(rate=0.6, odd=1, of_errors=0.75, of_rows=0.3)
+    >>> _flows(np.array([[6, 3, 1], [0, 8, 0], [0, 0, 0]]))[0]
+    _Flow(rate=0.6, odd=1, of_errors=0.75, of_rows=0.3)
     """
     rates, odd = class_accuracies(confusion).tolist(), odd_classes(confusion).tolist()
-    found = []
+    result = []
     for c, counts in enumerate(confusion):
         rows, errors = int(counts.sum()), int(counts.sum() - counts[c])
         going = int(counts[odd[c]]) if odd[c] >= 0 else 0
-        found.append(Flow(rates[c], odd[c], going / max(errors, 1), going / max(rows, 1)))
-    return found
+        result.append(_Flow(rates[c], odd[c], going / max(errors, 1), going / max(rows, 1)))
+    return result
 
 
 def odd_class_figure(evaluation: Evaluation) -> Figure:
@@ -102,9 +102,9 @@ def draw_flows(panels: Sequence[Any], evaluation: Evaluation, sides: Sequence[st
     counts, classes = [evaluation.sides[side] for side in sides], evaluation.classes
     rates = np.nan_to_num(class_accuracies(counts[0]), nan=2.0)
     shown = np.sort(np.argsort(rates, kind="stable")[:MOST_CLASSES])
-    found = [flows(each) for each in counts]
-    looks = _looks([[flow[c] for c in shown] for flow in found])
-    for axes, flow, side, confusion in zip(panels, found, sides, counts, strict=True):
+    going = [_flows(matrix) for matrix in counts]
+    looks = _looks([[flow[c] for c in shown] for flow in going])
+    for axes, flow, side, confusion in zip(panels, going, sides, counts, strict=True):
         _draw_side(axes, flow, classes, shown, FIXED[side], looks)
         title = score_line(evaluation, side, confusion)
         axes.set_title(title, fontsize=10.5, loc="left", pad=24)
@@ -113,7 +113,7 @@ def draw_flows(panels: Sequence[Any], evaluation: Evaluation, sides: Sequence[st
         panels[0].set_xlabel(note, fontsize=9, color=FAINT, loc="left")
 
 
-def _looks(sides: Sequence[Sequence[Flow]]) -> tuple[dict[int, str], float]:
+def _looks(sides: Sequence[Sequence[_Flow]]) -> tuple[dict[int, str], float]:
     """Return the colour of each class that arrows end at, and how thick arrows are, in points.
 
     All arrows to one class fit side by side.
@@ -129,7 +129,7 @@ def _looks(sides: Sequence[Sequence[Flow]]) -> tuple[dict[int, str], float]:
 
 def _draw_side(
     axes: Any,  # noqa: ANN401 - the library's own type
-    found: Sequence[Flow],
+    going: Sequence[_Flow],
     classes: Sequence[str],
     shown: Integers,
     colour: str,
@@ -138,19 +138,19 @@ def _draw_side(
     sources = [int(c) for c in shown]
     goals = sources
     if len(sources) < len(classes):
-        goals = sorted({found[c].odd for c in sources} - {-1})
+        goals = sorted({going[c].odd for c in sources} - {-1})
     at = np.arange(len(sources), dtype=float)
     ends = dict(zip(goals, np.linspace(0, max(at[-1], 1), len(goals)), strict=True))
     for y, c in zip(at, sources, strict=True):
-        _draw_accuracy(axes, y, found[c], colour)
-    _draw_arrows(axes, [(y, found[c]) for y, c in zip(at, sources, strict=True)], ends, looks)
+        _draw_accuracy(axes, y, going[c], colour)
+    _draw_arrows(axes, [(y, going[c]) for y, c in zip(at, sources, strict=True)], ends, looks)
     axes.set_xlim(0, 1)
     axes.set_ylim(max(at[-1], 1) + 0.55, -0.55)
     axes.set_yticks(at, [_short(classes[c]) for c in sources])
     right = axes.twinx()
     right.set_ylim(axes.get_ylim())
     right.set_yticks(list(ends.values()), [_short(classes[c]) for c in goals])
-    taken = {found[c].odd for c in sources}
+    taken = {going[c].odd for c in sources}
     for label, c in zip(right.get_yticklabels(), goals, strict=True):
         label.set_color(INK if c in taken else FAINT)
     axes.set_xticks([])
@@ -163,7 +163,7 @@ def _draw_side(
         axes.annotate(heading, (x, 1.0), (shift, 6), "axes fraction", ha=side, **look)
 
 
-def _draw_accuracy(axes: Any, y: float, flow: Flow, colour: str) -> None:  # noqa: ANN401
+def _draw_accuracy(axes: Any, y: float, flow: _Flow, colour: str) -> None:  # noqa: ANN401
     axes.barh(y, _BAR_END, height=0.56, color=_TRACK)
     texts = [(0.01, "no rows", "left")]
     if not np.isnan(flow.rate):
@@ -177,7 +177,7 @@ def _draw_accuracy(axes: Any, y: float, flow: Flow, colour: str) -> None:  # noq
 
 def _draw_arrows(
     axes: Any,  # noqa: ANN401 - the library's own type
-    starts: Sequence[tuple[float, Flow]],
+    starts: Sequence[tuple[float, _Flow]],
     ends: dict[int, float],
     looks: tuple[dict[int, str], float],
 ) -> None:

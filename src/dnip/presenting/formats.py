@@ -54,8 +54,6 @@ class Column:
         Whether numbers above 0 have a plus sign, as differences do.
     right : bool
         Whether texts are set to the right, as numbers are.
-    wide : bool
-        Whether the column is left out on a terminal, which has no room for it.
     """
 
     title: str
@@ -63,7 +61,6 @@ class Column:
     group: str = ""
     signed: bool = False
     right: bool = False
-    wide: bool = False
 
 
 #: A row of a table: a value for each column, or a heading across the table.
@@ -83,7 +80,7 @@ def show(value: Value, column: Column) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Estimate):
-        shown, low, high = (show(part, column) for part in value)
+        shown, low, high = (show(number, column) for number in value)
         return f"{shown} [{low}, {high}]"
     if value is None or not math.isfinite(value):
         return "-"
@@ -144,7 +141,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
-    """Return a table for a terminal: aligned columns but the wide ones.
+    """Return a table for a terminal, its columns aligned.
 
     Where it is wider than a terminal, long texts are cut.
 
@@ -156,9 +153,6 @@ def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     yes       9  0.500
     no       10      -
     """
-    kept = [c for c, column in enumerate(columns) if not column.wide]
-    columns = [columns[c] for c in kept]
-    rows = [row if isinstance(row, str) else [row[c] for c in kept] for row in rows]
     values = [row for row in rows if not isinstance(row, str)]
     right = [_is_right(column, [row[c] for row in values]) for c, column in enumerate(columns)]
     shown = [[show(*pair) for pair in zip(row, columns, strict=True)] for row in values]

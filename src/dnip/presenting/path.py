@@ -53,8 +53,8 @@ def present_path(path: Path, summary: dict[str, Any], chosen: int | None = None)
     marks = {path.knee: "knee", **({} if chosen is None else {chosen: "*"})}
     rows: list[Row] = [("raw", *_numbers(path, None))]
     rows += [
-        (f"{marks.get(place, '')} {point.beta:g}".strip(), *_numbers(path, place))
-        for place, point in enumerate(path.points)
+        (f"{marks.get(number, '')} {point.beta:g}".strip(), *_numbers(path, number))
+        for number, point in enumerate(path.points)
     ]
     return Results(columns, rows, summary, _figure(path, chosen), notes=_notes(path))
 
@@ -63,13 +63,13 @@ def _metric_columns(group: str) -> list[Column]:
     return [Column(METRICS[name].title, 3, group=group) for name in HEADLINE]
 
 
-def _numbers(path: Path, place: int | None) -> list[float]:
+def _numbers(path: Path, number: int | None) -> list[float]:
     """Return the headline metrics of a point, None: of the raw argmax, on every side."""
-    point = path.points[place or 0]
-    scores = point.raw if place is None else point.expected
+    point = path.points[number or 0]
+    scores = point.raw if number is None else point.expected
     numbers = [scores[name] for name in HEADLINE]
     if point.test is not None:
-        counts = point.test.raw if place is None else point.test.reweighted
+        counts = point.test.raw if number is None else point.test.reweighted
         assert counts is not None
         numbers += [METRICS[name].of(counts) for name in HEADLINE]
     return numbers
@@ -86,9 +86,9 @@ def _notes(path: Path) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def describe_choice(path: Path, place: int) -> str:
+def describe_choice(path: Path, number: int) -> str:
     """Return which point was chosen, and what is expected of it."""
-    point = path.points[place]
+    point = path.points[number]
     scores = ", ".join(f"{METRICS[n].title} {point.expected[n]:.3f}" for n in HEADLINE)
     return f"chosen: β = {point.beta:g}, {scores}\nverdict: {point.fit.verdict}"
 
@@ -108,7 +108,7 @@ def draw_path(axes: Any, path: Path, chosen: int | None = None) -> None:  # noqa
     """Draw accuracy against COBias into one set of axes, which end where the path does."""
     sides = {"expected": [(p.expected["cobias"], p.expected["accuracy"]) for p in path.points]}
     if path.points[0].test is not None:
-        sides["test"] = [_on_test(path, place) for place in range(len(path.points))]
+        sides["test"] = [_on_test(path, number) for number in range(len(path.points))]
     for name, points in sides.items():
         label = "on a test table" if name == "test" else "on other rows, expected"
         if name == "expected" and not path.is_expected:
@@ -141,8 +141,8 @@ def draw_path(axes: Any, path: Path, chosen: int | None = None) -> None:  # noqa
     tidy(axes, grid="both")
 
 
-def _on_test(path: Path, place: int) -> tuple[float, float]:
-    counts = path.points[place].test
+def _on_test(path: Path, number: int) -> tuple[float, float]:
+    counts = path.points[number].test
     assert counts is not None
     assert counts.reweighted is not None
     return METRICS["cobias"].of(counts.reweighted), METRICS["accuracy"].of(counts.reweighted)

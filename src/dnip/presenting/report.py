@@ -115,15 +115,15 @@ def report(
         fitted = fit(opt, evidence=False if lead else None, seed=seed)
         coefficients = fitted.coefficients
     data = coefficients.fit.data or DataRecord()
-    own = data.sha256 == shown.data_hash
+    is_own = data.sha256 == shown.data_hash
     facts: Facts = (
         ("Rows", tuple(_rows(shown, coefficients))),
         ("The fit", tuple(_fit(coefficients, fitted))),
     )
-    if not own and coefficients.fit.sketch is not None and len(shown) >= LEAST_ROWS:
+    if not is_own and coefficients.fit.sketch is not None and len(shown) >= LEAST_ROWS:
         with unwarned():  # the evaluation tells the same
-            found = check([shown], coefficients)
-        facts += (("Do they still fit?", (("verdict", verdict(found)), *findings(found))),)
+            checked = check([shown], coefficients)
+        facts += (("Do they still fit?", (("verdict", verdict(checked)), *findings(checked))),)
     if not _has_labels(shown):
         return _without_labels(shown, coefficients, facts)
     evaluation = evaluate(shown, coefficients=coefficients)
@@ -134,7 +134,7 @@ def report(
     choices = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
-        lead + verdict_of(evaluation, coefficients, confidence, own=own),
+        lead + _verdict_of(evaluation, coefficients, confidence, is_own=is_own),
         coefficients,
         {
             "classes": list(shown.classes),
@@ -166,8 +166,8 @@ def _halves(table: ProbabilityTable, seed: int) -> tuple[ProbabilityTable, Proba
     rng = np.random.default_rng(check_integer("seed", seed, at_least=0))
     shown = np.zeros(len(table), bool)
     for c in range(table.n_classes):
-        own = rng.permutation(np.flatnonzero(table.labels == c))
-        shown[own[: len(own) // 2]] = True
+        rows = rng.permutation(np.flatnonzero(table.labels == c))
+        shown[rows[: len(rows) // 2]] = True
     if len(np.unique(table.labels[shown])) < 2:
         raise InvalidInputError(
             f"{table.source}: there are too few labels to fit on one half and show the other",
@@ -181,7 +181,7 @@ def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: 
     before = decide(shown.probabilities)
     after = decide(shown.probabilities, coefficients.multipliers)
     changed = int((before != after).sum())
-    counts = [np.bincount(each, minlength=shown.n_classes).tolist() for each in (before, after)]
+    counts = [np.bincount(side, minlength=shown.n_classes).tolist() for side in (before, after)]
     return Report(
         f"Decisions on {Path(shown.source).name}",
         f"The coefficients change {changed:,} of {len(shown):,} decisions. No row has a label, so "
@@ -213,13 +213,13 @@ def _choices(
             **measure(p, y, multipliers, level),
         }
 
-    found = [choice("before", None), choice("coefficients", coefficients)]
+    choices = [choice("before", None), choice("coefficients", coefficients)]
     if opt is None or not _has_labels(opt):
-        return found
+        return choices
     with unwarned():  # of missing classes
         path = trace_path(opt, evidence=False, settings=FitSettings(seed=seed))
-    found += [choice(f"β = {point.beta:g}", point.fit.coefficients) for point in path.points]
-    return found
+    choices += [choice(f"β = {point.beta:g}", point.fit.coefficients) for point in path.points]
+    return choices
 
 
 def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:
@@ -273,8 +273,8 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
             yield name, f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def verdict_of(
-    evaluation: Evaluation, coefficients: Coefficients, level: float, *, own: bool = False
+def _verdict_of(
+    evaluation: Evaluation, coefficients: Coefficients, level: float, *, is_own: bool = False
 ) -> str:
     """Return the verdict of the fit, and what the rows show, in two or three sentences.
 
@@ -286,7 +286,7 @@ def verdict_of(
         With the verdict of their fit, where it has one.
     level : float
         Of the intervals, between 0 and 1.
-    own : bool, default=False
+    is_own : bool, default=False
         Whether the rows are those of the fit, which say nothing of others.
 
     Examples
@@ -296,7 +296,7 @@ def verdict_of(
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
     >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
     >>> coefficients = Coefficients(["ham", "spam"], [15, 30], 30)
-    >>> print(verdict_of(evaluate([table], coefficients=coefficients), coefficients, 0.9))
+    >>> print(_verdict_of(evaluate([table], coefficients=coefficients), coefficients, 0.9))
     The weakest class, spam, goes from 0.0 % to 100.0 % right, accuracy from 50.0 % to 100.0 %, \
 and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and accuracy rises.
     """
@@ -307,25 +307,25 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
     before, after = map(class_accuracies, sides)
     weakest, now = int(np.nanargmin(before)), int(np.nanargmin(after))
     names = [shorten(evaluation.classes[c], _LONGEST) for c in (weakest, now)]
-    rates, gaps = [percent(accuracy(each)) for each in sides], [cobias(each) for each in sides]
-    said = (
+    rates, gaps = [percent(accuracy(side)) for side in sides], [cobias(side) for side in sides]
+    text = (
         f"The weakest class, {names[0]}, goes from {percent(before[weakest])} to "
         f"{percent(after[weakest])} right, accuracy from {rates[0]} to {rates[1]}, and COBias "
         f"from {gaps[0]:.3f} to {gaps[1]:.3f}."
     )
     if after[now] < before[weakest]:
-        said += f" Now {names[1]} is the weakest, with {percent(after[now])}."
+        text += f" Now {names[1]} is the weakest, with {percent(after[now])}."
     match coefficients.fit.evidence:
-        case {"verdict": str(verdict), "reason": str(reason)} if own:
+        case {"verdict": str(verdict), "reason": str(reason)} if is_own:
             why = " ".join(reason.split()).rstrip(".")
             return f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
-        case {"verdict": str(verdict)} if not own:
-            said = f"Verdict of the fit: {verdict}. These are other rows. {said}"
-    if own:
-        return f"{said} These are the rows of the fit itself; give others for a verdict."
+        case {"verdict": str(verdict)} if not is_own:
+            text = f"Verdict of the fit: {verdict}. These are other rows. {text}"
+    if is_own:
+        return f"{text} These are the rows of the fit itself; give others for a verdict."
     bounds = evaluation.to_dict(level)["difference"]["intervals"]
     moves = [
         "rises" if low > 0 else "falls" if high < 0 else "may not have changed"
         for low, high in (bounds["cobias"], bounds["accuracy"])
     ]
-    return f"{said} As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."
+    return f"{text} As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."

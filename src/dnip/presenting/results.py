@@ -50,7 +50,7 @@ class Results:
         """Return title, table and notes for a terminal."""
         table, notes = to_text(self.columns, self.rows), "\n".join(self.notes)
         parts = (wrapped(self.title), table, wrapped(notes))
-        return "\n\n".join(printable(part) for part in parts if part)
+        return "\n\n".join(printable(text) for text in parts if text)
 
 
 class ResultFiles(NamedTuple):

@@ -17,11 +17,11 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.evidence import NEEDED, NO_SIGNAL
+from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
-from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
-from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
+from dnip.method.objective import Goal, Objective
 from dnip.metrics.confusion import cobias_score
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Solver
@@ -79,7 +79,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Name of a solver, or a solver with settings of its own.
     robust : {"auto", "on", "off"}, default="auto"
         ``"off"``: the plain optimum, which over-fits few labels; see
-        :class:`dnip.fitting.robust.Estimator`.
+        :class:`dnip.fitting.estimator.Estimator`.
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
@@ -88,9 +88,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         per predicted class; :meth:`deferred` says which.
     helper_accuracy : float or None, default=0.9
         How often that helper is right; None: serve the examples that remain best.
-    objective : Objective or callable, default=None
-        What to minimise instead, also any function of a confusion matrix (N, N), rows true.
-        `beta`, `tau` and `smoothing` are then not read.
+    objective : {"balanced-accuracy", "macro-f1"}, Objective or callable, default=None
+        What to maximise instead, by its name; or what to minimise, also any function of a confusion
+        matrix (N, N), rows true. `beta`, `tau` and `smoothing` are then not read.
     constraints : Constraints, default=None
         What the coefficients must keep on the probabilities that they are fitted on. Its classes
         are labels of `classes_`.
@@ -127,7 +127,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Whether to use the coefficients; see :attr:`dnip.fitting.result.Fit.verdict`.
     evidence_ : dnip.fitting.evidence.FitEvidence or None
         What refits say of other rows; None if the fit was not judged.
-    decision_ : dnip.fitting.robust.Blend or None
+    decision_ : dnip.fitting.result.Blend or None
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
@@ -175,7 +175,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
-        objective: ObjectiveLike | ConfusionFunction | None = None,
+        objective: Goal = None,
         constraints: Constraints | None = None,
         classes: Sequence[Any] | None = None,
         cv: Any = None,

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dnip.base.arrays import ArrayLocation, check_probabilities
+from dnip.base.arrays import Location, check_probabilities
 from dnip.base.classes import check_label_count, default_classes, names_of, read_labels
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.frames import take_columns
@@ -259,7 +259,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
                 X = take_columns(X, [str(c) for c in names], "X")[0]
             kind = {"dtype": np.float64, "ensure_min_features": 2, "ensure_all_finite": False}
             p = validate_data(self, X, reset=reset, **kind)
-            return check_probabilities(p, location=ArrayLocation("X"))
+            return check_probabilities(p, location=Location("X"))
         return check_estimated(probabilities_of(self.estimator_, X))
 
 
@@ -271,7 +271,7 @@ def check_estimated(probabilities: ArrayLike) -> Probabilities:
     >>> check_estimated([[1.0, 3.0]])
     array([[0.25, 0.75]])
     """
-    location = ArrayLocation("estimator.predict_proba(X)")
+    location = Location("estimator.predict_proba(X)")
     return check_probabilities(probabilities, location=location, warn=False)
 
 
@@ -284,7 +284,7 @@ def encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
     array([1, 0])
     """
     names = [str(c) for c in classes.tolist()]
-    return read_labels(labels, names, ArrayLocation("y"), unlabelled=False)
+    return read_labels(labels, names, Location("y"), unlabelled=False)
 
 
 def probabilities_of(estimator: Any, X: Any) -> Any:

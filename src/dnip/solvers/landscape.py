@@ -22,7 +22,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
 from dnip.method.constraints import Demands
-from dnip.method.objective import Objective, ObjectiveLike
+from dnip.method.objective import Compiled, MetricObjective, Objective, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale
 from dnip.solvers.kernels.coordinate import Descent
@@ -76,7 +76,8 @@ class Landscape:
     problem : Problem
         The opt set.
     objective : ObjectiveLike
-        What to minimise. Compiled code evaluates an :class:`Objective`; others are called.
+        What to minimise. Compiled code evaluates those of :mod:`dnip.method.objective`; a function
+        is called.
     scale : int or WeightScale
         The weights that a class may have.
     held : mapping of int to float
@@ -133,7 +134,7 @@ class Landscape:
         self.evaluations = 0
         self.line_searches = 0
         self.deadline: float | None = None
-        self._compiled = isinstance(objective, Objective)
+        self._compiled = isinstance(objective, Compiled)
         per_value = self.n_classes
         if isinstance(objective, Objective) and objective.needs_cells:
             per_value **= 2
@@ -226,6 +227,9 @@ class Landscape:
         It keeps what it computes, so each thread takes one of its own.
         """
         true, goal = self.problem.class_counts, self.objective
+        if isinstance(goal, MetricObjective) and not only_floors:
+            by_class = goal.is_by_class
+            return Values(true, recall=by_class, f1=not by_class, **self._floors)
         if only_floors or not isinstance(goal, Objective):
             return Values(true, **self._floors)
         gap = float(goal.beta) if "cobias" in goal.terms else 0.0

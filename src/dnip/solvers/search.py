@@ -16,7 +16,9 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import (
-    ConfusionFunction,
+    Compiled,
+    Goal,
+    MetricObjective,
     Objective,
     ObjectiveLike,
     as_objective,
@@ -74,9 +76,10 @@ class Settings:
 
     Parameters
     ----------
-    objective : Objective or callable, optional
-        What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
-        works too, but is slower: it is called for each candidate.
+    objective : Objective, str or callable, optional
+        What to minimise; ``Objective()`` by default. ``"balanced-accuracy"`` and ``"macro-f1"`` are
+        maximised instead. Any function of a confusion matrix (N, N) works too, but is slower: it is
+        called for each candidate.
     scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
         weights ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By
@@ -112,7 +115,7 @@ class Settings:
 
     def __init__(
         self,
-        objective: ObjectiveLike | ConfusionFunction | None = None,
+        objective: Goal = None,
         *,
         scale: int | str | WeightScale | None = None,
         solver: str | Solver = "coordinate",
@@ -141,10 +144,11 @@ class Settings:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
+        is_bounded = isinstance(goal, Objective) or goal == MetricObjective("balanced-accuracy")
+        if not is_bounded and not self.solver.takes_any_objective:
             raise InvalidInputError(
-                f"the {self.solver.name} solver bounds the terms of an Objective; it knows no "
-                f"bound for {goal.to_dict()}",
+                f"the {self.solver.name} solver bounds the terms of an Objective, and balanced "
+                f"accuracy; it knows no bound for {goal.to_dict()}",
                 hint="Use the exhaustive solver, or coordinate without a proof",
             )
 
@@ -161,7 +165,7 @@ PRESETS = {"paper": PAPER, "authors": AUTHORS}
 def solve(
     probabilities: ArrayLike,
     labels: ArrayLike,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+    objective: Goal = None,
     *,
     scale: int | str | WeightScale | None = None,
     solver: str | Solver = "coordinate",
@@ -185,9 +189,10 @@ def solve(
         Class indices 0..N-1 or class names, of at least two classes. A class without examples is
         not fitted: its index becomes the geometric middle of the fitted ones, and a warning names
         it.
-    objective : Objective or callable, optional
-        What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
-        works too, but is slower: it is called for each candidate.
+    objective : Objective, str or callable, optional
+        What to minimise; ``Objective()`` by default. ``"balanced-accuracy"`` and ``"macro-f1"`` are
+        maximised instead. Any function of a confusion matrix (N, N) works too, but is slower: it is
+        called for each candidate.
     scale : int, str or WeightScale, optional
         ``"log:K"``: indices are 1..K and weights K geometric steps from 1/K to 1. K alone: weights
         ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By default S is
@@ -280,7 +285,7 @@ def find_optimum(
     unfitted = _find_unfitted(problem, demands, absent)
     goal = on_classes(settings.objective, problem.classes)
     scale = settings.scale or WeightScale.over(problem.probabilities, problem.counts)
-    by_class = isinstance(goal, Objective) and goal.is_by_class
+    by_class = isinstance(goal, Compiled) and goal.is_by_class
     if not (by_class and isinstance(settings.solver, Coordinate)):
         problem = problem.expanded()
     lowest = dict.fromkeys(absent, 1.0)

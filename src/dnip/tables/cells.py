@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import ArrayLocation, Location, no_number
+from dnip.base.arrays import Location, no_number
 from dnip.base.classes import Cells, is_missing, is_storable
 from dnip.base.columns import CellLocation, Layout
 from dnip.base.errors import InvalidInputError, shown
@@ -103,10 +103,10 @@ def numbers_of(block: Block) -> Floats:
             matrix[:, column] = convert(cells)
     except (ValueError, OverflowError):
         # Whole columns are converted at once, for speed; the message needs the cell.
-        place = block.location
+        location = block.location
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, place.cell(row, column))
+                _check_cell(cell, convert, location.cell(row, column))
         raise
     return matrix
 
@@ -167,10 +167,10 @@ def check_ids(
     >>> check_ids(["a", 7], n_examples=2)
     array(['a', '7'], dtype=object)
     """
-    location = location or ArrayLocation("ids")
+    location = location or Location("ids")
     if len(ids) != n_examples:
         raise InvalidInputError(
-            f"{location.whole()} has {len(ids)} entries, but there are {n_examples} rows",
+            f"{location.source} has {len(ids)} entries, but there are {n_examples} rows",
             hint="Give one id per row, or none at all",
         )
     values = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -197,9 +197,9 @@ def check_ids(
     return array
 
 
-def _twice(text: str, where: str, found: str) -> InvalidInputError:
+def _twice(text: str, where: str, where_else: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{where}: the id {text!r} is {found}",
+        f"{where}: the id {text!r} is {where_else}",
         hint="Give every row an id of its own, or leave the ids out",
     )
 
@@ -209,10 +209,10 @@ class IdsSeen:
 
     Examples
     --------
-    >>> from dnip.base.arrays import ArrayLocation
+    >>> from dnip.base.arrays import Location
     >>> seen = IdsSeen()
-    >>> seen.add(["a", "b"], ArrayLocation("first"))
-    >>> seen.add(["c", "a"], ArrayLocation("second"))
+    >>> seen.add(["a", "b"], Location("first"))
+    >>> seen.add(["c", "a"], Location("second"))
     Traceback (most recent call last):
     ...
     dnip.InvalidInputError: second[1]: the id 'a' is already in an earlier row. Give every row \

@@ -201,7 +201,7 @@ def as_table(
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
 
 
-def as_coefficients(given: Coefficients | str | os.PathLike[str]) -> Coefficients:
+def as_coefficients(coefficients: Coefficients | str | os.PathLike[str]) -> Coefficients:
     """Return coefficients, read from their file if a path is given, or those of a fit.
 
     Raises
@@ -218,12 +218,12 @@ def as_coefficients(given: Coefficients | str | os.PathLike[str]) -> Coefficient
     ...
     dnip.InvalidInputError: coefficients must be Coefficients or the path of their file; got a list
     """
-    if isinstance(given, str | os.PathLike):
-        return Coefficients.load(given)
-    given = getattr(given, "coefficients", given)
-    if not isinstance(given, Coefficients):
+    if isinstance(coefficients, str | os.PathLike):
+        return Coefficients.load(coefficients)
+    coefficients = getattr(coefficients, "coefficients", coefficients)
+    if not isinstance(coefficients, Coefficients):
         raise InvalidInputError(
             f"coefficients must be Coefficients or the path of their file; got a "
-            f"{type(given).__name__}"
+            f"{type(coefficients).__name__}"
         )
-    return given
+    return coefficients

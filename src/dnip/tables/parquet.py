@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
@@ -46,19 +45,24 @@ def read_parquet(
 ) -> Iterator[Block]:
     """Stream the rows of a Parquet file or folder, or of some of its row groups, in batches."""
     before = 0
-    for part in _parts(path):
-        sizes = _group_sizes(part)
-        own = [g for g in range(len(sizes)) if groups is None or before + g in groups]
+    for file in _parts(path):
+        sizes = _group_sizes(file)
+        chosen = [g for g in range(len(sizes)) if groups is None or before + g in groups]
         before += len(sizes)
-        if own or groups is None:
+        if chosen or groups is None:
             yield from _read_part(
-                part, classes, block_rows, own, sum(sizes[: min(own, default=0)]), others=others
+                file,
+                classes,
+                block_rows,
+                chosen,
+                sum(sizes[: min(chosen, default=0)]),
+                others=others,
             )
 
 
 def count_groups(path: Path) -> int:
     """Return the number of row groups of a table."""
-    return sum(len(_group_sizes(part)) for part in _parts(path))
+    return sum(len(_group_sizes(file)) for file in _parts(path))
 
 
 def _libraries(purpose: str) -> tuple[ModuleType, ModuleType]:
@@ -72,7 +76,7 @@ def _parts(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     parts = sorted(
-        part for part in path.glob("*.parquet") if part.is_file() and part.name[0] not in "._"
+        file for file in path.glob("*.parquet") if file.is_file() and file.name[0] not in "._"
     )
     if not parts:
         raise InvalidInputError(
@@ -115,7 +119,7 @@ def _read_part(
     with file:
         schema = file.schema_arrow
         layout = resolve_columns(
-            schema.names, classes=classes, source=source, own=_own_classes(schema, source)
+            schema.names, classes=classes, source=source, stored=_stored_classes(schema, source)
         )
         wanted = layout.wanted(others=others)
         n_rows = rows_per_block(block_rows, len(wanted))
@@ -142,7 +146,7 @@ def _cells(column: pa.Array) -> Cells:
     return np.from_dlpack(column)  # without importing pandas, as `to_numpy` does
 
 
-def _own_classes(schema: pa.Schema, source: str) -> object:
+def _stored_classes(schema: pa.Schema, source: str) -> object:
     try:
         return json.loads((schema.metadata or {}).get(CLASSES_METADATA, "null"))
     except ValueError as error:
@@ -185,14 +189,9 @@ class ParquetWriter:
         self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
 
     def finish(self) -> None:
-        """Write the footer."""
+        """Write the footer, and release the file: its destructor would do that too late."""
         if self._writer is not None:
             self._writer.close()
-
-    def discard(self) -> None:
-        """Release the file now: its destructor would try to complete it too late."""
-        with suppress(self._arrow.ArrowException, OSError):
-            self.finish()
 
     def _open(self, block: Block, schema: pa.Schema) -> Any:  # noqa: ANN401 - a writer of pyarrow
         # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.

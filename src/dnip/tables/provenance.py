@@ -192,12 +192,12 @@ class Question:
         return replace(self, model=model and valid_unicode(model))
 
     @classmethod
-    def read(cls, kept: object) -> Self | None:
+    def read(cls, content: object) -> Self | None:
         """Return a question from the metadata of a table or a fit; None where there is none."""
-        if not isinstance(kept, Mapping):
+        if not isinstance(content, Mapping):
             return None
-        model, form, options, fixed = (kept.get(name) for name in _NAMES)
-        texts = isinstance(options, list) and all(isinstance(one, str) for one in options)
+        model, form, options, fixed = (content.get(name) for name in _NAMES)
+        texts = isinstance(options, list) and all(isinstance(option, str) for option in options)
         known = isinstance(model, str | None) and isinstance(fixed, str | None)
         if not (texts and known and isinstance(form, str)):
             return None
@@ -210,8 +210,8 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, the fingerprint among them."""
-        own = {**vars(self), "options": list(self.options)}
-        return {"fingerprint": self.fingerprint, **own}
+        fields = {**vars(self), "options": list(self.options)}
+        return {"fingerprint": self.fingerprint, **fields}
 
     def changes(self, now: Question) -> tuple[str, ...]:
         """Say, in a sentence each, what is another now; what is not known is not compared."""
@@ -223,11 +223,6 @@ class Question:
         )
 
 
-def fingerprint(model: str | None, form: str, options: Sequence[str], fixed: object = None) -> str:
-    """Return the fingerprint of a question; see `Question.of`."""
-    return Question.of(model, form, options, fixed).fingerprint
-
-
 def fixed_messages(messages: object) -> list[list[str]]:
     """Return what is fixed of a chat: its messages before the last one of the user.
 
@@ -237,17 +232,17 @@ def fixed_messages(messages: object) -> list[list[str]]:
     >>> fixed_messages(turns)
     [['system', 'Name it.']]
     """
-    given = messages if isinstance(messages, list | tuple) else []
-    found = [one for one in given if isinstance(one, Mapping)]
-    users = [place for place, one in enumerate(found) if one.get("role") == "user"]
-    before = found[: users[-1]] if users else found
-    return [[str(one.get("role")), _text_of(one.get("content"))] for one in before]
+    turns = messages if isinstance(messages, list | tuple) else []
+    known = [turn for turn in turns if isinstance(turn, Mapping)]
+    users = [number for number, turn in enumerate(known) if turn.get("role") == "user"]
+    before = known[: users[-1]] if users else known
+    return [[str(turn.get("role")), _text_of(turn.get("content"))] for turn in before]
 
 
 def _text_of(content: object) -> str:
     """Return the text of a message, which may come in parts."""
-    if isinstance(content, list) and all(isinstance(part, Mapping) for part in content):
-        texts = [part.get("text") for part in content]
+    if isinstance(content, list) and all(isinstance(piece, Mapping) for piece in content):
+        texts = [piece.get("text") for piece in content]
         if all(isinstance(text, str) for text in texts):
             return "".join(map(str, texts))
     return content if isinstance(content, str) else json.dumps(content, sort_keys=True)

@@ -34,7 +34,7 @@ BLOCK_ROWS = 65_536
 _PER_WORKER = 4
 
 
-#: Writes one file of some format, block by block: `write`, then `finish` or `discard`.
+#: Writes one file of some format, block by block: `write`, then `finish`.
 BlockWriter: TypeAlias = text.CsvWriter | text.JsonlWriter | parquet.ParquetWriter
 
 
@@ -102,9 +102,9 @@ def format_of(path: Path) -> Format:
     if path.is_dir():
         lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
         return Format(text.read_folder, text.JsonlWriter) if lines else FORMATS[".parquet"]
-    for suffix, found in FORMATS.items():
+    for suffix, table_format in FORMATS.items():
         if path.name.lower().endswith(suffix):
-            return found
+            return table_format
     known = f"The known suffixes are {', '.join(FORMATS)}"
     remedy = (REMEDIES | _READ_BY_IMPORT).get(path.suffix.lower(), "").format(str(path))
     raise InvalidInputError(
@@ -317,12 +317,12 @@ class ClusterScan(Scan):
             pieces = [range(*pair) for pair in pairwise(ends)]
         whole = WholeTable(self.source)
         work_on = partial(_work_on, self._path, self._classes, work, others=self._others)
-        for found, all_seen in self._cluster.map(work_on, pieces):
+        for item, all_seen in self._cluster.map(work_on, pieces):
             for seen in all_seen:
                 whole.add(seen)
             if progress is not None:
                 progress(whole.n_rows)
-            yield found
+            yield item
         whole.finish()
 
 
@@ -345,6 +345,6 @@ def _work_on(
             all_seen.append(seen)
             yield rows
 
-    for found in work(checked()):
-        yield found, all_seen[:]
+    for item in work(checked()):
+        yield item, all_seen[:]
         all_seen.clear()

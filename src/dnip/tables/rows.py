@@ -75,19 +75,19 @@ class Rows:
 
 def joined(blocks: Iterable[Rows]) -> Rows:
     """Return all rows together, their probabilities contiguous row by row."""
-    parts = list(blocks)
+    pieces = list(blocks)
 
     def whole(name: str) -> Any:  # noqa: ANN401 - an array or None
-        known = [cells for part in parts if (cells := getattr(part, name)) is not None]
+        known = [cells for block in pieces if (cells := getattr(block, name)) is not None]
         return np.concatenate(known) if known else None
 
     return replace(
-        parts[0],
+        pieces[0],
         probabilities=np.ascontiguousarray(whole("probabilities")),
         labels=whole("labels"),
         ids=whole("ids"),
         mass=whole("mass"),
-        corrected_by=next((part.corrected_by for part in parts if part.corrected_by), None),
+        corrected_by=next((block.corrected_by for block in pieces if block.corrected_by), None),
     )
 
 
@@ -248,18 +248,18 @@ class WholeTable:
 
 def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
     """Return what to do where a column that was taken for a class may be none."""
-    told = dict.fromkeys(str(label).strip() for label in labels)
-    if hint := read_as_answers(layout.names, layout.source, [*told]):
+    names = dict.fromkeys(str(label).strip() for label in labels)
+    if hint := read_as_answers(layout.names, layout.source, [*names]):
         return hint
-    found = [name for name in layout.probabilities if name in told]
-    others = [name for name in layout.probabilities if name not in told]
+    classes = [name for name in layout.probabilities if name in names]
+    others = [name for name in layout.probabilities if name not in names]
     if not others:
         return ""
-    if len(told) > 1 and all(any(name in c for c in others) for name in told):  # p_ham
-        return f"Type: {import_line(layout.source, [*told])}"
-    if len(found) < 2:
+    if len(names) > 1 and all(any(name in c for c in others) for name in names):  # p_ham
+        return f"Type: {import_line(layout.source, [*names])}"
+    if len(classes) < 2:
         return "If a column is no class, name the others with --classes (in Python: classes=[...])"
-    return f"No label is {listed(others)}: if that is no class, {name_classes(found)}"
+    return f"No label is {listed(others)}: if that is no class, {name_classes(classes)}"
 
 
 # What messages call a data frame.

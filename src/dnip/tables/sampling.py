@@ -103,11 +103,11 @@ class RowSample:
         n_rows = len(next(iter(known.values())))
         for begin in range(0, n_rows, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, n_rows))
-            own = np.zeros(block.stop - begin, np.uint8) if strata is None else strata[block]
-            keys = self._rng.random(len(own))
-            self.sizes = self.sizes + np.bincount(own, minlength=n_strata)
-            part = {"keys": keys, "strata": own, **{n: c[block] for n, c in known.items()}}
-            self._parts.append(_where(part, keys <= self._limits[own]))
+            stratum = np.zeros(block.stop - begin, np.uint8) if strata is None else strata[block]
+            keys = self._rng.random(len(stratum))
+            self.sizes = self.sizes + np.bincount(stratum, minlength=n_strata)
+            rows = {"keys": keys, "strata": stratum, **{n: c[block] for n, c in known.items()}}
+            self._parts.append(_where(rows, keys <= self._limits[stratum]))
             self._compact(self._most + self._most // 2)
         self.n_rows += n_rows
 
@@ -117,13 +117,13 @@ class RowSample:
         self._compact(self._most)
         if len(self._parts) > 1:
             names = self._parts[0]
-            whole = {name: np.concatenate([part[name] for part in self._parts]) for name in names}
+            whole = {name: np.concatenate([rows[name] for rows in self._parts]) for name in names}
             self._parts = [whole]
         return self._parts[0] if self._parts else {}
 
     def _compact(self, most: int) -> None:
         """Drop the rows that cannot be in the sample, if more than `most` are held."""
-        if sum(len(part["keys"]) for part in self._parts) <= most:
+        if sum(len(rows["keys"]) for rows in self._parts) <= most:
             return
         cap = _cap(self.sizes, self._most)
         if not cap:
@@ -132,19 +132,19 @@ class RowSample:
                 f"{np.count_nonzero(self.sizes):,} classes",
                 hint="Draw more rows",
             )
-        strata = np.concatenate([part["strata"] for part in self._parts])
-        keys = np.concatenate([part["keys"] for part in self._parts])
+        strata = np.concatenate([rows["strata"] for rows in self._parts])
+        keys = np.concatenate([rows["keys"] for rows in self._parts])
         keys = keys[np.argsort(strata, kind="stable")]
         ends = np.cumsum(np.bincount(strata, minlength=len(self.sizes)))
         for c in np.flatnonzero(self.sizes > cap):
-            own = keys[ends[c - 1] if c else 0 : ends[c]]
-            self._limits[c] = np.partition(own, cap - 1)[cap - 1]
-        for number, part in enumerate(self._parts):  # one by one, for the sake of memory
-            self._parts[number] = _where(part, part["keys"] <= self._limits[part["strata"]])
+            keys_here = keys[ends[c - 1] if c else 0 : ends[c]]
+            self._limits[c] = np.partition(keys_here, cap - 1)[cap - 1]
+        for number, rows in enumerate(self._parts):  # one by one, for the sake of memory
+            self._parts[number] = _where(rows, rows["keys"] <= self._limits[rows["strata"]])
 
 
-def _where(part: dict[str, NDArray[Any]], chosen: Booleans) -> dict[str, NDArray[Any]]:
-    return {name: np.ascontiguousarray(cells[chosen]) for name, cells in part.items()}
+def _where(rows: dict[str, NDArray[Any]], chosen: Booleans) -> dict[str, NDArray[Any]]:
+    return {name: np.ascontiguousarray(cells[chosen]) for name, cells in rows.items()}
 
 
 class Sampler:
@@ -275,5 +275,5 @@ class SignalSample:
         """Whether classes are more probable on their own rows; None where it cannot be told."""
         if not self._parts:
             return None
-        p, y = (np.concatenate([part.columns[name] for part in self._parts]) for name in "py")
+        p, y = (np.concatenate([sample.columns[name] for sample in self._parts]) for name in "py")
         return has_signal(p, y)

@@ -149,7 +149,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
 
 def parts_of(path: Path) -> Iterator[Path]:
     """Yield the files of a folder of JSON lines by name, but those that are removed meanwhile."""
-    return (part for part in sorted(path.glob("*.jsonl")) if part.exists())
+    return (file for file in sorted(path.glob("*.jsonl")) if file.exists())
 
 
 def read_folder(
@@ -157,8 +157,8 @@ def read_folder(
 ) -> Iterator[Block]:
     """Stream the rows of a folder of JSON lines, to which programs may still append."""
     seen: set[str] = set()
-    for part in parts_of(path):
-        yield from read_jsonl(part, classes, block_rows, others=others, seen=seen)
+    for file in parts_of(path):
+        yield from read_jsonl(file, classes, block_rows, others=others, seen=seen)
 
 
 def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
@@ -245,8 +245,14 @@ def _empty_file(source: str) -> InvalidInputError:
 
 def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
-    bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
-    number, line, byte = next(found for found in bad_bytes if found[2])
+    number, line, byte = 0, b"", b""
+    for line in file:
+        number += 1
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            byte = line[error.start : error.start + 1]
+            break
     gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
@@ -254,15 +260,6 @@ def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
         if gzipped
         else "Save the file as UTF-8 (in Excel: CSV UTF-8)",
     )
-
-
-def _bad_byte(line: bytes) -> bytes:
-    """Return the first byte that is not UTF-8, none if all are."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return line[error.start : error.start + 1]
-    return b""
 
 
 class _TextWriter:
@@ -284,9 +281,6 @@ class _TextWriter:
         """Write what the compressor still holds back."""
         if self._gzip is not None:
             self._file.write(self._gzip.flush())
-
-    def discard(self) -> None:
-        """Leave the file as it is."""
 
     def _add(self, text: str) -> None:
         data = text.encode(errors="backslashreplace")  # as `valid_unicode`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -64,15 +64,11 @@ class TableWriter:
 
     def finish(self) -> None:
         """Complete the file; `open_writer` calls this."""
+        self._file.finish()
         if not self._n_rows:
             raise InvalidInputError(
                 "there are no rows to write", hint="A table needs one row at least"
             )
-        self._file.finish()
-
-    def discard(self) -> None:
-        """Stop writing, for the file will be thrown away; `open_writer` calls this."""
-        self._file.discard()
 
 
 @contextmanager
@@ -129,7 +125,8 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
             yield writer
             writer.finish()
         except BaseException:
-            writer.discard()
+            with suppress(Exception):  # what is written now is thrown away
+                writer.finish()
             raise
 
 

@@ -134,7 +134,7 @@ def estimate_stream(
     return estimate_prior(sample.columns["probabilities"], calibration)
 
 
-class Applied(NamedTuple):
+class _Applied(NamedTuple):
     """Rows with their reweighted probabilities and predictions."""
 
     rows: Rows
@@ -143,7 +143,7 @@ class Applied(NamedTuple):
     n_deferred: int
 
 
-def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[Applied]:
+def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[_Applied]:
     """Yield rows with reweighted probabilities and predictions.
 
     Raises
@@ -164,4 +164,4 @@ def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[A
             others = {DEFERRED: deferred.astype(np.int64).tolist(), **(rows.others or {})}
             rows = replace(rows, others=others)
         n_changed = int(np.count_nonzero(predictions != decide(p)))
-        yield Applied(rows, predictions, n_changed, n_deferred)
+        yield _Applied(rows, predictions, n_changed, n_deferred)

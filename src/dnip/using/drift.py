@@ -105,9 +105,9 @@ class ClassScores:
         drawn = rng.binomial(new.rows, rates)
         tail = (1 - level) / 2
 
-        def score(at_fit: float, found: float, expected: Floats) -> Score:
+        def score(at_fit: float, value: float, expected: Floats) -> Score:
             low, high = -_high_end(-expected, tail), _high_end(expected, tail)
-            return Score(at_fit, found, max(0.0, low), min(high, 1.0))
+            return Score(at_fit, value, max(0.0, low), min(high, 1.0))
 
         accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
         if both.sum() < 2:
@@ -259,8 +259,8 @@ class Check:
     @property
     def farthest(self) -> tuple[str, float]:
         """The class whose distribution differs most, and by how much."""
-        place = int(np.argmax(self.comparison.distances))
-        return self.classes[place], float(self.comparison.distances[place])
+        c = int(np.argmax(self.comparison.distances))
+        return self.classes[c], float(self.comparison.distances[c])
 
     @property
     def effect(self) -> str:

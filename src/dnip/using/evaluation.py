@@ -82,12 +82,12 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
-        sides = [each for each in (self.raw, self.reweighted) if each is not None]
-        rates = " -> ".join(f"{accuracy(self.in_population(each)):.3f}" for each in sides)
-        gaps = " -> ".join(f"{cobias(each):.3f}" for each in sides)
+        sides = [counts for counts in (self.raw, self.reweighted) if counts is not None]
+        rates = " -> ".join(f"{accuracy(self.in_population(counts)):.3f}" for counts in sides)
+        gaps = " -> ".join(f"{cobias(counts):.3f}" for counts in sides)
         worst = " -> ".join(
-            f"{listed([self.classes[np.nanargmin(each)]])} {np.nanmin(each):.3f}"
-            for each in map(class_accuracies, sides)
+            f"{listed([self.classes[np.nanargmin(counts)]])} {np.nanmin(counts):.3f}"
+            for counts in map(class_accuracies, sides)
         )
         return (
             f"Evaluation({self.n:,} rows, {len(self.classes)} classes: accuracy {rates}, "
@@ -294,9 +294,9 @@ def evaluate(
         blocks = [as_table(data, y, classes)]
     is_scan = isinstance(blocks, Scan)
     parts = blocks.each(count, progress) if is_scan else count(counted_rows(blocks, progress))
-    counts = EvaluationCounts(coefficients, adjusted)
-    for part in parts:
-        counts.join(part)
+    counts = _Counts(coefficients, adjusted)
+    for piece in parts:
+        counts.join(piece)
     tell_corrected(counts.source, counts.corrected_by)
     return counts.evaluation(target)
 
@@ -310,15 +310,15 @@ def _are_rows(data: object) -> bool:
 
 def _count(
     coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[AnyRows]
-) -> Iterator[EvaluationCounts]:
+) -> Iterator[_Counts]:
     """Yield the counts of some rows."""
-    counts = EvaluationCounts(coefficients, adjusted)
+    counts = _Counts(coefficients, adjusted)
     for block in rows:
         counts.add(block)
     yield counts
 
 
-class EvaluationCounts:
+class _Counts:
     """What is counted for `evaluate`; counts of the pieces of a table add up."""
 
     def __init__(self, coefficients: Coefficients | None, adjusted: Coefficients | None) -> None:
@@ -327,8 +327,8 @@ class EvaluationCounts:
         self._classes: tuple[str, ...] = ()
         self.source = ""
         self.corrected_by: str | None = None
-        given = {"reweighted": coefficients, "adjusted": adjusted}
-        self._given = {name: one for name, one in given.items() if one is not None}
+        asked = {"reweighted": coefficients, "adjusted": adjusted}
+        self._given = {name: weights for name, weights in asked.items() if weights is not None}
         self._counts: dict[str, Confusion] = {}
 
     def add(self, rows: AnyRows) -> None:
@@ -339,8 +339,8 @@ class EvaluationCounts:
         CoefficientsFormatError
             If the coefficients were fitted for other classes.
         """
-        for given in self._given.values():
-            check_same_classes(rows, given)
+        for asked in self._given.values():
+            check_same_classes(rows, asked)
         p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.corrected_by = self.corrected_by or rows.corrected_by
@@ -352,19 +352,19 @@ class EvaluationCounts:
         counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
         self._n_unlabelled += int(counts[0].sum())  # counted as 0
         self._count("raw", counts[1:])
-        for name, given in self._given.items():
-            predictions = decide(p, given.multipliers)
+        for name, asked in self._given.items():
+            predictions = decide(p, asked.multipliers)
             self._count(name, count_pairs(true, predictions, n_classes + 1, n_classes)[1:])
             if name == "reweighted":
                 rights = 2 * (unweighted == true - 1) + (predictions == true - 1)
                 cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
                 self._count("agreement", cells.reshape(n_classes, 2, 2))
-            if name == "reweighted" and given.defer is not None:
-                deferred = given.defer.deferred(reweight(p, given.multipliers), predictions)
+            if name == "reweighted" and asked.defer is not None:
+                deferred = asked.defer.deferred(reweight(p, asked.multipliers), predictions)
                 places = predictions + n_classes * deferred
                 self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
 
-    def join(self, other: EvaluationCounts) -> None:
+    def join(self, other: _Counts) -> None:
         """Add the counts of another piece of the table."""
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)

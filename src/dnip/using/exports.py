@@ -77,13 +77,13 @@ def split_names(text: str, classes: Sequence[str], option: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class JsonBias(Export):
+class _JsonBias(Export):
     """The bias ln ω of every option, to be added to its log-probability.
 
     Examples
     --------
     >>> from dnip import Coefficients
-    >>> print(JsonBias().render(Coefficients(["no", "yes"], [30, 15], 30)), end="")
+    >>> print(_JsonBias().render(Coefficients(["no", "yes"], [30, 15], 30)), end="")
     {"temperature": 1.0, "bias": {"no": 0.0, "yes": -0.6931471805599453}}
     """
 
@@ -99,7 +99,7 @@ class JsonBias(Export):
 
 
 @dataclass(frozen=True)
-class Onnx(Export):
+class _Onnx(Export):
     """A model from ``probabilities``, float64 of shape (M, N), to ``prediction``, int64 (M,).
 
     The metadata entry ``classes`` holds the class names as a JSON array.
@@ -152,21 +152,23 @@ class _Script(Export):
             "weights": map(repr, coefficients.multipliers.tolist()),
             "thresholds": map(repr, thresholds or ()),
         }
-        lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
+        lines = {
+            name: "\n".join(f"    {text}," for text in cells) for name, cells in values.items()
+        }
         folder = files("dnip.using") / "templates"
         names = self.templates if thresholds else self.templates[:1]
         template = "".join((folder / name).read_text("utf-8") for name in names)
         return template % {"promise": EXACT, **lines}
 
 
-class PythonFile(_Script):
+class _PythonFile(_Script):
     """A file with one function, for Python 3 alone; with thresholds, with ``deferred``, too.
 
     Examples
     --------
     >>> from dnip import Coefficients
     >>> names = {}
-    >>> exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
+    >>> exec(_PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
     >>> names["predict"]([0.6, 0.4])
     'yes'
     """
@@ -174,7 +176,7 @@ class PythonFile(_Script):
     templates, literal = ("decide.py.txt", "deferred.py.txt"), staticmethod(ascii)
 
 
-class JavaScript(_Script):
+class _JavaScript(_Script):
     """An ES module with one function; with thresholds, with ``deferred``, too.
 
     TypeScript reads its types from the comments.
@@ -182,7 +184,7 @@ class JavaScript(_Script):
     Examples
     --------
     >>> from dnip import Coefficients
-    >>> print(JavaScript().render(Coefficients(["no", "yes"], [15, 30], 30)).splitlines()[4])
+    >>> print(_JavaScript().render(Coefficients(["no", "yes"], [15, 30], 30)).splitlines()[4])
         "no",
     """
 
@@ -191,8 +193,8 @@ class JavaScript(_Script):
 
 #: By the name that users type.
 FORMATS: dict[str, type[Export]] = {
-    "json-bias": JsonBias,
-    "onnx": Onnx,
-    "python": PythonFile,
-    "javascript": JavaScript,
+    "json-bias": _JsonBias,
+    "onnx": _Onnx,
+    "python": _PythonFile,
+    "javascript": _JavaScript,
 }

@@ -26,7 +26,7 @@ _ROWS_PER_CLASS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnSketch:
+class _ColumnSketch:
     """Mean and distribution function of one column of numbers.
 
     Attributes
@@ -40,7 +40,7 @@ class ColumnSketch:
 
     Examples
     --------
-    >>> column = ColumnSketch.of(np.arange(100) / 100, np.ones(100))
+    >>> column = _ColumnSketch.of(np.arange(100) / 100, np.ones(100))
     >>> column.mean, column.knots[:2], column.shares[:2]
     (0.495, array([0.065, 0.125]), array([0.07, 0.13]))
     >>> round(column.distance(np.arange(50) / 100), 2)
@@ -121,9 +121,9 @@ class Sketch:
     rows : float
         How many there were, of a sample if there were many; weighted ones count as (Σw)²/Σw²
         (Kish 1965).
-    classes : tuple of ColumnSketch
+    classes : tuple of _ColumnSketch
         Of the log-probability of each class, less the mean over the classes.
-    mass : ColumnSketch or None
+    mass : _ColumnSketch or None
         Of the captured mass, where the table has it.
     changed : float or None
         The share of the rows whose decision the coefficients change; None if it is not known.
@@ -139,8 +139,8 @@ class Sketch:
     """
 
     rows: float
-    classes: tuple[ColumnSketch, ...]
-    mass: ColumnSketch | None = None
+    classes: tuple[_ColumnSketch, ...]
+    mass: _ColumnSketch | None = None
     changed: float | None = None
 
     @classmethod
@@ -168,8 +168,8 @@ class Sketch:
         columns = centred(log_probabilities(probabilities)).T
         return cls(
             _short(weight.sum() ** 2 / (weight @ weight)),
-            tuple(ColumnSketch.of(column, weight) for column in columns),
-            None if mass is None else ColumnSketch.of(mass, weight),
+            tuple(_ColumnSketch.of(column, weight) for column in columns),
+            None if mass is None else _ColumnSketch.of(mass, weight),
             None if changed is None else _short(changed),
         )
 
@@ -222,13 +222,13 @@ class Sketch:
         with reading("sketch"):
             rows, mass = float(content["rows"]), content["mass"]
             changed = content["changed_decisions"]
-            columns = tuple(ColumnSketch.from_dict(column) for column in content["classes"])
+            columns = tuple(_ColumnSketch.from_dict(column) for column in content["classes"])
             if not 0 < rows < np.inf or len(columns) != len(classes):
                 raise ValueError(f"not one column for each of {len(classes)} classes")
             return cls(
                 rows,
                 columns,
-                None if mass is None else ColumnSketch.from_dict(mass),
+                None if mass is None else _ColumnSketch.from_dict(mass),
                 None if changed is None else float(changed),
             )
 
@@ -272,9 +272,9 @@ class TableSample(RowSample):
         """Return a sample of labelled rows, weighed to the class mix `target`, (N,), if given."""
         n_classes = probabilities.shape[1]
         if target is not None:
-            own = np.ones(len(labels)) if weight is None else weight
-            support = np.bincount(labels, own, n_classes)
-            weight = own * (target / np.where(support > 0, support, 1.0))[labels]
+            counts = np.ones(len(labels)) if weight is None else weight
+            support = np.bincount(labels, counts, n_classes)
+            weight = counts * (target / np.where(support > 0, support, 1.0))[labels]
         sample = cls(n_classes)
         sample.add(probabilities=probabilities, mass=mass, weight=weight)
         return sample

@@ -72,12 +72,15 @@ class Dialect(NamedTuple):
         'a' || CHAR(10) || 'b'
         """
         parts: list[str] = []
-        for plain, run in groupby(text, lambda one: one.isprintable() and one not in self.special):
+        for plain, run in groupby(
+            text, lambda letter: letter.isprintable() and letter not in self.special
+        ):
             if plain:
                 parts.append("'" + "".join(run).replace("'", "''") + "'")
             else:
                 parts += [
-                    self.character.format(point=ord(one), utf8=one.encode().hex()) for one in run
+                    self.character.format(point=ord(letter), utf8=letter.encode().hex())
+                    for letter in run
                 ]
         return " || ".join(parts)
 
@@ -119,7 +122,7 @@ class Dialect(NamedTuple):
         """Return the largest of many products."""
         # NaN is the largest number, and equals no product
         nan = f"CAST('NaN' AS {self.double})"
-        terms = [f"COALESCE({one}, {nan})" if self.passes else one for one in products]
+        terms = [f"COALESCE({product}, {nan})" if self.passes else product for product in products]
         separator = ",\n    "
         while len(terms) > 1:
             groups = [
@@ -217,9 +220,9 @@ class Sql(Export):
         InvalidInputError
             For names that are no identifiers, or too few of them.
         """
-        one = DIALECTS[self.dialect]
+        dialect = DIALECTS[self.dialect]
         classes = coefficients.classes
-        deferred, prediction, best, total, source, own = map(one.identifier, _NAMES)
+        deferred, prediction, best, total, source, other = map(dialect.identifier, _NAMES)
         if self.columns is not None:
             columns: Sequence[str] = split_names(self.columns, classes, "--columns")
         elif coefficients.fit.data is not None:
@@ -231,18 +234,18 @@ class Sql(Export):
         doublings = max(0, 1 - math.frexp(min(weights))[1])
         products = [
             # qualified: SQLite takes a missing column in quotes for a text
-            f"CAST({source}.{one.identifier(column)} AS {one.double}) * "
-            f"{one.number(math.ldexp(weight, doublings))}"
+            f"CAST({source}.{dialect.identifier(column)} AS {dialect.double}) * "
+            f"{dialect.number(math.ldexp(weight, doublings))}"
             for column, weight in zip(columns, weights, strict=True)
         ]
-        values = {best: one.largest(products)}
+        values = {best: dialect.largest(products)}
         thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
         if thresholds is not None:
             values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
         # others than these two kinds compute the operand of CASE once
         known = values
-        if one.but or one.lateral:
-            known = {name: name if one.but else f"{own}.{name}" for name in values}
+        if dialect.but or dialect.lateral:
+            known = {name: name if dialect.but else f"{other}.{name}" for name in values}
 
         def case(outcomes: Iterable[str]) -> str:
             # the first WHEN that holds is taken: the lowest of the classes with the largest product
@@ -250,23 +253,23 @@ class Sql(Export):
             cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
             return f"CASE {known[best]}\n{cases}  END"
 
-        results = {prediction: case(map(one.text, classes))}
+        results = {prediction: case(map(dialect.text, classes))}
         if thresholds is not None:
-            limits = [one.number(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
+            limits = [dialect.number(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
             results[deferred] = f"{known[best]} / NULLIF({known[total]}, 0) < {case(limits)}"
         chosen = ",\n  ".join(f"{text} AS {name}" for name, text in results.items())
         # a name that the table has, too, is ambiguous in WHERE
-        names = [*results, *(values if one.but else ())]
+        names = [*results, *(values if dialect.but else ())]
         made = [f"{text} AS {name}" for name, text in values.items()]
-        own_values = [f"1 AS {name}" for name in names] + made * one.lateral
+        extra = [f"1 AS {name}" for name in names] + made * dialect.lateral
         table = (
-            f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {source}\n"
-            f"  CROSS JOIN {'LATERAL ' * one.lateral}(SELECT {', '.join(own_values)}) AS {own}\n"
+            f"FROM {'.'.join(map(dialect.identifier, self.table_name.split('.')))} AS {source}\n"
+            f"  CROSS JOIN {'LATERAL ' * dialect.lateral}(SELECT {', '.join(extra)}) AS {other}\n"
             f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
         )
-        if one.but:
+        if dialect.but:
             query = (
-                f"SELECT\n  * {one.but} ({', '.join(values)}),\n  {chosen}\n"
+                f"SELECT\n  * {dialect.but} ({', '.join(values)}),\n  {chosen}\n"
                 f"FROM (\nSELECT {source}.*, {', '.join(made)}\n{table}\n) AS {source}"
             )
         else:

@@ -8,9 +8,8 @@ import pytest
 import sidecars
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.answer import SilentError, read_completion
 from dnip.llm.answers.reader import reader_of
-from dnip.llm.answers.tokens import SilentError
 
 TENTHS = tuple(map(str, range(1, 11)))
 VERY = ("very good", "very bad", "good", "bad")

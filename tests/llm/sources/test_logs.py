@@ -222,3 +222,52 @@ def test_a_text_beside_the_likeliest_tokens_may_be_what_was_asked():
         "lp": {"Spam": math.log(0.75), "ham": math.log(0.25)},
     }
     check(read_answers([row], CLASSES).table, (0.25,))
+
+
+def test_helm_says_how_to_ask_where_it_kept_chosen_tokens_only(tmp_path):
+    state = helm(0, 0.9)
+    del state["result"]["completions"][0]["tokens"][0]["top_logprobs"]
+    with pytest.raises(InvalidInputError, match="multiple_choice_separate_original"):
+        read_answers([saved(tmp_path, {"request_states": [state]})], CLASSES)
+
+
+def test_the_log_probability_of_several_words_ends_where_they_begin(tmp_path):
+    states = []
+    for index, (name, value) in enumerate((("old ham", 0.2), ("new spam", 0.6))):
+        words = [{"text": f" {word}", "logprob": math.log(value) / 2} for word in name.split()]
+        tokens = [{"text": ":", "logprob": -9.0}, *words]
+        references = [{"output": {"text": name}} for name in ("old ham", "new spam")]
+        instance = {"id": "1", "references": references}
+        result = {"completions": [{"text": name, "tokens": tokens}]}
+        states.append({"instance": instance, "reference_index": index, "result": result})
+    imported = read_answers([saved(tmp_path, {"request_states": states})], ["old ham", "new spam"])
+    check(imported.table, [0.25])
+
+
+@cases(
+    ({"results": {"t": {"acc": 0.5}}, "configs": {}, "versions": {}}, "--log_samples"),
+    ({"columns": ["ham", "spam"], "index": [0, 1], "data": [[0.1, 0.9]] * 2}, "orient='records'"),
+    ({"ham": {"0": 0.1, "1": 0.2}, "spam": {"0": 0.9, "1": 0.8}}, "orient='records'"),
+    ({"0": {"ham": 0.1, "spam": 0.9}, "1": {"ham": 0.2, "spam": 0.8}}, "orient='records'"),
+    ({"fields": {}, "suggestions": {"label": {"value": "ham", "score": 0.9}}}, "suggested class"),
+)
+def test_files_without_rows_of_probabilities_say_what_to_write(tmp_path, content, told):
+    with pytest.raises(InvalidInputError, match=told):
+        read_answers([saved(tmp_path, content)], CLASSES)
+
+
+def test_bedrock_and_blocked_prompts(tmp_path):
+    def line(name, text):
+        output = {"type": "message", "content": [{"type": "text", "text": text}]}
+        return {"recordId": name, "modelInput": {}, "modelOutput": output}
+
+    lines = [line(f"1-{n}", name) for n, name in enumerate(("ham", "ham", "spam"))]
+    lines.append({"recordId": "1-3", "modelInput": {}, "error": {"errorCode": 429}})
+    table, summary = read_answers(lines, CLASSES, votes=True)
+    check(table, [2.5 / 4])
+    assert summary.failed == ("1-3",)
+    converse = {"output": {"message": {"role": "assistant", "content": [{"text": "ham"}]}}}
+    with pytest.raises(InvalidInputError, match="has no log-probabilities"):
+        read_answers([converse], CLASSES)
+    blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "modelVersion": "m"}
+    assert read_answers([said(0.9), blocked, None], CLASSES).summary.refused == ("answer 2",)

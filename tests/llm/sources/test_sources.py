@@ -153,14 +153,14 @@ def test_refusals_are_counted_and_left_out(refusal):
 
 @cases(
         ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
-        ("logprobs", {"choices": [{"text": "ham"}]}, "completion of OpenAI's API has no log-"),
-        ("logprobs", {"content": [{"text": "ham"}]}, "message of Anthropic has no log-.*--votes"),
-        ("logprobs", {"content": "ham", "response_metadata": {}}, "message of LangChain has no"),
-        ("logprobs", {"outputs": [{"text": "ham", "token_ids": [4]}]}, "output of vLLM has no log"),
-        ("logprobs", {"message": {"content": "ham", "thinking": "?"}}, "answer of Ollama has no"),
+        ("logprobs", {"choices": [{"text": "ham"}]}, "answer 1: the answer has no log-"),
+        ("logprobs", {"type": "message", "content": [{"text": "ham"}]}, "no log-.*--votes"),
+        ("logprobs", {"content": "ham", "response_metadata": {}}, "the answer has no log-"),
+        ("logprobs", {"outputs": [{"text": "ham", "token_ids": [4]}]}, "the answer has no log"),
+        ("logprobs", {"message": {"content": "ham", "thinking": "?"}}, "the answer has no log-"),
         ("logprobs", chat("spam", ("spam", {"spam": 0.5, "a": 0.5})), "no answer reports a token"),
         ("logprobs", {"choices": []}, "0 answers to one prompt"),
-        ("logprobs", {"output": [{"type": "reasoning"}]}, "answer of Responses has no log-"),
+        ("logprobs", {"output": [{"type": "reasoning"}]}, "the answer has no log-"),
         ("lm-eval", {"doc_id": 0, "resps": [["some text"]]}, "instead of log-likelihoods"),
         ("lm-eval", {"doc_id": 0, "resps": [[[-1, True]]]}, "holds 1 log-likelihoods"),
         ("lm-eval", {"doc_id": 0, "resps": [[[0.5, True]], [[-1, 0]]]}, "log-likelihood is 0.5"),
@@ -224,7 +224,7 @@ def test_spoilt_answers_are_read_or_refused_with_a_message(source, answer):
 def test_a_target_that_may_be_a_place_or_a_text_is_refused():
     answer = {"doc_id": 0, "target": "1", "resps": [[[-1, False]], [[-1, False]]]}
     answer["arguments"] = [["?", " 1"], ["?", " 2"]]
-    with pytest.raises(InvalidInputError, match="the place of a choice, or its text"):
+    with pytest.raises(InvalidInputError, match="the number of a choice, or its text"):
         read_answers([answer], ["1", "2"])
 
 

@@ -214,3 +214,28 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, cut):
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(InvalidInputError, match=f"ine {cut}.* remove that line"):
         read_answers([tmp_path / "a.jsonl"], BOTH)
+
+
+@cases(
+    ("0.9,0.1\n0.2,0.8\n", "the first line holds numbers.*such as ham,spam"),
+    ("id,class,prob\n1,ham,0.9\n1,spam,0.1\n", "prob is the only one with a number.*pivoted"),
+    ("id,probs,choices\n1,\"[0.9, 0.1]\",\"['a', 'b']\"\n", "the options are a, b"),
+    ("id,label,ham,spam\n", "there are no rows"),
+)
+def test_tables_without_a_column_for_each_class_say_what_to_change(tmp_path, text, told):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(InvalidInputError, match=told):
+        read_answers([tmp_path / "a.csv"], ["ham", "spam"])
+
+
+def test_log_probabilities_may_stand_in_one_cell():
+    table, _ = read_answers(
+        [{"text": "?", "logits": "[-1.3862943611198906, -0.2876820724517809]"}], ["a", "b"]
+    )
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
+
+
+def test_columns_of_votes_that_are_numbered_belong_together(tmp_path):
+    (tmp_path / "a.csv").write_text("id,run1,run2,run3\n1,ham,ham,spam\n2,spam,spam,ham\n")
+    imported = read_answers([tmp_path / "a.csv"], ["ham", "spam"], votes=True)
+    np.testing.assert_allclose(imported.table.probabilities[:, 0], [0.625, 0.375])

@@ -15,6 +15,7 @@ from strategies import KINDS, labelled_rows, scales, seeded, tables
 SCALE = 6
 Z = {"error": 1.0, "cobias": 2.7, "tau": 0.2, "smoothing": 1.0}
 ERROR = {"error": 1.0}  # often ties
+TERMS = [Z, ERROR, {"f1": 1.0}]
 
 
 def new_descent(layout, p, labels):
@@ -81,9 +82,7 @@ def test_a_full_memory_takes_no_more_lines(monkeypatch):
 
 @each_layout
 @seeded
-@given(
-    table=tables(min_rows=2), scale=scales(12), terms=st.sampled_from([Z, ERROR]), data=st.data()
-)
+@given(table=tables(min_rows=2), scale=scales(12), terms=st.sampled_from(TERMS), data=st.data())
 def test_finds_the_best_index(layout, table, scale, terms, data):
     """Search class after class; before each, try all of its indices with the twin."""
     p, labels, mass = table

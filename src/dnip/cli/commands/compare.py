@@ -71,7 +71,7 @@ def compare(
     from dnip.comparing.results import FILES, present_comparison
     from dnip.tables import ProbabilityTable
 
-    objective = weights.objective()
+    objective = weights.weighted()
     chosen = choose(methods, objective, scale=scale)
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from dnip.base import Pairs, SolverName, Switch
+from dnip.base import MetricName, Pairs, SolverName, Switch
 from dnip.base.errors import InvalidInputError
 from dnip.cli import options
 from dnip.cli.console import finish, search_progress
@@ -64,6 +64,9 @@ class FitOptions(options.ObjectiveOptions):
 
     Objective
     ---------
+    objective
+        Make this metric as large as possible, instead of error + β·COBias: the mean recall (class
+        accuracy), or the mean F1. It has no β, and no terms or costs beside it.
     terms : A,B,C
         Terms of the objective to keep, comma-separated. [default: error,cobias,pmi]
     cobias
@@ -115,6 +118,7 @@ class FitOptions(options.ObjectiveOptions):
     freeze: options.Names = None
     allow_silence: bool = False
     scale: str | None = None
+    objective: MetricName | None = None
     terms: options.Names = None
     cobias: Pairs = "pairwise"
     costs: Path | None = None
@@ -135,18 +139,19 @@ class FitOptions(options.ObjectiveOptions):
         from dnip.fitting.settings import FitSettings
         from dnip.method.constraints import Constraints
         from dnip.method.costs import Costs
-        from dnip.method.objective import Objective
+        from dnip.method.objective import MetricObjective, Objective
         from dnip.method.scales import WeightScale
 
+        if self.objective is not None:
+            self._check_alone()
         preset = FitSettings.preset(self.preset)
         assert isinstance(preset.objective, Objective)
         costs = None if self.costs is None else Costs.read(self.costs)
+        goal = self.weighted(preset.objective, terms=self.terms, gap=self.cobias, costs=costs)
         floors = options.by_name("--min-class-accuracy", self.min_class_accuracy)
         return replace(
             preset,
-            objective=self.objective(
-                preset.objective, terms=self.terms, gap=self.cobias, costs=costs
-            ),
+            objective=goal if self.objective is None else MetricObjective(self.objective),
             robust=self.robust or preset.robust,
             scale=WeightScale.of(self.scale) if self.scale else preset.scale,
             solver=self._solver(preset.solver),
@@ -160,6 +165,15 @@ class FitOptions(options.ObjectiveOptions):
             defer_below=self.defer_below,
             helper_accuracy=self._helper_accuracy(),
         )
+
+    def _check_alone(self) -> None:
+        """Refuse what says anything of error + β·COBias beside a metric."""
+        for name in ("beta", "tau", "smoothing", "terms", "cobias", "costs", "preset"):
+            if getattr(self, name) != getattr(FitOptions, name):
+                raise InvalidInputError(
+                    f"--{name} sets error + β·COBias, but --objective {self.objective} replaces it",
+                    hint="Leave one of the two out",
+                )
 
     def _helper_accuracy(self) -> float | None:
         from dnip.base.classes import is_number

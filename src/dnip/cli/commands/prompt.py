@@ -74,7 +74,7 @@ def prompt(
     from dnip.base.files import check_files
     from dnip.llm.presenting import describe_run, notes_on_run
     from dnip.llm.prompting.data import split_files
-    from dnip.llm.prompting.engines.cluster_engine import ClusterEngine
+    from dnip.llm.prompting.engines.base import ClusterEngine
     from dnip.llm.prompting.plan import make_plan, parse_shots
     from dnip.llm.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.llm.prompting.task_files import load_task

@@ -57,7 +57,7 @@ def fill_unreported(
     array([[0.75, 0.25, 0.  ]])
     """
     check_choice("fill", policy, tuple(Fill))
-    low, high = (np.asarray(one, np.float64) for one in (captured, ceiling))
+    low, high = (np.asarray(bound, np.float64) for bound in (captured, ceiling))
     filled = low + _SHARE[Fill(policy)] * (high - low)
     sums = filled.sum(axis=1, keepdims=True)
     # Dividing by the largest first keeps rows of very small probabilities from underflowing.
@@ -91,7 +91,7 @@ def open_decisions(captured: ArrayLike, ceiling: ArrayLike) -> Booleans:
     >>> open_decisions([[0.6, 0.2, 0.0], [0.25, 0.2, 0.0]], [[0.6, 0.2, 0.2], [0.25, 0.2, 0.3]])
     array([False,  True])
     """
-    low, high = (np.asarray(one, np.float64) for one in (captured, ceiling))
+    low, high = (np.asarray(bound, np.float64) for bound in (captured, ceiling))
     rows = np.arange(len(low))
     best = low.argmax(axis=1)
     least = low[rows, best][:, None]

@@ -14,8 +14,10 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import TwiceError, once
 
 # Where thoughts end, and where they begin.
-_END_OF_THOUGHTS = re.compile(r"</think(?:ing)?>|\[/THINK\]")
-_BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]")
+_END_OF_THOUGHTS = re.compile(
+    r"</think(?:ing)?>|\[/THINK\]|<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+)
+_BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
 # Where a sentence ends; a label before a question mark is not a statement.
 _SENTENCE = re.compile(r"[.!?;]\s|[\n。！？]")
 _STATEMENT = re.compile(r"\.\s|\n")
@@ -160,11 +162,11 @@ class LabelNames:
         negated = _NEGATION.search(text, 0, last.start) is not None
         if first is not None:
             return (last, first) if negated or first.label != last.label else (first,)
-        for one in reversed(every[:-1]):
-            if _SENTENCE.search(text, one.end, last.start):
+        for mention in reversed(every[:-1]):
+            if _SENTENCE.search(text, mention.end, last.start):
                 break
-            if one.label != last.label:
-                return last, one
+            if mention.label != last.label:
+                return last, mention
         return (last, last) if negated else (last,)
 
     def role(self, piece: bytes) -> Role:

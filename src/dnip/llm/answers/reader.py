@@ -13,18 +13,19 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
-from dnip.llm.answers.completions import ID_PREFIX, no_logprobs
-from dnip.llm.answers.naming import NO_ROLE, LabelNames, Mention, Role, is_lead, without_thoughts
-from dnip.llm.answers.tokens import (
+from dnip.llm.answers.answer import (
+    ID_PREFIX,
     Answer,
     Position,
     Reported,
     SilentError,
     Spell,
     as_bytes,
+    no_logprobs,
     spelling_of,
     unmarked,
 )
+from dnip.llm.answers.naming import NO_ROLE, LabelNames, Mention, Role, is_lead, without_thoughts
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,7 @@ class LabelReader:
 
     Examples
     --------
-    >>> from dnip.llm.answers.completions import read_completion
+    >>> from dnip.llm.answers.answer import read_completion
     >>> logprobs = {"tokens": [" Tech"], "top_logprobs": [{" Tech": -0.5, " Sport": -1.5}]}
     >>> answer = read_completion({"choices": [{"text": " Tech", "logprobs": logprobs}]})
     >>> reader = LabelReader((("Technology",), ("Sports",)))
@@ -191,8 +192,8 @@ class LabelReader:
 
     def locate(self, answer: Answer) -> Reading:
         """Find the label that an answer names, in its text and among its tokens."""
-        positions, said = answer.positions, answer.content
-        text = None if said is None else without_thoughts(said)
+        positions, content = answer.positions, answer.content
+        text = None if content is None else without_thoughts(content)
         whole = (text or "").strip()
         if not positions or (text is not None and not whole):
             return Reading(self._labels.mentions(text or ""), is_spelt=True)
@@ -207,23 +208,23 @@ class LabelReader:
         end = min(bisect_right(starts, at + len(as_bytes(whole)) - 1), len(pieces))
         lead = stream[starts[begin] : at].decode(errors="surrogateescape")
         spelt = lead + whole
-        mentions, place, is_cut = self._labels.mentions(spelt), None, False
+        mentions, start, is_cut = self._labels.mentions(spelt), None, False
         if mentions:
             offset = starts[begin] + len(as_bytes(spelt[: mentions[0].start]))
-            place = bisect_right(starts, offset) - 1
-            if place >= len(pieces) or not is_lead(stream[starts[place] : offset]):
-                place = None
+            start = bisect_right(starts, offset) - 1
+            if start >= len(pieces) or not is_lead(stream[starts[start] : offset]):
+                start = None
         elif self._labels.role(as_bytes(spelt.rstrip())).begins:
-            place, is_cut = begin, True
+            start, is_cut = begin, True
         if self.token_ids is not None:
             labels = {n: self._label_of(position) for n, position in enumerate(positions)}
             known = [(n, label) for n, label in labels.items() if label is not None]
             if known:
-                place, mentions = known[-1][0], (Mention(known[-1][1], 0, 0),)
-        elif is_spelt and said is not None:
-            shift = len(said.rstrip()) - len(whole) - len(lead)
-            mentions = tuple(one.moved(shift) for one in mentions)
-        return Reading(mentions, is_cut, begin, end, place, is_spelt, spell)
+                start, mentions = known[-1][0], (Mention(known[-1][1], 0, 0),)
+        elif is_spelt and content is not None:
+            shift = len(content.rstrip()) - len(whole) - len(lead)
+            mentions = tuple(mention.moved(shift) for mention in mentions)
+        return Reading(mentions, is_cut, begin, end, start, is_spelt, spell)
 
     def weigh(self, answer: Answer, reading: Reading, fallback: int | None = None) -> Match:
         """Return the probabilities of the labels where an answer names one.
@@ -245,15 +246,17 @@ class LabelReader:
         """
         if not answer.positions:
             raise no_logprobs()
-        place = reading.begin if fallback is None else fallback
-        end = place + 1
+        start = reading.begin if fallback is None else fallback
+        end = start + 1
         if reading.place is not None:
-            place, end = reading.place, len(answer.positions)
-        reported = answer.positions[place].reported
-        if self.token_ids is not None and any(one.token_id is not None for one in reported.tokens):
+            start, end = reading.place, len(answer.positions)
+        reported = answer.positions[start].reported
+        if self.token_ids is not None and any(
+            token.token_id is not None for token in reported.tokens
+        ):
             return self._by_id(reported)
         sums = _Sums(len(self.names))
-        self._walk(sums, answer.positions[place:end], reading.spell)
+        self._walk(sums, answer.positions[start:end], reading.spell)
         match = sums.match([names[0].strip() for names in self.names])
         return replace(match, is_alone=reported.is_alone)
 
@@ -330,7 +333,7 @@ class LabelReader:
                 longer = (other for other in roles if other != text and other.startswith(text))
                 if _is_letter(prefix + text) and not _is_letter(prefix + spelt):
                     sums.letters[label] += p
-                elif is_chosen or not any(_stands_for(roles[one], label) for one in longer):
+                elif is_chosen or not any(_stands_for(roles[other], label) for other in longer):
                     sums.add(label, p)
         if before.whole is not None:  # it ends here, unless a token goes on
             on = math.fsum(probability[text] for text, role in roles.items() if role != NO_ROLE)
@@ -344,7 +347,7 @@ class LabelReader:
         if not begins:
             return False
         tokens = position.reported.tokens
-        roles = [self._labels.role(text + spell(one.text, one.raw)) for one in tokens]
+        roles = [self._labels.role(text + spell(token.text, token.raw)) for token in tokens]
         return any(role.whole in begins or role.begins & begins for role in roles)
 
 

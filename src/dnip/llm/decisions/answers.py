@@ -1,20 +1,24 @@
-"""Decisions, as read from the answer of a server."""
+"""Questions to decision servers, and decisions as read from their answers."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dnip.base.arrays import check_mass, check_probabilities
+from dnip.base.arrays import Location, check_mass, check_probabilities
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.method.prediction import decide
+from dnip.tables.provenance import Question
 
 #: Types of yes/no questions, and where their answers hold the probability of yes.
 YES_NO = {"noul": "noul", "predicate": "probability", "yes_no": None}
+
+# Where a question has its options.
+_LISTS = ("criteria", "choices", "levels")
 
 #: The answer to one question, as parsed from JSON.
 Answer: TypeAlias = Mapping[str, Any]
@@ -86,7 +90,7 @@ def order_of(question: str, classes: Collection[str], *names: tuple[str, ...]) -
         If the classes are not the options.
     """
     for options in names:
-        places = {name: place for place, name in enumerate(options)}
+        places = {name: number for number, name in enumerate(options)}
         if len(options) == len(classes) and places.keys() == set(classes):
             return [places[name] for name in classes]
     raise CoefficientsFormatError(
@@ -196,14 +200,14 @@ def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision
 
 def _options(answer: Answer, where: str) -> tuple[tuple[str, ...], list[Any]]:
     """Return the options and their probabilities, from an object or a list of objects."""
-    given = answer.get("probabilities")
-    if isinstance(given, Mapping):
-        options, values = tuple(map(str, given)), list(given.values())
-    elif isinstance(given, list) and all(isinstance(entry, Mapping) for entry in given):
-        options = tuple(_name(entry.get("value"), where) for entry in given)
-        values = [entry.get("probability") for entry in given]
+    entries = answer.get("probabilities")
+    if isinstance(entries, Mapping):
+        options, values = tuple(map(str, entries)), list(entries.values())
+    elif isinstance(entries, list) and all(isinstance(entry, Mapping) for entry in entries):
+        options = tuple(_name(entry.get("value"), where) for entry in entries)
+        values = [entry.get("probability") for entry in entries]
     else:
-        raise InvalidInputError(f"{where}: 'probabilities' is {given!r:.60}, no object or list")
+        raise InvalidInputError(f"{where}: 'probabilities' is {entries!r:.60}, no object or list")
     if len(set(options)) != len(options):
         raise InvalidInputError(f"{where}: two options have the same name: {listed(options)}")
     return options, values
@@ -225,14 +229,14 @@ def _name(value: object, where: str) -> str:
     """Return the name of an option; true and false are written as in JSON."""
     if not isinstance(value, str | bool | int | float):
         raise InvalidInputError(f"{where}: an option is named {value!r:.60}, which is no text")
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return _as_text(value)
 
 
 def _labels(answer: Answer, options: tuple[str, ...]) -> tuple[str, ...]:
     """Return the labels of the levels of a score, where the answer has distinct ones."""
-    given, legend = answer["probabilities"], answer.get("legend")
-    if isinstance(given, list):
-        labels = [entry.get("label") for entry in given]
+    entries, legend = answer["probabilities"], answer.get("legend")
+    if isinstance(entries, list):
+        labels = [entry.get("label") for entry in entries]
     else:
         labels = [legend.get(option) if isinstance(legend, Mapping) else None for option in options]
     texts = tuple(label for label in labels if isinstance(label, str))
@@ -253,22 +257,111 @@ def _mass(question: str, answer: Answer, body: Mapping[str, Any]) -> float | Non
     """Return the label mass, which vLLM reports beside the answers and SGLang in them."""
     diagnostics = body.get("diagnostics")
     beside = diagnostics.get(question) if isinstance(diagnostics, Mapping) else None
-    for place, key in ((answer, "label_mass"), (answer, "x_label_mass"), (beside, "label_mass")):
-        if isinstance(place, Mapping) and place.get(key) is not None:
+    for holder, key in ((answer, "label_mass"), (answer, "x_label_mass"), (beside, "label_mass")):
+        if isinstance(holder, Mapping) and holder.get(key) is not None:
             where = f"question {question!r}, {key}"
-            mass = number(place[key], where, "mass")
-            return float(check_mass([mass], n_examples=1, location=_Where(where, ()))[0])
+            mass = number(holder[key], where, "mass")
+            return float(check_mass([mass], n_examples=1, location=_Where(where))[0])
     return None
 
 
-class _Where(NamedTuple):
+@dataclass(frozen=True)
+class _Where(Location):
     """Names of the options of a question, for messages."""
 
-    question: str
-    options: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
     def cell(self, row: int, column: int | None = None) -> str:
-        return self.question if column is None else f"{self.question}, {self.options[column]}"
+        """Name the question, and its option if given."""
+        return self.source if column is None else f"{self.source}, {self.options[column]}"
 
-    def whole(self) -> str:
-        return self.question
+
+# --- what is asked ---
+def asked_question(model: str | None, content: Mapping[str, Any]) -> Question | None:
+    """Return the question that a request asks; None where its options are not known.
+
+    What stands beside the options, such as instructions and descriptions, is its wording.
+
+    Examples
+    --------
+    >>> topic = {"type": "choice", "instructions": "Which?", "criteria": {"a": None, "b": None}}
+    >>> asked_question("m", topic).options
+    ('a', 'b')
+    """
+    names = _options_asked(content)
+    fixed = {key: value for key, value in content.items() if key != "name"}
+    return Question.of(model, "decision", names[-1], fixed) if names else None
+
+
+def check_options(name: str, content: Mapping[str, Any], classes: Collection[str]) -> None:
+    """Refuse a question whose options are not the classes; what is not known is left to the answer.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If they are not.
+
+    Examples
+    --------
+    >>> topic = {"type": "choice", "criteria": {"a": None, "b": None}}
+    >>> check_options("topic", topic, ["b", "a"])
+    """
+    if names := _options_asked(content):
+        order_of(name, classes, *names)
+
+
+def in_order(content: Mapping[str, Any], classes: Sequence[str]) -> Mapping[str, Any]:
+    """Return a choice with its options in the order of the classes; other questions as they are.
+
+    Models prefer what stands first, or last: another order is another question.
+
+    Examples
+    --------
+    >>> topic = {"type": "choice", "criteria": {"a": None, "b": None}}
+    >>> in_order(topic, ["b", "a"])["criteria"]
+    {'b': None, 'a': None}
+    """
+    names = _options_asked(content) if content.get("type") == "choice" else []
+    if not names or names[0] == tuple(classes):
+        return content
+    key = next(key for key in _LISTS if content.get(key))
+    options = content[key]
+    places = order_of("", classes, *names)
+    entries = [*options.items()] if isinstance(options, Mapping) else options
+    new: Any = [entries[number] for number in places]
+    return {**content, key: dict(new) if isinstance(options, Mapping) else new}
+
+
+def as_listed(answer: object, content: Mapping[str, Any]) -> object:
+    """Return an answer with its options in the order of the request."""
+    entries = answer.get("probabilities") if isinstance(answer, Mapping) else None
+    places = {name: number for number, name in enumerate(_options_asked(content)[0])}
+    if isinstance(entries, Mapping):
+        items = sorted(entries.items(), key=lambda entry: places.get(str(entry[0]), len(places)))
+        return {**answer, "probabilities": dict(items)}  # type: ignore[dict-item]
+    if isinstance(entries, list) and all(isinstance(entry, Mapping) for entry in entries):
+        listed = sorted(
+            entries, key=lambda entry: places.get(_as_text(entry.get("value")), len(places))
+        )
+        return {**answer, "probabilities": listed}  # type: ignore[dict-item]
+    return answer
+
+
+def _options_asked(question: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the options of a question, and other names of them; nothing where none are known."""
+    kind = question.get("type")
+    if kind in list(YES_NO):
+        return [("false", "true"), ("no", "yes")]
+    options = next((question[key] for key in _LISTS if question.get(key)), None)
+    if not isinstance(options, Mapping | list) or kind not in ("choice", "score"):
+        return []
+    entries = [
+        option.get("value", option.get("label")) if isinstance(option, Mapping) else option
+        for option in options
+    ]
+    names = tuple(map(_as_text, entries))
+    return [names] if kind == "choice" else [tuple(map(str, range(len(names)))), names]
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

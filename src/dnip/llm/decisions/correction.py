@@ -134,7 +134,8 @@ def correct(
                 missed(question, error)
         answers.append((question, new))
     changed = {**body, "answers": in_shape_of(body["answers"], answers)}
-    by = {one.before.question: coefficients[one.before.question].digest for one in corrections}
+    questions = [correction.before.question for correction in corrections]
+    by = {question: coefficients[question].digest for question in questions}
     return marked(changed, by) if by else changed, corrections
 
 
@@ -170,7 +171,7 @@ def _check_order(decision: Decision, coefficients: Coefficients) -> None:
         )
 
 
-def load_coefficients(given: Mapping[_Key, Given]) -> dict[_Key, Coefficients]:
+def load_coefficients(sources: Mapping[_Key, Given]) -> dict[_Key, Coefficients]:
     """Return coefficients by question; those given as files are read.
 
     Raises
@@ -179,8 +180,8 @@ def load_coefficients(given: Mapping[_Key, Given]) -> dict[_Key, Coefficients]:
         If a file cannot be read, is damaged, or is of an unknown version.
     """
     return {
-        question: one if isinstance(one, Coefficients) else Coefficients.load(one)
-        for question, one in given.items()
+        question: source if isinstance(source, Coefficients) else Coefficients.load(source)
+        for question, source in sources.items()
     }
 
 
@@ -204,19 +205,19 @@ def _replaced(
     explained = True
     p = after.probabilities.tolist()
     new: dict[str, Any] = {}
-    given: Any = answer.get("probabilities")
+    shares: Any = answer.get("probabilities")
     if after.kind in YES_NO:
         if (key := YES_NO[after.kind]) is not None:
             new[key] = p[1]
-        if isinstance(given, Mapping):
+        if isinstance(shares, Mapping):
             by_name = dict(zip((*after.options, *after.aliases), p * 2, strict=True))
-            new["probabilities"] = {name: by_name.get(name, old) for name, old in given.items()}
-    elif isinstance(given, Mapping):
-        names = list(given)
+            new["probabilities"] = {name: by_name.get(name, old) for name, old in shares.items()}
+    elif isinstance(shares, Mapping):
+        names = list(shares)
         new["probabilities"] = dict(zip(names, p, strict=True))
     else:
-        names = [entry["value"] for entry in given]
-        entries = zip(given, p, strict=True)
+        names = [entry["value"] for entry in shares]
+        entries = zip(shares, p, strict=True)
         new["probabilities"] = [{**entry, "probability": value} for entry, value in entries]
     if after.kind == "choice":
         new["choice"] = names[after.options.index(str(after.choice))]
@@ -249,12 +250,12 @@ def _confidences(decision: Decision) -> tuple[float, ...]:
     that of equal options.
     """
     p, n_options = decision.probabilities.tolist(), len(decision.options)
-    place = decision.options.index(str(decision.choice))
-    best, chance = p[place], 1 / n_options
+    chosen = decision.options.index(str(decision.choice))
+    best, chance = p[chosen], 1 / n_options
     first = (best - chance) / (1 - chance)
     if decision.kind == "score":
         levels = np.arange(n_options)
-        distance = p @ np.abs(levels - place)
+        distance = p @ np.abs(levels - chosen)
         first = 1 - float(distance / np.abs(levels - levels.mean()).mean())
     even = 1 + sum(share * math.log(share) for share in p if share > 0) / math.log(n_options)
     mass = 1 if decision.mass is None else decision.mass
@@ -301,12 +302,12 @@ def mark_of(body: object, question: str = "") -> str | None:
     """
     if not isinstance(body, Mapping):
         return None
-    found = body.get(CORRECTED)
-    if isinstance(found, Mapping):
-        found = found.get(question) if question else next(iter(found.values()), None)
+    mark = body.get(CORRECTED)
+    if isinstance(mark, Mapping):
+        mark = mark.get(question) if question else next(iter(mark.values()), None)
     elif CORRECTED not in body and (suffix := _SUFFIX.search(str(body.get("model", "")))):
-        found = suffix[1]
-    return str(found) if found else None
+        mark = suffix[1]
+    return str(mark) if mark else None
 
 
 def header_of(by: Mapping[str, object]) -> tuple[bytes, bytes]:

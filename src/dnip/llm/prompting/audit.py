@@ -45,7 +45,7 @@ FORMS = {
 
 
 @dataclass(frozen=True)
-class Reordered:
+class _Reordered:
     """What another order of the labels came to.
 
     Attributes
@@ -61,7 +61,7 @@ class Reordered:
 
 
 @dataclass
-class ClassAudit:
+class _ClassAudit:
     """What is scored for one class.
 
     Attributes
@@ -93,7 +93,7 @@ class Audit:
     Attributes
     ----------
     scoring : Scoring
-    classes : list of ClassAudit
+    classes : list of _ClassAudit
         Empty if the labels have no tokens to score; `problems` says why.
     collisions : tuple of Collision
         Pairs of classes whose answers begin with the same token.
@@ -109,7 +109,7 @@ class Audit:
         The lowest captured mass of a prompt.
     forms : dict of str to float
         The captured mass of each of `FORMS` of a chat model's prompts.
-    orders : list of Reordered
+    orders : list of _Reordered
         How many answers flip with the labels in another order.
     n_measured : int
         Number of prompts on which mass was measured.
@@ -122,7 +122,7 @@ class Audit:
     """
 
     scoring: Scoring
-    classes: list[ClassAudit]
+    classes: list[_ClassAudit]
     collisions: tuple[Collision, ...] = ()
     split: tuple[int, ...] = ()
     chat: bool = False
@@ -130,7 +130,7 @@ class Audit:
     mass: float | None = None
     lowest_mass: float | None = None
     forms: dict[str, float] = field(default_factory=dict)
-    orders: list[Reordered] = field(default_factory=list)
+    orders: list[_Reordered] = field(default_factory=list)
     n_measured: int = 0
     fallbacks: int | None = None
     problems: list[str] = field(default_factory=list)
@@ -165,89 +165,89 @@ def audit(plan: Plan, engine: Engine, *, orders: int = 0) -> Audit:
     task, prompts = plan.task, plan.prompts
     names = zip(task.classes, task.label_words, strict=True)
     chat, tokenizer = getattr(engine, "chat", False), getattr(engine, "tokenizer", None)
-    found = Audit(engine.scoring, [ClassAudit(name, word) for name, word in names], chat=chat)
+    result = Audit(engine.scoring, [_ClassAudit(name, word) for name, word in names], chat=chat)
     if tokenizer is not None:
-        _add_tokens(found, task, prompts, tokenizer)
-        if not found.classes or (engine.scoring is Scoring.FIRST and found.collisions):
-            return found
+        _add_tokens(result, task, prompts, tokenizer)
+        if not result.classes or (engine.scoring is Scoring.FIRST and result.collisions):
+            return result
     scored = _score(plan, engine)
-    _add_mass(found, scored)
+    _add_mass(result, scored)
     if chat and (in_form := getattr(engine, "in_form", None)):
-        found.forms = mass_of_forms(plan, lambda chat: in_form(chat=chat))
-    found.orders = count_flips(plan, engine, orders, _decide(scored))
-    return found
+        result.forms = _mass_of_forms(plan, lambda chat: in_form(chat=chat))
+    result.orders = count_flips(plan, engine, orders, _decide(scored))
+    return result
 
 
 def _add_tokens(
-    found: Audit, task: Task, prompts: Sequence[Prompt], tokenizer: HubTokenizer
+    result: Audit, task: Task, prompts: Sequence[Prompt], tokenizer: HubTokenizer
 ) -> None:
     """Look at the tokens of the labels, and compare them with and without the chat template."""
     first, lead = prompts[:1], prompts[0].lead
     try:
-        labels = tokenizer.label_tokens(prompts, task, chat=found.chat, lead=lead)
+        labels = tokenizer.label_tokens(prompts, task, chat=result.chat, lead=lead)
     except InvalidInputError as error:
-        found.classes = []
-        found.problems.append(str(error))
+        result.classes = []
+        result.problems.append(str(error))
         return
-    found.collisions, found.split = labels.collisions, labels.split
-    if found.scoring is Scoring.FIRST:
-        found.problems += _first_token_problems(labels, tokenizer)
+    result.collisions, result.split = labels.collisions, labels.split
+    if result.scoring is Scoring.FIRST:
+        result.problems += _first_token_problems(labels, tokenizer)
     other: LabelTokens | None = None  # in the other form of prompt
     try:
-        if found.chat:
+        if result.chat:
             other = tokenizer.label_tokens(first, task, lead=lead)
         elif tokenizer.has_chat:
             # One prompt is enough: what the template writes after it is the same for all.
             texts = [text + lead for text in tokenizer.texts(first, chat=True)]
             other = prompt_label_tokens(tokenizer.encode_chat, texts, task)
-            found.notes.append(_CHAT_NOTE)
+            result.notes.append(_CHAT_NOTE)
     except InvalidInputError as error:
-        if not found.chat:
+        if not result.chat:
             reason = "after the prompt in the chat template, labels cannot be scored"
-            found.notes.append(f"{reason}: {error}")
+            result.notes.append(f"{reason}: {error}")
     if other is not None:
-        found.drifted = tuple(i for i, own in enumerate(labels.ids) if own != other.ids[i])
-        if found.chat and found.drifted:
-            found.notes.append(_CHAT_DRIFT_NOTE)
-        elif not found.chat:
-            found.problems += [
+        result.drifted = tuple(i for i, ids in enumerate(labels.ids) if ids != other.ids[i])
+        if result.chat and result.drifted:
+            result.notes.append(_CHAT_DRIFT_NOTE)
+        elif not result.chat:
+            result.problems += [
                 f"the label word {labels.words[i]!r} is the tokens {list(labels.ids[i])} after the "
                 f"prompt, but {list(other.ids[i])} after the prompt in the chat template. Use the "
                 "same form of prompt for scoring and serving, or an answer_prefix that fits both"
-                for i in found.drifted
+                for i in result.drifted
             ]
-    for label, one in enumerate(found.classes):
-        one.ids = labels.ids[label]
-        one.texts = tuple(tokenizer.decode([token]) for token in one.ids)
-        one.scored = one.ids[:1] if found.scoring is Scoring.FIRST else one.ids
+    for label, audited in enumerate(result.classes):
+        audited.ids = labels.ids[label]
+        audited.texts = tuple(tokenizer.decode([token]) for token in audited.ids)
+        audited.scored = audited.ids[:1] if result.scoring is Scoring.FIRST else audited.ids
 
 
-def _add_mass(found: Audit, scored: Sequence[ScoredRow]) -> None:
+def _add_mass(result: Audit, scored: Sequence[ScoredRow]) -> None:
     """Add the captured mass, and how many answers have no label if the model reasons."""
     captured = np.array([row.captured for row in scored])
     mass = captured.sum(axis=1)
-    found.mass, found.lowest_mass = float(mass.mean()), float(mass.min())
-    found.n_measured = len(scored)
-    for one, own in zip(found.classes, captured.T, strict=True):
-        one.mass = float(own.mean())
+    result.mass, result.lowest_mass = float(mass.mean()), float(mass.min())
+    result.n_measured = len(scored)
+    for audited, shares in zip(result.classes, captured.T, strict=True):
+        audited.mass = float(shares.mean())
     if all(FALLBACK in row.details for row in scored):
-        found.fallbacks = sum(row.details[FALLBACK] for row in scored)
-    if found.fallbacks is not None and found.fallbacks > MOST_FALLBACKS * len(scored):
-        found.problems.append(
-            f"{found.fallbacks} of {len(scored)} answers hold no label, and their last token "
+        result.fallbacks = sum(row.details[FALLBACK] for row in scored)
+    if result.fallbacks is not None and result.fallbacks > MOST_FALLBACKS * len(scored):
+        result.problems.append(
+            f"{result.fallbacks} of {len(scored)} answers hold no label, and their last token "
             "stands for one: allow longer answers with max_new_tokens, show demonstrations, or "
             "score without chain of thought"
         )
-    elif found.mass < LOW_MASS and found.scoring is not Scoring.PER_TOKEN:
-        found.problems.append(
-            f"on {counted(len(scored), 'prompt')} the labels capture {found.mass:.1%} of the "
+    elif result.mass < LOW_MASS and result.scoring is not Scoring.PER_TOKEN:
+        result.problems.append(
+            f"on {counted(len(scored), 'prompt')} the labels capture {result.mass:.1%} of the "
             "probability on average: the model wants to say something else, which no weight can "
             "mend. Name the label words in the instruction, show demonstrations, or give words "
             "that the model would say"
         )
     n_partial = sum(row.ceiling is not None for row in scored)
     if n_partial:
-        found.notes.append(
+        result.notes.append(
             f"on {n_partial} of {len(scored)} prompts the server did not report every label, so "
             "that the mass is at least what is shown"
         )
@@ -317,13 +317,13 @@ def in_order(task: Task, order: Sequence[int]) -> Task:
     return replace(
         task,
         instruction=swapped(task.instruction),
-        template="".join(part if _CODE.fullmatch(part) else swapped(part) for part in parts),
+        template="".join(piece if _CODE.fullmatch(piece) else swapped(piece) for piece in parts),
         chat=replace(task.chat, system=task.chat.system and swapped(task.chat.system)),
         question=replace(asked, instructions=swapped(asked.instructions), criteria=criteria),
     )
 
 
-def count_flips(plan: Plan, engine: Engine, n_orders: int, decided: Labels) -> list[Reordered]:
+def count_flips(plan: Plan, engine: Engine, n_orders: int, decided: Labels) -> list[_Reordered]:
     """Say how many answers flip when labels stand in other orders in the prompt or the request.
 
     Parameters
@@ -344,32 +344,32 @@ def count_flips(plan: Plan, engine: Engine, n_orders: int, decided: Labels) -> l
         If the engine fails.
     """
     task = plan.task
-    found = []
+    results = []
     for order in _orders(task.n_classes, n_orders):
         other = plan.of(in_order(task, order))
-        told = [engine.question(one.prompts, one.task) for one in (plan, other)]
-        if told[0] == told[1] and plan.prompts[0].text == other.prompts[0].text:
+        questions = [engine.question(version.prompts, version.task) for version in (plan, other)]
+        if questions[0] == questions[1] and plan.prompts[0].text == other.prompts[0].text:
             raise InvalidInputError(
                 f"task {task.name} names no two labels in its wording: there is no order to change",
                 hint="Name the labels in the instruction, or leave out --orders",
             )
         flips = int((_decide(_score(other, engine)) != decided).sum())
-        found.append(Reordered(tuple(task.classes[n] for n in order), flips))
-    return found
+        results.append(_Reordered(tuple(task.classes[n] for n in order), flips))
+    return results
 
 
 def _orders(n: int, most: int) -> list[tuple[int, ...]]:
     """Return different orders of n classes, none of them their own."""
-    rng, own = np.random.default_rng(0), tuple(range(n))
+    rng, identity = np.random.default_rng(0), tuple(range(n))
     drawn = (tuple(map(int, rng.permutation(n))) for _ in count())
-    orders = {own: None, own[::-1]: None}
+    orders = {identity: None, identity[::-1]: None}
     enough = min(most + 1, factorial(n) if n < 9 else most + 1)
     while len(orders) < enough:
         orders |= dict.fromkeys(islice(drawn, 1))
     return list(orders)[1:enough]
 
 
-def mass_of_forms(plan: Plan, engine_of: Callable[[bool], Engine]) -> dict[str, float]:
+def _mass_of_forms(plan: Plan, engine_of: Callable[[bool], Engine]) -> dict[str, float]:
     """Return the mean captured mass of each form in which a chat model may be asked.
 
     Parameters
@@ -378,10 +378,10 @@ def mass_of_forms(plan: Plan, engine_of: Callable[[bool], Engine]) -> dict[str, 
     engine_of : callable
         Returns the engine for chats, or for plain prompts. A form that it refuses is left out.
     """
-    found = {}
+    masses = {}
     for name, (chat, wording) in FORMS.items():
         asked = plan.of(replace(plan.task, chat=wording or replace(plan.task.chat, turns=True)))
         with suppress(InvalidInputError, BackendError):
             scored = _score(asked, engine_of(chat))
-            found[name] = float(np.mean([row.captured.sum() for row in scored]))
-    return found
+            masses[name] = float(np.mean([row.captured.sum() for row in scored]))
+    return masses

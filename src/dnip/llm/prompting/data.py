@@ -109,14 +109,14 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         free = tuple(dict.fromkeys(task.fields, text) for text in CONTENT_FREE_TEXTS)
         names = tuple(f"{CONTENT_FREE}-{number}" for number in range(len(free)))
         return Examples(free, np.full(len(free), UNLABELLED), names)
-    name, found = _find_rows(source, split)
+    name, values = _find_rows(source, split)
     ids: list[str] = []
     rows: list[dict[str, Any]] = []
     places: list[str] = []
-    for where, row in found:
+    for where, row in values:
         _check_row(row, task, where)
-        own = row.get("id")
-        ids.append(f"{split}-{len(rows)}" if own in (None, "") else str(own))
+        row_id = row.get("id")
+        ids.append(f"{split}-{len(rows)}" if row_id in (None, "") else str(row_id))
         rows.append(row)
         places.append(where)
     if not rows:
@@ -152,17 +152,17 @@ def _check_row(row: object, task: Task, where: str) -> None:
 
 def split_files(source: str | os.PathLike[str], *splits: str) -> list[Path]:
     """Return the files that rows and demonstrations may be read from, be they there or not."""
-    if str(source).startswith(HUB) or is_remote(source):
+    if str(source).startswith(HUB) or _is_remote(source):
         return []
     return [Path(source, f"{split}{suffix}") for split in (*splits, TRAIN) for suffix in SUFFIXES]
 
 
-def is_remote(source: str | os.PathLike[str]) -> bool:
+def _is_remote(source: str | os.PathLike[str]) -> bool:
     """Tell the address of an object store from a folder.
 
     Examples
     --------
-    >>> is_remote("s3://bucket/news"), is_remote("examples/news")
+    >>> _is_remote("s3://bucket/news"), _is_remote("examples/news")
     (True, False)
     """
     return _REMOTE in str(source)
@@ -176,16 +176,16 @@ def folder_name(source: str | os.PathLike[str]) -> str:
     >>> folder_name("examples/news"), folder_name("s3://key:secret@bucket/news?scheme=http")
     ('news', 'news')
     """
-    return Path(urlsplit(str(source)).path if is_remote(source) else source).name
+    return Path(urlsplit(str(source)).path if _is_remote(source) else source).name
 
 
 def _find_rows(source: str | os.PathLike[str], split: str) -> tuple[str, Iterator[Found]]:
     """Return the name of a split, for messages, and its rows."""
     if str(source).startswith(HUB):
         name = f"{source}, {split}"
-        rows = enumerate(rows_of_hub(str(source), split), 1)
+        rows = enumerate(_rows_of_hub(str(source), split), 1)
         return name, (Found(f"{name}: row {number}", row) for number, row in rows)
-    if is_remote(source):
+    if _is_remote(source):
         return _find_remote(str(source), split)
     for suffix in SUFFIXES:
         path = Path(source, f"{split}{suffix}")
@@ -229,7 +229,7 @@ def _no_file(folder: str, split: str) -> InvalidInputError:
     )
 
 
-def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
+def _rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
     """Load a split of a data set of the hub, ``hf:NAME[:CONFIGURATION][@REVISION]``.
 
     Raises
@@ -239,8 +239,8 @@ def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
         and the hub cannot be reached.
     """
     datasets = load_optional("datasets", purpose=f"load {source}", extra="datasets")
-    place, _, revision = source.removeprefix(HUB).partition("@")
-    name, _, configuration = place.partition(":")
+    path, _, revision = source.removeprefix(HUB).partition("@")
+    name, _, configuration = path.partition(":")
     try:
         rows: Sequence[dict[str, Any]] = datasets.load_dataset(
             name, configuration or None, split=split, revision=revision or None

@@ -70,22 +70,22 @@ class _LabelBias(Export):
             words = tuple(split_names(self.labels, classes, "--labels"))
         task = Task("export", "", (), "", classes, words, answer_prefix=self.answer_prefix)
         tokenizer = HubTokenizer(self.tokenizer)
-        found = tokenizer.label_tokens([Prompt("", _BEFORE)], task, chat=self.chat)
-        if found.split:
-            several = [f"{words[n]!r} is {len(found.ids[n])} tokens" for n in found.split]
+        tokens = tokenizer.label_tokens([Prompt("", _BEFORE)], task, chat=self.chat)
+        if tokens.split:
+            several = [f"{words[n]!r} is {len(tokens.ids[n])} tokens" for n in tokens.split]
             raise InvalidInputError(
                 f"a bias works on labels of one token; {listed(several)}",
                 hint="Give other --labels, such as letters that the prompt names, and prompt and "
                 "fit with the same",
             )
-        if found.merged:
+        if tokens.merged:
             raise InvalidInputError(
                 f"the label tokens depend on the prompt: they take in the end of {_BEFORE!r}",
                 hint="Give another --answer-prefix, such as a space",
             )
         bias = list(coefficients.logit_bias().values())
         shift = _MOST_BIAS * self.only_labels - max(bias)
-        return {token: value + shift for token, value in zip(found.first, bias, strict=True)}
+        return {token: value + shift for token, value in zip(tokens.first, bias, strict=True)}
 
 
 @dataclass(frozen=True)

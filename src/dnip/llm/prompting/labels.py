@@ -141,8 +141,8 @@ def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
     whole = [list(encode(prompt + task.answer(label))) for label in range(task.n_classes)]
     parting = min(_shared(alone, tokens) for tokens in whole)
     ids = tuple(tuple(tokens[parting:]) for tokens in whole)
-    for word, own in zip(task.label_words, ids, strict=True):
-        if not own:
+    for word, answer in zip(task.label_words, ids, strict=True):
+        if not answer:
             raise InvalidInputError(
                 f"the label word {word!r} has no token of its own after the prompt",
                 hint="Give the class a label word that the tokenizer knows",
@@ -184,16 +184,16 @@ def prompt_label_tokens(
     for row, text in enumerate(prompts):
         endings.setdefault(text[-_TAIL:], row)
     rows = sorted({*list(endings.values())[: _MOST_PROMPTS - 1], len(prompts) - 1})
-    found = label_tokens(encode, prompts[rows[0]], task)
+    tokens = label_tokens(encode, prompts[rows[0]], task)
     for row in rows[1:]:
         other = label_tokens(encode, prompts[row], task)
-        if other != found:
+        if other != tokens:
             raise InvalidInputError(
-                f"the label tokens depend on the prompt: {_difference(found, other)} after prompts "
-                f"{rows[0]} and {row}",
+                f"the label tokens depend on the prompt: {_difference(tokens, other)} after "
+                f"prompts {rows[0]} and {row}",
                 hint="End the template with fixed text, such as 'Answer:', and no space",
             )
-    return replace(found, merged=0) if generated else found
+    return replace(tokens, merged=0) if generated else tokens
 
 
 def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:
@@ -221,14 +221,14 @@ def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int
     True
     """
     for end in range(len(tokens), 0, -1):
-        found = [
+        ends = [
             (end - len(ids), number)
             for number, form in enumerate(forms)
             for ids in form.ids
             if ids[-1] == tokens[end - 1] and ids == tuple(tokens[max(end - len(ids), 0) : end])
         ]
-        if found:
-            return min(found)
+        if ends:
+            return min(ends)
     return None
 
 
@@ -275,15 +275,15 @@ def describe_collision(labels: LabelTokens, pair: Collision, decode: Decode | No
     )
 
 
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+def _shared(tokens: Sequence[int], other: Sequence[int]) -> int:
     """Return how many tokens two sequences share at their start."""
-    pairs = zip(one, other, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    pairs = zip(tokens, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(tokens), len(other)))
 
 
-def _difference(found: LabelTokens, other: LabelTokens) -> str:
+def _difference(tokens: LabelTokens, other: LabelTokens) -> str:
     """Name the first class whose tokens differ, with both."""
-    for word, a, b in zip(found.words, found.ids, other.ids, strict=True):
+    for word, a, b in zip(tokens.words, tokens.ids, other.ids, strict=True):
         if a != b:
             return f"{word!r} is {list(a)} and {list(b)}"
-    return f"{found.merged} and {other.merged} tokens of the prompt merge into the answer"
+    return f"{tokens.merged} and {other.merged} tokens of the prompt merge into the answer"

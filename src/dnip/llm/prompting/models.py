@@ -161,9 +161,9 @@ class ModelOptions:
         InvalidInputError
         """
         for name, value in {**vars(self), **further}.items():
-            given = value is not None and value is not False and value is not Scoring.FIRST
-            if given and name not in ("model", *self.engine.OPTIONS):
-                takers = [one.KIND for one in ENGINES if name in one.OPTIONS]
+            is_set = value is not None and value is not False and value is not Scoring.FIRST
+            if is_set and name not in ("model", *self.engine.OPTIONS):
+                takers = [engine.KIND for engine in ENGINES if name in engine.OPTIONS]
                 flag = f"--{name.replace('_', '-')}"
                 raise InvalidInputError(
                     f"{flag} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"

@@ -81,7 +81,7 @@ class Plan:
                     )
                 row[field] = " ".join(words[: int(_KEPT * len(words))])
             prompts = [self.builder.prompt(rows[number]) for number in waiting]
-            waiting = [waiting[place] for place in too_long(prompts)]
+            waiting = [waiting[number] for number in too_long(prompts)]
         return replace(self, examples=replace(self.examples, rows=tuple(rows)))
 
 
@@ -129,15 +129,15 @@ def make_plan(
         train = examples if split == TRAIN else load_examples(source, TRAIN, task)
         shown = draw_demonstrations(train, shots, n_classes=task.n_classes, seed=seed)
     demonstrated = {train.ids[number] for number in shown}
-    kept = [number for number, name in enumerate(examples.ids) if name not in demonstrated]
-    if limit is not None and check_integer("limit", limit, at_least=1) < len(kept):
-        chosen = np.random.default_rng(0).choice(len(kept), limit, replace=False)
-        kept = [kept[place] for place in sorted(chosen.tolist())]
-    if not kept:
+    scored_rows = [number for number, name in enumerate(examples.ids) if name not in demonstrated]
+    if limit is not None and check_integer("limit", limit, at_least=1) < len(scored_rows):
+        chosen = np.random.default_rng(0).choice(len(scored_rows), limit, replace=False)
+        scored_rows = [scored_rows[number] for number in sorted(chosen.tolist())]
+    if not scored_rows:
         raise InvalidInputError(
             "no row is left to score: all are shown as demonstrations", hint="Show fewer"
         )
-    scored = examples.take(kept)
+    scored = examples.take(scored_rows)
     builder = PromptBuilder(
         task, [(train.rows[i], int(train.labels[i])) for i in shown], chain_of_thought
     )
@@ -219,4 +219,4 @@ def draw_demonstrations(
 
 def hash_prompts(prompts: Sequence[Prompt]) -> str:
     """Return the SHA-256 of prompts, in order."""
-    return hashlib.sha256("".join(f"{one.text}\0" for one in prompts).encode()).hexdigest()
+    return hashlib.sha256("".join(f"{prompt.text}\0" for prompt in prompts).encode()).hexdigest()

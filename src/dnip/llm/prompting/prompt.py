@@ -158,8 +158,8 @@ class PromptBuilder:
         if not self.chain_of_thought:
             return ""
         parts = {"prompt": _PROMPT, RATIONALE: "", "answer": _ANSWER}
-        before, found, _ = self._fill("demonstration", parts).partition(_ANSWER)
-        if not (found and before.startswith(_PROMPT)):
+        before, answer, _ = self._fill("demonstration", parts).partition(_ANSWER)
+        if not (answer and before.startswith(_PROMPT)):
             raise InvalidInputError(
                 f"task {self.task.name}: chain_of_thought.demonstration must begin with "
                 "{{ prompt }} and hold {{ answer }}; got "

@@ -157,7 +157,7 @@ def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
         return None
     try:
         content = json.loads(read_text(metadata_path(target)))
-        changed = changed_settings(content["settings"], settings)
+        changed = _changed_settings(content["settings"], settings)
         summary = RunSummary(**content["summary"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         changed = ["its metadata are missing or damaged"]
@@ -211,7 +211,7 @@ def _write(
 _SETTINGS = -1
 
 
-class Journal:
+class _Journal:
     """Scored rows in a SQLite file, beside the settings of the run.
 
     Attributes
@@ -223,17 +223,17 @@ class Journal:
     def __init__(self, path: Path, file: sqlite3.Connection, settings: dict[str, Any]) -> None:
         self._file = file
         file.execute("CREATE TABLE IF NOT EXISTS rows (row INTEGER PRIMARY KEY, content TEXT)")
-        found = {row: json.loads(content) for row, content in file.execute("SELECT * FROM rows")}
-        if _SETTINGS not in found:
+        contents = {row: json.loads(content) for row, content in file.execute("SELECT * FROM rows")}
+        if _SETTINGS not in contents:
             self._write(_SETTINGS, settings)
-        elif changed := changed_settings(found.pop(_SETTINGS), settings):
+        elif changed := _changed_settings(contents.pop(_SETTINGS), settings):
             raise InvalidInputError(
                 f"{path}: begun with other settings: {'; '.join(changed)}",
                 hint="Give the settings of that run to go on, another --out, or delete the file",
             )
         self.rows = {
             row: ScoredRow(row, np.array(captured), most and np.array(most), details)
-            for row, (captured, most, details) in found.items()
+            for row, (captured, most, details) in contents.items()
         }
 
     def add(self, scored: ScoredRow) -> None:
@@ -247,7 +247,7 @@ class Journal:
 
 
 @contextmanager
-def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
+def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[_Journal]:
     """Open the journal of a run, new or begun by a run that was stopped.
 
     One without a row is deleted in the end.
@@ -272,7 +272,7 @@ def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
             # One process at a time. A row outlives the process, not the machine: no waits on disks.
             file.executescript("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF")
             file.executescript("BEGIN IMMEDIATE; COMMIT")
-            journal = Journal(path, file, settings)
+            journal = _Journal(path, file, settings)
             yield journal
     except sqlite3.OperationalError as error:
         reason, hint = f"it cannot be written: {error}", "Check the folder, and space on it"
@@ -290,12 +290,12 @@ def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
             path.unlink(missing_ok=True)
 
 
-def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def _changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return a short line for every setting that differs.
 
     Examples
     --------
-    >>> changed_settings({"seed": 0, "task": {"name": "a"}}, {"seed": 0, "task": {"name": "b"}})
+    >>> _changed_settings({"seed": 0, "task": {"name": "a"}}, {"seed": 0, "task": {"name": "b"}})
     ['task.name was "a", is "b"']
     """
     before, now = flat(old), flat(json.loads(json.dumps(new)))

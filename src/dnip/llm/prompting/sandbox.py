@@ -66,9 +66,9 @@ class _Budget:
 class _Template(Template):
     """A template of which each rendering has a budget of its own."""
 
-    def render(self, *given: Any, **named: Any) -> str:  # noqa: ANN401
+    def render(self, *values: Any, **named: Any) -> str:  # noqa: ANN401
         vars(self.environment)["budget"] = _Budget()
-        return super().render(*given, **named)
+        return super().render(*values, **named)
 
 
 class _Generator(CodeGenerator):
@@ -95,8 +95,8 @@ class _Generator(CodeGenerator):
 class _Namespace(Namespace):
     """A namespace in which no name begins with _, as in that of transformers."""
 
-    def __init__(*given: Any, **named: Any) -> None:  # noqa: ANN401 - "self" may be a name
-        self, *mapping = given
+    def __init__(*values: Any, **named: Any) -> None:  # noqa: ANN401 - "self" may be a name
+        self, *mapping = values
         Namespace.__init__(self)
         for name, value in dict(*mapping, **named).items():
             self[name] = value
@@ -156,11 +156,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 raise ValueError("a text or list is repeated too often")
         return self.counted(super().call_binop(context, operator, left, right))
 
-    def call(self, context: Context, function: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+    def call(self, context: Context, function: Any, *values: Any, **named: Any) -> Any:  # noqa: ANN401
         """Call a function or method of a template."""
         name, subject = getattr(function, "__name__", ""), getattr(function, "__self__", None)
-        self._check(name, (subject, *given, *named.values()))
-        return self.counted(super().call(context, function, *given, **named))
+        self._check(name, (subject, *values, *named.values()))
+        return self.counted(super().call(context, function, *values, **named))
 
     def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
         """Leave `format` to what follows, which refuses it."""
@@ -173,18 +173,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return a filter that makes nothing huge."""
 
         @wraps(function)
-        def run(*given: Any, **named: Any) -> Any:  # noqa: ANN401
-            self._check(name, (*given, *named.values()))
-            return self.counted(function(*given, **named))
+        def run(*values: Any, **named: Any) -> Any:  # noqa: ANN401
+            self._check(name, (*values, *named.values()))
+            return self.counted(function(*values, **named))
 
         return run
 
-    def _check(self, name: str, given: tuple[Any, ...]) -> None:
+    def _check(self, name: str, values: tuple[Any, ...]) -> None:
         """Refuse huge numbers, such as widths, and arguments that a function would multiply."""
-        numbers = [abs(value) for value in given if isinstance(value, int)]
+        numbers = [abs(value) for value in values if isinstance(value, int)]
         if any(number > _MOST for number in numbers):
             raise ValueError("a number is too large")
-        sizes = [self.budget.size([value]) for value in given]
+        sizes = [self.budget.size([value]) for value in values]
         *_, second, first = sorted([1, 1, *numbers, *sizes])
         if max(first, first * second * (name in _GROWING)) > self.budget.characters:
             raise ValueError(f"it makes more than {_MOST_CHARACTERS:,} characters")

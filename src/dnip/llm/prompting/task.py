@@ -46,9 +46,9 @@ class ChainOfThought:
 
     def rationale(self, row: Mapping[str, Any], label: int) -> str | None:
         """Return the reasoning that a demonstration shows, None if there is none."""
-        own = row.get(RATIONALE)
-        if own not in (None, ""):
-            return str(own)
+        shown = row.get(RATIONALE)
+        if shown not in (None, ""):
+            return str(shown)
         return self.rationales[label] if label < len(self.rationales) else None
 
 

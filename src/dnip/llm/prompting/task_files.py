@@ -89,7 +89,7 @@ def check_task(table: dict[str, Any], source: str) -> Task:
         return _TaskTable.model_validate(table).task()
     except ValidationError as error:
         # an unknown key explains why another one is missing, so it comes first
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
         raise _worded(first, source) from error
 
 
@@ -178,20 +178,23 @@ class _TaskTable(_Table):
 
     def task(self) -> Task:
         wording = ChainOfThought(
-            **vars(self.chain_of_thought), rationales=tuple(one.rationale for one in self.classes)
+            **vars(self.chain_of_thought),
+            rationales=tuple(entry.rationale for entry in self.classes),
         )
-        words = (one.name if one.label_word is None else one.label_word for one in self.classes)
-        names = tuple(one.name for one in self.classes)
-        own = vars(self) | {"classes": names, "label_words": tuple(words)}
-        own |= {"chain_of_thought": wording, "chat": ChatWording(**vars(self.chat))}
-        state, asked = own.pop("state"), self.question
+        words = (
+            entry.name if entry.label_word is None else entry.label_word for entry in self.classes
+        )
+        names = tuple(entry.name for entry in self.classes)
+        values = vars(self) | {"classes": names, "label_words": tuple(words)}
+        values |= {"chain_of_thought": wording, "chat": ChatWording(**vars(self.chat))}
+        state, asked = values.pop("state"), self.question
         if asked is not None:
             criteria: Mapping[str, str | None] = asked.criteria or dict.fromkeys(names)
             state = self.template if state is None else state
-            own["question"] = DecisionWording(asked.instructions, criteria, asked.name, state)
+            values["question"] = DecisionWording(asked.instructions, criteria, asked.name, state)
         elif state is not None:
             raise InvalidInputError(
                 f"task {self.name}: there is a state, but no [question] that is asked of it",
                 hint="Give the instructions of the question under [question]",
             )
-        return Task(**own)
+        return Task(**values)

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
-from dnip.llm.answers.completions import read_choice
+from dnip.llm.answers.answer import Answer, SilentError, read_choice
 from dnip.llm.answers.fill import fill_unreported
 from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of
-from dnip.llm.answers.tokens import Answer, SilentError
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import Given, load_coefficients, mark_of, marked, reweighted
 from dnip.method.coefficients import Coefficients

@@ -13,13 +13,13 @@ import numpy as np
 from dnip.base.classes import LABEL
 from dnip.base.columns import ID, QUESTION
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
-from dnip.llm.answers.tokens import SilentError
+from dnip.llm.answers.answer import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
 from dnip.llm.sources.cells import parsed
-from dnip.llm.sources.columns import ANSWERS
+from dnip.llm.sources.columns import ANSWERS, COLUMNS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
-from dnip.llm.sources.logs import answers_in, unwrapped
+from dnip.llm.sources.harness import answers_in, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
@@ -31,6 +31,10 @@ _REQUESTS = ("request", "body", "proxy_server_request")
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
 #: Under which names they hold an id of their own.
 _IDS = (ID, "request_id", "doc_id")
+#: Under which names a line of a batch holds the id of its request.
+_BATCH_IDS = ("custom_id", "key", "recordId")
+#: Why answers are left out.
+LOST = ("refused", "failed", "several", "silent")
 
 
 @dataclass
@@ -53,13 +57,14 @@ class Collector:
         A model, or the first letters of a fingerprint: other answers are left out.
     model, question : str or None
         What the answers say.
-    kept : dict of Row
+    rows : dict of Row
         The rows of the table to be, by number; by id and label where texts are kept.
     n_answers : int
-        Answers so far, those that are not kept included.
-    refused, failed, several, silent : list of str
-        The ids (or places) of answers that are refusals, of requests that failed, of answers that
-        name several classes, and of those without log-probabilities of the likeliest tokens.
+        Answers so far, those that are left out included.
+    lost : dict of str to list of str
+        The ids (or lines) of answers that are left out: ``refused`` ones, requests that
+        ``failed``, answers that name ``several`` classes, and ``silent`` ones, without
+        log-probabilities of the likeliest tokens.
     silence : SilentError or None
         Why the first of the last ones is left out.
     n_other : int
@@ -82,19 +87,16 @@ class Collector:
     only: str | None = None
     model: str | None = None
     question: str | None = None
-    kept: dict[object, Row] = field(default_factory=dict)
+    rows: dict[object, Row] = field(default_factory=dict)
     n_answers: int = 0
-    refused: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    several: list[str] = field(default_factory=list)
-    silent: list[str] = field(default_factory=list)
+    lost: dict[str, list[str]] = field(default_factory=lambda: {reason: [] for reason in LOST})
     silence: InvalidInputError | None = None
     n_other: int = 0
     questions: dict[str, None] = field(default_factory=dict)
     asked: dict[Question, int] = field(default_factory=dict)
     naming: dict[str, None] | None = None
 
-    def add_all(self, found: Iterable[Found]) -> None:
+    def add_all(self, values: Iterable[Found]) -> None:
         """Add values of files: answers, or lists of answers.
 
         Raises
@@ -102,7 +104,7 @@ class Collector:
         InvalidInputError
             For the first answer that is damaged, or does not agree with those before.
         """
-        for where, content in _flattened(found):
+        for where, content in _flattened(values):
             try:
                 self._add(where, content)
             except (InvalidInputError, BackendError) as error:
@@ -114,7 +116,7 @@ class Collector:
                     hint="Import answers as their service wrote them, or leave this one out",
                 ) from error
         self._check_asked()
-        if self.silence is not None and not self.kept:
+        if self.silence is not None and not self.rows:
             raise self.silence
         if self.n_other == self.n_answers > 0 and not any(self.questions):
             raise InvalidInputError(
@@ -132,19 +134,17 @@ class Collector:
     def _add(self, where: str, saved: Answer) -> None:
         number = self.n_answers
         self.n_answers += 1
-        content, batch_id, failed = open_envelope(saved)
-        if failed:
-            self.failed.append(where if batch_id is None else str(batch_id))
-            return
+        content, batch_id, failed = _open_envelope(saved)
         content = unwrapped(content)
         if isinstance(content, dict) and SOURCES["decisions"].recognises(content.get("raw")):
             content = content["raw"]  # beside what LangChain corrected
-        if self.source is ROWS and isinstance(saved, dict) and not ROWS.recognises(content):
-            row_id = self._id([saved], batch_id, None)
-            self.failed.append(where if row_id is None else str(row_id))  # the cell is empty
+        is_empty = self.source is ROWS and not failed and not ROWS.recognises(content)
+        if failed or (is_empty and isinstance(saved, dict)):
+            row_id = batch_id if failed else self._id([saved], batch_id, None)
+            self._lose("failed", row_id, where)
             return
         source = self._check_source(content)
-        asked = self._asked(source, content, messages_beside(saved))
+        asked = self._asked(source, content, _messages_beside(saved))
         self.asked[asked] = self.asked.get(asked, 0) + 1
         if not self._is_chosen(asked):
             self.n_other += 1
@@ -158,32 +158,36 @@ class Collector:
         if (by := mark_of(content, question)) is not None:
             raise CorrectedError.at("the answer", by)
         row: Row | None = Row(np.empty(0))
-        silence = None
+        reason = None
         if not self.voting:
             try:
                 row = source.read(content, replace(self.wanted, question=question))
             except SilentError as error:
                 silence = InvalidInputError(f"{where}: {error.message}", hint=error.hint)
-        holders = [one for one in (saved, content) if isinstance(one, dict) and "lc" not in one]
+                self.silence, reason = self.silence or silence, "silent"
+        holders = [held for held in (saved, content) if isinstance(held, dict) and "lc" not in held]
         row_id = self._id(holders, batch_id, row)
-        if row is None or row.names_several or silence is not None:
-            lost = self.refused if row is None else self.several
-            if silence is not None:
-                lost, self.silence = self.silent, self.silence or silence
-            lost.append(where if row_id is None else str(row_id))
+        if row is None or row.names_several:
+            reason = "refused" if row is None else "several"
+        if row is None or reason is not None:
+            self._lose(reason or "", row_id, where)
             return
         label = self._label_of(holders, row)
-        kept = {name: _held(holders, name, "--keep") for name in self.keep}
-        row = replace(row, row_id=row_id, label=label, where=where, number=number, kept=kept)
+        carried = {name: _held(holders, name, "--keep") for name in self.keep}
+        row = replace(row, row_id=row_id, label=label, where=where, number=number, kept=carried)
         self._check_numbers(row)
-        self._look_for_names(saved)
+        if not (self.voting and source is COLUMNS):  # whose texts are answers
+            self._look_for_names(saved)
         # Other labels stay apart: then the id is there twice.
         key = (str(row_id), str(label)) if self.voting and row_id is not None else number
-        self.kept.setdefault(key, row).texts.extend(texts.get(question, ()))
+        self.rows.setdefault(key, row).texts.extend(texts.get(question, ()))
+
+    def _lose(self, reason: str, row_id: object, where: str) -> None:
+        self.lost[reason].append(where if row_id is None else str(row_id))
 
     def _check_numbers(self, row: Row) -> None:
         """Refuse a table in which some rows hold log-probabilities, and others do not."""
-        first = next(iter(self.kept.values()), row)
+        first = next(iter(self.rows.values()), row)
         if row.columns and row.logarithms != first.logarithms:
             logarithms, others = (row, first) if row.logarithms else (first, row)
             raise InvalidInputError(
@@ -196,10 +200,11 @@ class Collector:
         """Note which columns of a row hold the name of a class, as those of all rows before."""
         known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
         cells = saved if isinstance(saved, dict) else {}
-        naming = [*cells] if self.naming is None else [*self.naming]
-        naming = [name for name in naming if name not in ANSWERS]  # of the model
+        columns = [*cells] if self.naming is None else [*self.naming]
         self.naming = {
-            name: None for name in naming if str(cells.get(name)).strip().casefold() in known
+            name: None
+            for name in columns
+            if name not in ANSWERS and str(cells.get(name)).strip().casefold() in known
         }
 
     def _check_source(self, content: Answer) -> Source:
@@ -218,57 +223,57 @@ class Collector:
 
     def _asked(self, source: Source, content: Answer, messages: object) -> Question:
         """Return the question of an answer, as far as the answer and its request tell."""
-        holders = [content, content.get("response_metadata")] if isinstance(content, dict) else []
-        held = [one for one in holders if isinstance(one, dict)]
-        if held and isinstance(kept := held[0].get(QUESTION), str):  # of a sidecar's record
+        nested = content.get("response_metadata") if isinstance(content, dict) else None
+        holders = [holder for holder in (content, nested) if isinstance(holder, dict)]
+        if holders and isinstance(recorded := holders[0].get(QUESTION), str):  # by a sidecar
             with suppress(ValueError, RecursionError):
-                if (recorded := Question.read(json.loads(kept))) is not None:
-                    return recorded
-        named = (one.get(key) for one in held for key in _MODEL)
-        model = next((name for name in named if isinstance(name, str)), None)
+                if (question := Question.read(json.loads(recorded))) is not None:
+                    return question
+        models = (holder.get(key) for holder in holders for key in _MODEL)
+        model = next((name for name in models if isinstance(name, str)), None)
         if messages is not None and source.name in ("logprobs", ROWS.name):
             return Question.of(model, "chat", self.wanted.classes, fixed_messages(messages))
         if source.name != "logprobs":
             return Question.of(model, "", ())
-        choices = held[0].get("choices") if held else None
-        is_text = isinstance(choices, list) and any("text" in one for one in choices)
+        choices = holders[0].get("choices") if holders else None
+        is_text = isinstance(choices, list) and any("text" in choice for choice in choices)
         return Question.of(model, "plain" if is_text else "chat", self.wanted.classes)
 
     def _check_asked(self) -> None:
         """Refuse answers to several questions or of several models; list them with their counts."""
-        known = {one: n for one, n in self.asked.items() if one.model is not None or one.form}
-        if self.only and not any(map(self._is_chosen, known)):
+        known = {asked: n for asked, n in self.asked.items() if asked.model or asked.form}
+        chosen = {asked: n for asked, n in known.items() if self._is_chosen(asked)}
+        if self.only and not chosen:
             raise InvalidInputError(
                 f"no answer is of the model or the question {self.only!r}; there are "
                 f"{_counted(known)}"
             )
-        chosen = {one: n for one, n in known.items() if self._is_chosen(one)}
-        parts = zip(*(vars(one).values() for one in chosen), strict=True)
-        if any(len({*known} - {None}) > 1 for known in parts):
-            models = "a model, or " if len({one.model for one in chosen}) > 1 else ""
+        fields = zip(*(vars(asked).values() for asked in chosen), strict=True)
+        if any(len({*values} - {None}) > 1 for values in fields):
+            models = "a model, or " if len({asked.model for asked in chosen}) > 1 else ""
             raise InvalidInputError(
                 f"the answers are to {len(chosen)} questions or of as many models: "
                 f"{_counted(chosen)}",
                 hint=f"Choose one with --only: {models}the first letters of a fingerprint; "
                 "messages before the user's last one are part of a question",
             )
-        self.model = next((one.model for one in chosen if one.model is not None), None)
+        self.model = next((asked.model for asked in chosen if asked.model is not None), None)
 
     @property
     def asked_for(self) -> dict[str, Any] | None:
         """What is known of the question, for the metadata of the table."""
-        chosen = [one for one in self.asked if self._is_chosen(one)]
-        whole = [one for one in chosen if one.model == self.model and one.options]
-        return max(whole, key=lambda one: one.fixed is not None).to_dict() if whole else None
+        chosen = [asked for asked in self.asked if self._is_chosen(asked)]
+        whole = [asked for asked in chosen if asked.model == self.model and asked.options]
+        return max(whole, key=lambda asked: asked.fixed is not None).to_dict() if whole else None
 
     def _is_chosen(self, asked: Question) -> bool:
-        found = asked.fingerprint.startswith(self.only or "")
-        return self.only is None or asked.model == self.only or found
+        only = self.only
+        return only is None or asked.model == only or asked.fingerprint.startswith(only)
 
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
         beside = (self.on, self.label or LABEL)
-        self.questions.update((one, None) for one in names if one not in beside)
+        self.questions.update((name, None) for name in names if name not in beside)
         first = self.source is not None and self.source.takes_first
         if not self.wanted.question and len(self.questions) > 1 and not first:
             raise InvalidInputError(
@@ -281,24 +286,26 @@ class Collector:
     def _id(self, holders: list[dict[str, Any]], batch_id: object, row: Row | None) -> object:
         if self.on not in (None, BY_ROW):
             return _held(holders, str(self.on), "--on")
-        own = [held.get(key) for key in _IDS for held in holders]
-        found = [batch_id, *own, row and row.row_id]
-        return next((one for one in found if one is not None), None)
+        ids = [batch_id, *(held.get(key) for key in _IDS for held in holders), row and row.row_id]
+        return next((row_id for row_id in ids if row_id is not None), None)
 
     def _label_of(self, holders: list[dict[str, Any]], row: Row) -> object:
         if not self.wanted.own_labels:
             return None
+        labels = [held[LABEL] for held in holders if LABEL in held]
+        label = next(iter(labels), None)
         if self.label is not None:
-            return _held(holders, self.label, "--label")
-        own = next((held[LABEL] for held in holders if LABEL in held), None)
-        return row.label if own is None else own
+            label = _held(holders, self.label, "--label")
+        elif label is None:
+            label = row.label
+        return label[0] if isinstance(label, list) and len(label) == 1 else label
 
 
-def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
+def _open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     """Take an answer out of a line of a batch; other answers stay as they are.
 
     Lines of OpenAI's batches hold the answer in ``response.body``, those of Gemini's in
-    ``response``, those of Anthropic's in ``result.message``.
+    ``response``, of Bedrock's in ``modelOutput``, of Anthropic's in ``result.message``.
 
     Returns
     -------
@@ -309,17 +316,17 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     Examples
     --------
     >>> line = {"custom_id": "7", "response": {"status_code": 200, "body": {"answers": {}}}}
-    >>> open_envelope(line)
+    >>> _open_envelope(line)
     ({'answers': {}}, '7', False)
-    >>> open_envelope({"custom_id": "8", "response": None, "error": {"code": "expired"}})
+    >>> _open_envelope({"custom_id": "8", "response": None, "error": {"code": "expired"}})
     (None, '8', True)
     """
     if not isinstance(saved, dict):
-        return saved, None, False
+        return saved, None, saved is None
     if saved.get("status") == "failure":  # of LiteLLM's log
         return None, saved.get("id"), True
-    response, error = saved.get("response"), saved.get("error")
-    batch_id = saved.get("custom_id", saved.get("key"))
+    response, error = saved.get("response", saved.get("modelOutput")), saved.get("error")
+    batch_id = next((saved[key] for key in _BATCH_IDS if saved.get(key) is not None), None)
     if batch_id is not None and isinstance(result := saved.get("result"), dict):
         return result.get("message"), batch_id, result.get("type") != "succeeded"
     if isinstance(response, dict):
@@ -327,36 +334,37 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
         status = response.get("status_code", 200)
         return body, batch_id, status != 200 or bool(error) or not isinstance(body, dict)
     # A line without an answer; an error may also be saved in place of one.
-    if error and saved.keys() <= {"id", "custom_id", "key", "response", "error"}:
+    if error and saved.keys() <= {*_BATCH_IDS, "id", "response", "error", "modelInput"}:
         return None, batch_id, True
     return saved, None, False
 
 
-def messages_beside(saved: Answer) -> list[Any] | None:
+def _messages_beside(saved: Answer) -> list[Any] | None:
     """Return the messages of the request that was saved with an answer; None where none were.
 
     Examples
     --------
     >>> line = {"custom_id": "7", "body": {"messages": [{"role": "user", "content": "x"}]}}
-    >>> messages_beside({**line, "response": {}})
+    >>> _messages_beside({**line, "response": {}})
     [{'role': 'user', 'content': 'x'}]
-    >>> messages_beside({"response": {}}) is None
+    >>> _messages_beside({"response": {}}) is None
     True
     """
     if not isinstance(saved, dict):
         return None
-    if isinstance(found := parsed(saved.get("messages")), list):
-        return found
-    inner = (messages_beside(parsed(saved.get(key))) for key in _REQUESTS)
-    return next((one for one in inner if one is not None), None)
+    if isinstance(messages := parsed(saved.get("messages")), list):
+        return messages
+    inner = (_messages_beside(parsed(saved.get(key))) for key in _REQUESTS)
+    return next((messages for messages in inner if messages is not None), None)
 
 
 def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
     """Return what stands beside an answer, or in the document that a harness asked about."""
-    holders = [*holders, *(one["doc"] for one in holders if isinstance(one.get("doc"), dict))]
+    documents = [held["doc"] for held in holders if isinstance(held.get("doc"), dict)]
+    holders = [*holders, *documents]
     for held in holders:
-        if (found := nested(held, name)) is not MISSING:
-            return found
+        if (value := nested(held, name)) is not MISSING:
+            return value
     there = listed([*dict.fromkeys(key for held in holders for key in held)]) or "nothing"
     raise InvalidInputError(
         f"there is no {name}; there are {there}", hint=f"Give another name with {option}"
@@ -367,20 +375,21 @@ def _counted(asked: Mapping[Question, int]) -> str:
     """List questions with how many answers each has."""
     return listed(
         [
-            f"{one.model or 'an unknown model'}{', ' + one.form if one.form else ''} "
-            f"({one.fingerprint[:8]}): {n:,}"
-            for one, n in asked.items()
+            f"{question.model or 'an unknown model'}{', ' + question.form if question.form else ''}"
+            f" ({question.fingerprint[:8]}): {n:,}"
+            for question, n in asked.items()
         ]
     )
 
 
-def _flattened(found: Iterable[Found]) -> Iterator[Found]:
+def _flattened(values: Iterable[Found]) -> Iterator[Found]:
     """Yield answers, also those in lists and in files of tools."""
-    for where, content in found:
-        answers = None if recognise(content) is not None else answers_in(content, where)
-        if answers is not None:
-            yield from _flattened(
-                Found(f"{where}, answer {number}", one) for number, one in enumerate(answers, 1)
-            )
-        else:
+    for where, content in values:
+        source = recognise(content)
+        may_hold = source is None or (source in (COLUMNS, ROWS) and isinstance(content, dict))
+        answers = answers_in(content, where) if may_hold else None
+        if answers is None:
             yield Found(where, content)
+            continue
+        inner = (Found(f"{where}, answer {n}", answer) for n, answer in enumerate(answers, 1))
+        yield from _flattened(inner)

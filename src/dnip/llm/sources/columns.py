@@ -12,25 +12,24 @@ import numpy as np
 from dnip.base.classes import is_number
 from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
-from dnip.llm.answers.tokens import Reported, Token
-from dnip.llm.sources.cells import has_numbers, in_cell
+from dnip.llm.answers.answer import ROUNDING, Answer as Text, Reported, Token
+from dnip.llm.answers.reader import reader_of
+from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
 
 #: What a column of texts is called that holds the answers.
 ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")
 _LOGARITHM = re.compile(r"log_?prob|log_?lik|logp\b", re.IGNORECASE)
-# How far a log-probability may be above 0, and a sum of probabilities above 1.
-_ROUNDING = 1e-3
 # Smaller log-probabilities are of whole sequences, whose sum says nothing about the prompt.
 _OF_TOKENS = -20.0
 
 
-def is_flat(content: Answer) -> bool:
-    """Say whether an answer is a row of texts, numbers, lists of these, or a pipeline's results."""
-    cells = content.values() if isinstance(content, dict) else [{}]
-    return all(
-        not isinstance(cell, list | dict) or _are_texts(cell) or has_numbers(cell) for cell in cells
-    )
+def _is_row(content: Answer) -> bool:
+    """Say whether a value is a row of texts and numbers, or holds numbers for all classes."""
+    if not isinstance(content, dict):
+        return any(scores.names is None for scores in scores_in(content))
+    cells = [cell for cell in content.values() if isinstance(cell, list | dict)]
+    return all(map(_are_texts, cells)) or any(map(scores_in, [*cells, content]))
 
 
 def _are_texts(cells: object) -> bool:
@@ -38,9 +37,16 @@ def _are_texts(cells: object) -> bool:
 
 
 def _texts(content: Answer) -> dict[str, list[str | None]]:
-    """Return the columns of texts, of one in each row or of several."""
-    columns = {name: cell if isinstance(cell, list) else [cell] for name, cell in content.items()}
-    return {name: cells for name, cells in columns.items() if name != ID and _are_texts(cells)}
+    """Return the columns of texts, those together whose names differ in a last number only."""
+    cells = content if isinstance(content, dict) else {}
+    columns = {name: cell if isinstance(cell, list) else [cell] for name, cell in cells.items()}
+    columns = {name: cell for name, cell in columns.items() if name != ID and _are_texts(cell)}
+    stems = {name: re.sub(r"[\W_]*\d+$", "", name) for name in columns}
+    texts: dict[str, list[str | None]] = {}
+    for name, cell in columns.items():
+        several = stems[name] and [*stems.values()].count(stems[name]) > 1
+        texts.setdefault(stems[name] if several else name, []).extend(cell)
+    return texts
 
 
 @lru_cache
@@ -64,12 +70,12 @@ def class_columns(names: Sequence[str], columns: Sequence[str]) -> list[tuple[st
         if len({first, *others}) < len(names) or len(known) < len({*columns} - RESERVED):
             continue
         for column in known:
-            for place in re.finditer(re.escape(first), column):
-                before, after = column[: place.start()], column[place.end() :]
-                own = [known.get(f"{before}{name}{after}") for name in (first, *others)]
-                if None not in own:
-                    sets[tuple(map(str, own))] = None
-    return sorted(sets, key=lambda own: len("".join(own)))
+            for match in re.finditer(re.escape(first), column):
+                before, after = column[: match.start()], column[match.end() :]
+                called = [known.get(f"{before}{name}{after}") for name in (first, *others)]
+                if None not in called:
+                    sets[tuple(map(str, called))] = None
+    return sorted(sets, key=lambda called: len("".join(called)))
 
 
 def _folded(text: str) -> str:
@@ -80,7 +86,7 @@ def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | 
     """Return the columns of the classes, None if they are not there."""
     for names in dict.fromkeys((wanted.names, wanted.classes)):
         sets = class_columns(names, tuple(row))
-        logs = [own for own in sets if own != names and _LOGARITHM.search(own[0])]
+        logs = [columns for columns in sets if columns != names and _LOGARITHM.search(columns[0])]
         if logs:
             return logs[0]
         if names in sets:
@@ -88,9 +94,11 @@ def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | 
                 _check_one_label(row, wanted, names, sets[1])
             return names
         if len(sets) > 1:
+            maps = [as_map(wanted.classes, columns) for columns in sets]
             raise InvalidInputError(
-                f"several columns are called like {names[0]}: {listed([own[0] for own in sets])}",
-                hint=f"Choose some: {' or '.join(as_map(wanted.classes, own) for own in sets)}",
+                f"several columns are called like {names[0]}: "
+                f"{listed([columns[0] for columns in sets])}",
+                hint=f"Choose some: {' or '.join(maps)}",
             )
         if sets:
             return sets[0]
@@ -116,38 +124,51 @@ def _check_one_label(
 
 def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
     """Return the error for a row without a column for each class."""
-    answers = [name for name in ANSWERS if isinstance(row.get(name), str)]
+    reader, n = reader_of(wanted.names), len(wanted.classes)
+    naming = [name for name in ANSWERS if reader.vote(Text(str(row.get(name, "")))) is not None]
     numbers = [
         name
         for name, cell in row.items()
         if name not in RESERVED and not isinstance(cell, bool) and is_number(str(cell))
     ]
     missing = [name for name in wanted.names if name not in row]
-    if answers and len(numbers) < 2 and len(missing) == len(wanted.names):
+    if naming and len(numbers) < 2 and len(missing) == n:
         return InvalidInputError(
-            f"column {answers[0]} holds answers, but no column holds probabilities",
+            f"column {naming[0]} holds answers, but no column holds probabilities",
             hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
             "them beside each answer; or ask several times for each row, and give --votes",
         )
-    several = len(numbers) == len(wanted.classes)
-    shown = numbers if several else [f"COLUMN_{n + 1}" for n in range(len(wanted.classes))]
+    if all(map(is_number, row)) and not any(map(str.isdecimal, row)):
+        return InvalidInputError(
+            f"the first line holds numbers, {listed(tuple(row))}, and not the names of columns",
+            hint=f"Write a first line, such as {','.join(wanted.classes)}",
+        )
+    if len(numbers) == 1 and len(missing) >= n - 1:
+        return InvalidInputError(
+            f"column {numbers[0]} is the only one with a number, but there are {n} classes",
+            hint="Give a column for each class: 1 - p is the other one of two; a table with a row "
+            "for each class has to be pivoted",
+        )
+    several = len(numbers) == n
+    columns = numbers if several else [f"COLUMN_{number + 1}" for number in range(n)]
     order = ", if that is their order" if several else ""
     return InvalidInputError(
         f"there is no column {missing[0]}; the columns are {listed(tuple(row))}",
-        hint=f"Name the column of each class: {as_map(wanted.classes, shown)}{order}; count texts "
-        "with --votes",
+        hint=f"Name the column of each class: {as_map(wanted.classes, columns)}{order}; count "
+        "texts with --votes",
     )
 
 
 def _read(row: Answer, wanted: Wanted) -> Row:
-    columns = _columns_of(row, wanted)
+    cells = row if isinstance(row, dict) else {"the row": row}
+    columns = _columns_of(cells, wanted)
     if columns is None:
-        in_one = None if row.keys() & {*wanted.names} else in_cell(row, wanted)
+        in_one = None if cells.keys() & {*wanted.names} else in_cells(cells, wanted)
         if in_one is None:
-            raise _missing(row, wanted)
-        return in_one
-    blank = [name for name in columns if row[name] in (None, "")]
-    values = {name: as_number(row[name], name) for name in columns if name not in blank}
+            raise _missing(cells, wanted)
+        columns, cells = wanted.names, dict(zip(wanted.names, in_one, strict=True))
+    blank = [name for name in columns if cells[name] in (None, "")]
+    values = {name: as_number(cells[name], name) for name in columns if name not in blank}
     for name, value in values.items():
         if math.isnan(value) or value == math.inf:
             raise InvalidInputError(
@@ -156,7 +177,7 @@ def _read(row: Answer, wanted: Wanted) -> Row:
             )
     least, most = min(values.values(), default=0.0), max(values.values(), default=0.0)
     is_named = columns not in (wanted.names, wanted.classes) and _LOGARITHM.search(columns[0])
-    if values and (is_named or (least < 0 and most <= _ROUNDING)):
+    if values and (is_named or (least < 0 and most <= ROUNDING)):
         return _from_logarithms(columns, values)
     if blank:
         raise InvalidInputError(
@@ -166,8 +187,8 @@ def _read(row: Answer, wanted: Wanted) -> Row:
     if least < 0:
         raise _not_logarithms(columns, least, most)
     scores = np.array([values[name] for name in columns])
-    _check_all_there(row, wanted, columns, float(scores.sum()))
-    mass = row.get(MASS)
+    _check_all_there(cells, wanted, columns, float(scores.sum()))
+    mass = cells.get(MASS)
     known = None if mass in (None, "") else as_number(mass, MASS)
     return Row(scores, mass=known, columns=columns)
 
@@ -176,8 +197,8 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
     """Return the row of log-probabilities; an empty cell is a class that was not reported."""
     logs = np.array([min(values.get(name, -math.inf), 0.0) for name in columns])
     most = float(logs.max())
-    total = math.inf if max(values.values()) > _ROUNDING else float(np.exp(logs).sum())
-    if not total <= 1 + len(values) * _ROUNDING:
+    total = math.inf if max(values.values()) > ROUNDING else float(np.exp(logs).sum())
+    if not total <= 1 + len(values) * ROUNDING:
         raise _not_logarithms(columns, min(values.values()), max(values.values()))
     if most == -math.inf:
         raise InvalidInputError(
@@ -210,7 +231,7 @@ def _check_all_there(
     row: Mapping[str, object], wanted: Wanted, columns: tuple[str, ...], total: float
 ) -> None:
     """Refuse columns that lack a class: one more is called like them, and they do not sum to 1."""
-    is_whole = any(abs(total / whole - 1) < len(columns) * _ROUNDING + 0.02 for whole in (1, 100))
+    is_whole = any(abs(total / whole - 1) < len(columns) * ROUNDING + 0.02 for whole in (1, 100))
     if is_whole or columns in (wanted.names, wanted.classes):
         return
     before, _, after = columns[0].casefold().partition(wanted.names[0].casefold())
@@ -231,5 +252,5 @@ def _check_all_there(
 
 
 COLUMNS = Source(
-    "columns", "a column for each class, or a cell with all", is_flat, _read, texts=_texts
+    "columns", "a column for each class, or a cell with all", _is_row, _read, texts=_texts
 )

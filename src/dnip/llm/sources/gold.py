@@ -155,8 +155,8 @@ def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> 
         # nested ids of answers have a plain name in a table
         name = nested(held, on if nested(held, on) is not MISSING else on.rpartition(".")[2])
         cell = nested(held, label)
-        for column, found in {label: cell, **({} if on == BY_ROW else {on: name})}.items():
-            if found is MISSING:
+        for column, value in {label: cell, **({} if on == BY_ROW else {on: name})}.items():
+            if value is MISSING:
                 raise InvalidInputError(
                     f"{where}: there is no column {column}; the columns are "
                     f"{listed(tuple(held)) or 'none'}",
@@ -169,8 +169,8 @@ def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> 
     check_scalars(ids, on, location)
     indices = class_indices(cells, wanted, location).tolist()
     first: dict[tuple[object, int], str] = {}  # the same label may be told twice
-    for pair, place in zip(zip(ids, indices, strict=True), places, strict=True):
-        first.setdefault(pair, place)
+    for pair, where in zip(zip(ids, indices, strict=True), places, strict=True):
+        first.setdefault(pair, where)
     location = Places(str(path), (), places=list(first.values()))
     names = check_ids([name for name, _ in first], n_examples=len(first), location=location)
     return dict(zip(names.tolist(), (index for _, index in first), strict=True))

@@ -1,19 +1,185 @@
-"""Samples of lm-evaluation-harness: the log-likelihood of each choice, and the gold label."""
+"""What harnesses and other tools write: files of many answers, and samples of log-likelihoods."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.llm.answers.answer import ROUNDING
+from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 
-# Models round: a logarithm of a probability above 0 by less than this is 0.
-_ROUNDING = 1e-3
+_BEST_ONLY = "Import what the model itself returned: a score for every class"
+_BY_ROW = "Write a row for each answer: to_json(path, orient='records', lines=True)"
+# Files that hold no probabilities of all classes, or not row by row, by their keys.
+_SILENT = (
+    (
+        {"run_id", "event_id", "data"},
+        "a log of OpenAI's evals holds texts and no log-probabilities",
+        "Ask the model yourself, with logprobs=True, top_logprobs=20, and save the answers",
+    ),
+    (
+        {"data", "predictions"},
+        "Label Studio keeps the score of the best class only, not the probabilities of the others",
+        _BEST_ONLY,
+    ),
+    (
+        {"fields", "suggestions"},
+        "Argilla keeps the score of the suggested class only, not the probabilities of the others",
+        _BEST_ONLY,
+    ),
+    (
+        {"testCase", "response"},
+        "promptfoo keeps the log-probability of the chosen tokens only, not the likeliest ones",
+        "Ask the model yourself, with top_logprobs=20, and save the answers",
+    ),
+    (
+        {"results", "configs", "versions"},
+        "results of lm-evaluation-harness hold scores of whole tasks, no samples",
+        "Run it with --log_samples, and import the samples",
+    ),
+    ({"columns", "index", "data"}, "this is a data frame in one object", _BY_ROW),
+)
 
 
+def answers_in(content: Answer, where: str) -> list[Answer] | None:
+    """Return the answers that the file of a tool holds; None for anything else.
+
+    Raises
+    ------
+    InvalidInputError
+        For the file of a tool that keeps no probabilities, or one that is damaged.
+
+    Examples
+    --------
+    >>> answers_in({"eval": {}, "samples": [{"id": 1}, {"id": 2}]}, "log.json")
+    [{'id': 1}, {'id': 2}]
+    """
+    try:
+        return _answers(content, where)
+    except InvalidInputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInputError(
+            f"{where}: the file is not whole, or not in a shape that is known",
+            hint="Import the files of a tool as it wrote them",
+        ) from error
+
+
+def _answers(content: Answer, where: str) -> list[Answer] | None:
+    if isinstance(content, list):
+        return _in_order(content)
+    if not isinstance(content, dict):
+        return None
+    samples, results = content.get("samples"), content.get("results")
+    answers: list[Answer] | None = None
+    if isinstance(samples, dict):  # the results of lm-evaluation-harness, by task
+        tasks = {"filter": ""} if len(samples) < 2 else {}
+        answers = [
+            {"filter": task, **tasks, **row} for task, rows in samples.items() for row in rows
+        ]
+    elif isinstance(samples, list) and "eval" in content:  # a log of inspect_ai
+        answers = samples
+    elif isinstance(content.get("request_states"), list):
+        answers = [*_helm(content, where)]
+    elif isinstance(content.get("generations"), list):  # of LangChain's LLMResult
+        answers = [run["message"] for runs in content["generations"] for run in runs]
+    elif isinstance(results, dict) and isinstance(results.get("results"), list):  # of promptfoo
+        answers = results["results"]
+    elif content and content.keys() <= {"spec", "final_report"}:  # of OpenAI's evals
+        answers = []
+    if answers is not None:
+        return answers
+    for keys, message, hint in _SILENT:
+        if keys <= content.keys() and any(isinstance(content[key], list | dict) for key in keys):
+            raise InvalidInputError(f"{where}: {message}", hint=hint)
+    if _is_frame(content):
+        raise InvalidInputError(f"{where}: this is a data frame in one object", hint=_BY_ROW)
+    return None
+
+
+def _is_frame(content: dict[str, Any]) -> bool:
+    """Say whether an object holds the columns, or the rows, of a data frame by their numbers."""
+    inner = [{*value} for value in content.values() if isinstance(value, dict)]
+    alike = 1 < len(inner) == len(content) and all(keys == inner[0] for keys in inner)
+    if not alike or any("prob" in name.lower() for name in content):  # cells of one row
+        return False
+    return bool(inner[0]) and any(all(map(str.isdecimal, keys)) for keys in (content, inner[0]))
+
+
+def unwrapped(content: Answer) -> Answer:
+    """Take an answer out of what tools put around it: LangChain's ``dumps``, inspect_ai, llm."""
+    if not isinstance(content, dict):
+        return content
+    inner = content.get("kwargs", content.get("data"))
+    if isinstance(inner, dict) and "response_metadata" in inner:
+        return inner
+    if isinstance(content.get("response_json"), str):  # a row of llm's database
+        return {**content, "response_json": parsed(content["response_json"])}
+    output = content.get("output")
+    return output if isinstance(output, dict) and "choices" in output else content
+
+
+def _in_order(answers: list[Answer]) -> list[Answer]:
+    """Return the answers of a batch in the order of the requests, where they tell it."""
+    numbers = [answer.get("index") if isinstance(answer, dict) else None for answer in answers]
+    if not all(isinstance(number, int) for number in numbers) or len({*numbers}) < len(numbers):
+        return answers
+    return sorted(answers, key=lambda answer: answer["index"])
+
+
+# --- HELM ---
+def _helm(content: dict[str, Any], where: str) -> Iterator[Answer]:
+    """Yield the answers of HELM's scenario_state.json: one for each instance."""
+    model = (content.get("adapter_spec") or {}).get("model")
+    states = [
+        state for state in content["request_states"] if state.get("request_mode") != "calibration"
+    ]
+    for _, group in groupby(states, key=lambda state: state["instance"].get("id")):
+        asked = [*group]
+        instance = asked[0]["instance"]
+        references = instance.get("references") or ()
+        texts = [reference["output"]["text"] for reference in references]
+        right = ["correct" in (reference.get("tags") or ()) for reference in references]
+        label = texts[right.index(True)] if any(right) else None
+        beside = {"id": instance.get("id"), "label": label, "model": model}
+        if asked[0].get("reference_index") is None:
+            _check_tops(asked[0], where)
+            yield {**asked[0], **beside}
+            continue
+        choices = [texts[state["reference_index"]] for state in asked]
+        logs = [_of_reference(state, text) for state, text in zip(asked, choices, strict=True)]
+        sample = {"doc_id": beside["id"], "resps": [[[log, False]] for log in logs]}
+        arguments = [["", text] for text in choices]
+        yield {**sample, "arguments": arguments, "target": label, **beside}
+
+
+def _check_tops(state: dict[str, Any], where: str) -> None:
+    """Refuse answers of which HELM kept the chosen tokens only, as newer versions do."""
+    tokens = state["result"]["completions"][0]["tokens"]
+    if tokens and not any(token.get("top_logprobs") for token in tokens):
+        raise InvalidInputError(
+            f"{where}: HELM kept the log-probability of the chosen tokens only",
+            hint="Run the scenario with the method multiple_choice_separate_original, which asks "
+            "for every class",
+        )
+
+
+def _of_reference(state: dict[str, Any], text: str) -> float:
+    """Return the log-probability of a reference: of the last tokens of what was echoed."""
+    total, spelt = 0.0, ""
+    for token in reversed(state["result"]["completions"][0]["tokens"]):
+        if len(spelt.strip()) >= len(text.strip()):
+            break
+        total, spelt = total + token["logprob"], token["text"] + spelt
+    return total
+
+
+# --- samples of lm-evaluation-harness ---
 def _is_sample(content: Answer) -> bool:
     return isinstance(content, dict) and {"doc_id", "resps"} <= content.keys()
 
@@ -38,13 +204,13 @@ def _read(content: Answer, wanted: Wanted) -> Row:
             hint="Name the choices of the task with --classes, in its order",
         )
     logs = np.array([as_number(value, "log-likelihood") for value in values])
-    bad = ~(logs <= _ROUNDING)
+    bad = ~(logs <= ROUNDING)
     if bad.any() or logs.max() == -np.inf:
         raise InvalidInputError(
             f"a log-likelihood is {logs[bad.argmax()]:g}",
             hint="The logarithm of a probability is a number of 0 at most",
         )
-    choices, places = [text.strip() for text in _choices(content)[:n]], list(range(n))
+    choices, order = [text.strip() for text in _choices(content)[:n]], list(range(n))
     # What long choices have together says nothing of the prompt.
     mass = None if any(" " in text for text in choices) else min(float(np.exp(logs).sum()), 1.0)
     if wanted.by_character:
@@ -54,62 +220,65 @@ def _read(content: Answer, wanted: Wanted) -> Row:
                 hint="Write the samples with --log_samples, which keeps the arguments",
             )
         logs, mass = logs / [len(text) for text in choices], None
-    if sorted(choices) == sorted(wanted.names):
-        places = [choices.index(name) for name in wanted.names]
-    logs, gold = logs[places], content.get("target")
-    place = _place(gold, choices) if wanted.own_labels else None
-    label = wanted.classes[places.index(place)] if place in places else gold
+    names = wanted.called(choices)
+    if sorted(choices) == sorted(names):
+        order = [choices.index(name) for name in names]
+    logs, gold = logs[order], content.get("target")
+    right = _right_choice(gold, choices) if wanted.own_labels else None
+    label = wanted.classes[order.index(right)] if right in order else gold
     # Without the factor, products of many small probabilities would underflow.
     scores = np.exp(logs - logs.max())
     return Row(scores / scores.sum(), mass=mass, label=label)
 
 
-def _place(gold: object, choices: Sequence[str]) -> int | None:
-    """Return the place of the right choice, given by its number or its text; None if untold."""
-    as_place = int(gold) if isinstance(gold, int | str) and str(gold).isdecimal() else None
+def _right_choice(gold: object, choices: Sequence[str]) -> int | None:
+    """Return the number of the right choice, which may be named by its text; None if untold."""
+    number = int(gold) if isinstance(gold, int | str) and str(gold).isdecimal() else None
     if not isinstance(gold, str) or gold not in choices:
-        return as_place
-    if as_place not in (None, choices.index(gold)):
+        return number
+    if number not in (None, choices.index(gold)):
         raise InvalidInputError(
-            f"the target {gold!r} may be the place of a choice, or its text",
+            f"the target {gold!r} may be the number of a choice, or its text",
             hint="Give the labels in a file of their own, with --gold",
         )
     return choices.index(gold)
 
 
 def _log_likelihoods(content: dict[str, Any]) -> list[Any]:
-    found = content.get("filtered_resps") or content["resps"]
+    responses = content.get("filtered_resps") or content["resps"]
     logs = []
-    for one in found if isinstance(found, list) else [found]:
-        while isinstance(one, list) and len(one) == 1 and isinstance(one[0], list):
-            one = one[0]  # noqa: PLW2901  # resps hold a list of repeats for each request
-        if not isinstance(one, list) or len(one) != 2:
+    for response in responses if isinstance(responses, list) else [responses]:
+        pair = response
+        while isinstance(pair, list) and len(pair) == 1 and isinstance(pair[0], list):
+            pair = pair[0]  # resps hold a list of repeats for each request
+        if not isinstance(pair, list) or len(pair) != 2:
             raise InvalidInputError(
-                f"it holds {one!r:.60} instead of log-likelihoods",
+                f"it holds {pair!r:.60} instead of log-likelihoods",
                 hint="Import samples of tasks with output_type: multiple_choice",
             )
-        logs.append(one[0])
+        logs.append(pair[0])
     return logs
 
 
 def _choices(content: dict[str, Any]) -> list[str]:
     """Return the texts whose log-likelihoods were asked for, none where they are not logged."""
-    asked = content.get("arguments")
+    arguments = content.get("arguments")
     texts = []
-    for one in asked.values() if isinstance(asked, dict) else asked or []:
-        pair = list(one.values()) if isinstance(one, dict) else one
+    for argument in arguments.values() if isinstance(arguments, dict) else arguments or []:
+        pair = list(argument.values()) if isinstance(argument, dict) else argument
         texts.append(str(pair[1]) if isinstance(pair, list) and len(pair) > 1 else "")
     if not texts:
         doc = content.get("doc")
-        told = doc.get("choices") if isinstance(doc, dict) else None
-        told = told.get("text") if isinstance(told, dict) else told
-        texts = [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
+        choices = doc.get("choices") if isinstance(doc, dict) else None
+        choices = choices.get("text") if isinstance(choices, dict) else choices
+        listed = choices if isinstance(choices, list) else ()
+        texts = [text for text in listed if isinstance(text, str)]
     return texts
 
 
 def _generated(content: Answer) -> dict[str, list[str]]:
     """Return what was generated: a list of repeats for each request."""
-    texts = [text for one in content["resps"] for text in one if isinstance(text, str)]
+    texts = [text for repeats in content["resps"] for text in repeats if isinstance(text, str)]
     return {_filter(content)[0]: texts}
 
 

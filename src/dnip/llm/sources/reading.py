@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,14 @@ from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.files import valid_unicode, write_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
+from dnip.llm.answers.answer import Answer as ModelAnswer
 from dnip.llm.answers.fill import Fill, fill_rows
 from dnip.llm.answers.reader import LabelReader, reader_of
-from dnip.llm.answers.tokens import Answer as ModelAnswer
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import Collector
 from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
-from dnip.llm.sources.summary import Import, ImportSummary
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import check_ids
 from dnip.tables.guards import tell_own_labels
@@ -41,13 +40,112 @@ from dnip.tables.text import json_rows, parts_of
 # An id of one of several answers to a row.
 _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
 
-# Why answers are left out.
-_LOST = ("refused", "unmatched", "failed", "several", "silent")
 # What log-likelihoods of choices may be divided by.
 _BY = ("characters",)
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What an import came to.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The files of answers.
+    n : int
+        Rows of the table.
+    n_labelled : int
+        Of these, rows with a gold label.
+    source : str
+        The kind of answers; ``"votes"`` where these were counted.
+    model, question : str or None
+        Where the answers name them.
+    columns : tuple of str
+        Columns of rows that hold log-probabilities, of which `question` was read.
+    mean_mass : float or None
+        Captured mass on average, where it is known.
+    n_open : int
+        Rows whose decision depends on what stands for labels that were not reported.
+    unreported : tuple of str
+        Classes of which no answer reports a token.
+    n_nameless : int
+        Rows whose answer names no class, so that its first token is read.
+    left_out : tuple of int
+        The numbers of all answers that are not in the table, counted from 1.
+    refused, failed, several, silent : tuple of str
+        Ids (or lines) of answers that are refusals, of requests that failed, of answers that name
+        several classes, and of answers without log-probabilities of the likeliest tokens. They are
+        not in the table: a row of it says something of every class.
+    n_other : int
+        Answers without the question, which are not in the table either.
+    n_unknown : int
+        Labels in the gold file of ids that no answer has.
+    decimals : int or None
+        To how many decimals the probabilities are rounded; None where they are not.
+    n_normalised : int
+        Rows whose numbers did not sum to 1, so that they were divided by their sum.
+    n_tied : int
+        Rows whose most probable classes are equally probable, so that the lowest is decided for.
+    n_one_class : int
+        Rows that give everything to one class: no weights could change the decision.
+    class_columns : tuple of str
+        The columns of a table that were read, where they are not called like the classes.
+    naming : tuple of str
+        Columns that hold the names of classes and nothing else, where no row has a label.
+    votes : dict or None
+        Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
+        the ``fewest`` and ``most`` votes of a row, and what is ``added`` to those of each class.
+        ``refused`` above are the rows without any.
+    asked : dict or None
+        What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
+    others : dict
+        Columns that are written beside those of the table: what is kept, and the numbers of rows
+        that have no id. `to_dict` leaves them out.
+    """
+
+    files: tuple[str, ...]
+    n: int
+    n_labelled: int
+    source: str
+    model: str | None
+    question: str | None
+    columns: tuple[str, ...]
+    mean_mass: float | None
+    n_open: int
+    unreported: tuple[str, ...]
+    n_nameless: int
+    left_out: tuple[int, ...]
+    refused: tuple[str, ...]
+    failed: tuple[str, ...]
+    several: tuple[str, ...]
+    silent: tuple[str, ...]
+    n_other: int
+    n_unknown: int
+    decimals: int | None
+    n_normalised: int
+    n_tied: int
+    n_one_class: int
+    class_columns: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
+    votes: dict[str, float] | None = None
+    asked: dict[str, Any] | None = None
+    others: dict[str, list[object]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        values = asdict(replace(self, others={}))
+        del values["others"]
+        return values
+
+
+class Import(NamedTuple):
+    """A table of saved answers, and what is to be known of it."""
+
+    table: ProbabilityTable
+    summary: ImportSummary
 
 
 def read_answers(
@@ -132,40 +230,39 @@ def read_answers(
         by_character=normalise is not None and bool(check_choice("normalise", normalise, _BY)),
     )
     truth = None if gold is None else read_gold(Path(gold), wanted, on, label)
-    given = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    beside = label if gold is None else None
-    collector = Collector(wanted, given, votes, on, beside, keep, only)
+    kind = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
+    options = (kind, votes, on, label if gold is None else None, keep, only)
+    collector = Collector(wanted, *options)
     collector.add_all(_values(answers))
     if not votes and _unreported(collector, classes):  # they may be names of labels only
-        other = Collector(replace(wanted, names=classes), given, votes, on, beside, keep, only)
+        other = Collector(replace(wanted, names=classes), *options)
         with suppress(InvalidInputError):
             other.add_all(_values(answers))
             if not _unreported(other, ()):
                 collector = other
                 warn("the answers know the classes by their own names: --map is for labels alone")
-    files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
+    paths = [source for source in answers if isinstance(source, str | os.PathLike)]
+    files = tuple(valid_unicode(os.fspath(path)) for path in paths)
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
     polled = _count_votes(collector, reader_of(wanted.names)) if votes else None
-    if not collector.kept:
+    if not collector.rows:
         raise _nothing_read(origin, collector, polled)
-    rows = [*collector.kept.values()]
-    present = {row.number for row in rows}
+    rows = [*collector.rows.values()]
     location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
     scores, ceiling = _scores(rows, location)
     p, counts = fill_rows(scores, ceiling, location, fill)
     ids, n_unknown = _ids(rows, location), 0
     if truth is None:
         cells = [row.label for row in rows]
-        known = any(cell is not None for cell in cells)
-        labels = class_indices(cells, wanted, location) if known else None
+        is_labelled = any(cell is not None for cell in cells)
+        labels = class_indices(cells, wanted, location) if is_labelled else None
     elif on == BY_ROW:
         labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
         labelled = {name for name, index in truth.items() if index != UNLABELLED}
-        lost_ids = [*collector.refused, *collector.failed, *collector.several, *collector.silent]
-        seen = [*lost_ids, *([] if ids is None else ids)]
-        n_unknown = len(labelled.difference(seen))
+        seen = {name for lost in collector.lost.values() for name in lost}
+        n_unknown = len(labelled - seen - {*(() if ids is None else ids)})
     table = ProbabilityTable(p, None, ids, classes, origin, _mass(rows, location))
     table = ProbabilityTable(replace(table.rows, labels=labels))
     labels = np.full(len(rows), UNLABELLED) if table.labels is None else table.labels
@@ -173,8 +270,10 @@ def read_answers(
     n_alike = int((scored & (labels == p.argmax(axis=1))).sum())
     tell_own_labels(origin, n_alike, int(scored.sum()))
     assert collector.source is not None  # it has read rows
+    numbers = {row.number for row in rows}
+    never = [] if ceiling is None else _never_reported(scores)
     summary = ImportSummary(
-        files=tuple(files),
+        files=files,
         n=len(table),
         n_labelled=int(scored.sum()),
         source="votes" if votes else collector.source.name,
@@ -182,17 +281,13 @@ def read_answers(
         question=collector.question or None,
         columns=tuple(collector.questions) if collector.source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
-        unreported=()
-        if ceiling is None
-        else tuple(classes[label] for label in _never_reported(scores)),
+        unreported=tuple(classes[label] for label in never),
         n_nameless=sum(row.names_none for row in rows),
-        left_out=tuple(
-            number + 1 for number in range(collector.n_answers) if number not in present
-        ),
-        refused=tuple(collector.refused),
-        failed=tuple(collector.failed),
-        several=tuple(collector.several),
-        silent=tuple(collector.silent),
+        left_out=tuple(n + 1 for n in range(collector.n_answers) if n not in numbers),
+        refused=tuple(collector.lost["refused"]),
+        failed=tuple(collector.lost["failed"]),
+        several=tuple(collector.lost["several"]),
+        silent=tuple(collector.lost["silent"]),
         n_other=collector.n_other,
         n_unknown=n_unknown,
         **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
@@ -209,13 +304,14 @@ def _nothing_read(
     origin: str, collector: Collector, polled: Mapping[str, float] | None
 ) -> InvalidInputError:
     """Return the error for answers of which none could be read."""
-    lost = {"refused": len(collector.refused), **(polled or {})}
-    lost |= {"failed": len(collector.failed), "several": len(collector.several)}
-    lost["silent"] = len(collector.silent)
-    kinds = [name for name in _LOST if name in lost]
+    if not collector.n_answers:
+        return InvalidInputError(f"{origin}: there are no rows", hint="Give files that hold some")
+    lost: dict[str, float] = {"refused": len(collector.lost["refused"])}
+    lost |= {"unmatched": polled["unmatched"]} if polled else {}
+    lost |= {reason: len(names) for reason, names in collector.lost.items() if reason not in lost}
     return InvalidInputError(
         f"{origin}: there are no answers with probabilities or votes; "
-        + ", ".join(f"{name}: {lost[name]:,}" for name in kinds),
+        + ", ".join(f"{reason}: {n:,}" for reason, n in lost.items()),
         hint="Give a file that holds answers, and say with --map how they name the classes",
     )
 
@@ -242,7 +338,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
 
 def _unreported(collector: Collector, classes: Sequence[str]) -> bool:
     """Say whether no row has anything for a class that is not called by its own name."""
-    scores = np.array([row.scores for row in collector.kept.values()])
+    scores = np.array([row.scores for row in collector.rows.values()])
     never = _never_reported(scores) if len(scores) else []
     return any(collector.wanted.names[label] not in classes for label in never)
 
@@ -271,23 +367,24 @@ def _check_keep(keep: Sequence[str], classes: Sequence[str]) -> None:
 
 
 def _values(answers: Sequence[Answers]) -> Iterator[Found]:
-    for number, one in enumerate(answers, 1):
-        if isinstance(one, str | os.PathLike) and Path(one).is_dir():
+    for number, source in enumerate(answers, 1):
+        if not isinstance(source, str | os.PathLike):
+            yield Found(f"answer {number}", source)
+        elif Path(source).is_dir():
             seen: set[str] = set()
-            for part in parts_of(Path(one)):
-                for count, row in enumerate(json_rows(part, seen), 1):
-                    yield Found(f"{part}: row {count}", row)
-        elif isinstance(one, str | os.PathLike):
-            yield from read_values(Path(one))
+            for path in parts_of(Path(source)):
+                for count, row in enumerate(json_rows(path, seen), 1):
+                    yield Found(f"{path}: row {count}", row)
         else:
-            yield Found(f"answer {number}", one)
+            yield from read_values(Path(source))
 
 
 def _columns(
     answers: Sequence[Answers], classes: Sequence[str] | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the classes, and the columns that hold them in a recorded folder."""
-    folders = [one for one in answers if isinstance(one, str | os.PathLike) and Path(one).is_dir()]
+    paths = [Path(path) for path in answers if isinstance(path, str | os.PathLike)]
+    folders = [path for path in paths if path.is_dir()]
     layout = layout_of(folders[0], classes) if folders else None
     if layout is not None:
         return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
@@ -297,15 +394,15 @@ def _columns(
     return check_classes(classes), {}
 
 
-def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[str, ...]:
+def _names(classes: tuple[str, ...], called: Mapping[str, str]) -> tuple[str, ...]:
     """Return what the answers call each class."""
-    unknown = [name for name in given or () if name not in classes]
+    unknown = [name for name in called if name not in classes]
     if unknown:
         raise InvalidInputError(
             f"--map names {unknown[0]!r}, which is no class",
             hint=f"The classes are {listed(classes)}",
         )
-    names = tuple((given or {}).get(name, name) for name in classes)
+    names = tuple(called.get(name, name) for name in classes)
     if len(set(names)) < len(names):
         raise InvalidInputError(
             f"two classes have the same name in the answers: {listed(names)}",
@@ -316,8 +413,8 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
 
 def _count_votes(collector: Collector, reader: LabelReader) -> dict[str, float]:
     """Give rows their shares of votes, and refuse those without a vote; return the counts."""
-    polled, cast = _of_one_stem([*collector.kept.values()]), []
-    collector.kept, collector.n_answers = {}, len(polled)
+    polled, cast = _of_one_stem([*collector.rows.values()]), []
+    collector.rows, collector.n_answers = {}, len(polled)
     texts = [text for row in polled for text in row.texts]
     if len(texts) == len(polled) > 1:
         raise InvalidInputError(
@@ -325,18 +422,24 @@ def _count_votes(collector: Collector, reader: LabelReader) -> dict[str, float]:
             hint="For votes, give all answers to a row the same id, and name its key with --on",
         )
     for number, row in enumerate(polled):
-        found = [reader.vote(ModelAnswer(text)) for text in row.texts]
-        if n := len(found) - found.count(None):
+        votes = [reader.vote(ModelAnswer(text)) for text in row.texts]
+        if n := len(votes) - votes.count(None):
             cast.append(n)
-            scores, share = reader.shares(found).captured, n / len(found)
+            scores, share = reader.shares(votes).captured, n / len(votes)
             scores = scores / share
-            collector.kept[number] = replace(row, scores=scores, mass=share, number=number)
+            collector.rows[number] = replace(row, scores=scores, mass=share, number=number)
         else:
-            collector.refused.append(row.where if row.row_id is None else str(row.row_id))
-    counted = {"answers": len(texts), "refused": texts.count(None)}
-    counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
-    counts = {"fewest": min(cast, default=0), "most": max(cast, default=0)}
-    return {**counted, **counts, "added": 0.5}
+            row_id = row.where if row.row_id is None else str(row.row_id)
+            collector.lost["refused"].append(row_id)
+    n_refused = texts.count(None)
+    return {
+        "answers": len(texts),
+        "refused": n_refused,
+        "unmatched": len(texts) - n_refused - sum(cast),
+        "fewest": min(cast, default=0),
+        "most": max(cast, default=0),
+        "added": 0.5,
+    }
 
 
 def _of_one_stem(polled: list[Row]) -> list[Row]:
@@ -361,7 +464,7 @@ def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | Non
     nameless = any(row.names_none for row in rows)
     if never and (nameless or len(never) > scores.shape[1] - 2):
         raise InvalidInputError(
-            f"{location.whole()}: no answer reports a token of {location.columns[never[0]]}",
+            f"{location.source}: no answer reports a token of {location.columns[never[0]]}",
             hint="Give the word that stands for it in the answers with --map (token_id:7 is the "
             "token with this number), or ask for more top_logprobs",
         )
@@ -376,7 +479,7 @@ def _never_reported(scores: Floats) -> list[int]:
 def _ids(rows: Sequence[Row], location: Places) -> NDArray[np.object_] | None:
     """Return the rows' ids, None where answers have none."""
     ids = [row.row_id for row in rows]
-    if all(one is None for one in ids):
+    if all(row_id is None for row_id in ids):
         return None
     if None in ids:
         raise InvalidInputError(

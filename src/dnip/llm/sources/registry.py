@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dnip.base.errors import CoefficientsFormatError
 from dnip.llm.decisions import read_decisions
-from dnip.llm.decisions.answers import answers_of
+from dnip.llm.decisions.answers import answers_of, by_question
 from dnip.llm.sources.cells import PIPELINES
-from dnip.llm.sources.columns import COLUMNS, is_flat
+from dnip.llm.sources.columns import COLUMNS
 from dnip.llm.sources.harness import HARNESS
 from dnip.llm.sources.rows import ROWS
+from dnip.llm.sources.services import TOKEN_LOGPROBS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, other_options
-from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS
 
 
 def _is_decision(content: Answer) -> bool:
     answers = content.get("answers") if isinstance(content, dict) else None
-    return isinstance(answers, dict | list) and not is_flat({"": answers or {}})
+    return any(isinstance(answer, dict) and "type" in answer for _, answer in by_question(answers))
 
 
 def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
@@ -49,7 +49,7 @@ _IN_ORDER = (
     COLUMNS,
 )
 #: By name, in the order in which they are tried on an answer.
-SOURCES = {one.name: one for one in _IN_ORDER}
+SOURCES = {source.name: source for source in _IN_ORDER}
 
 
 def recognise(content: object) -> Source | None:
@@ -62,4 +62,4 @@ def recognise(content: object) -> Source | None:
     >>> recognise({"a": [1]}) is None
     True
     """
-    return next((one for one in SOURCES.values() if one.recognises(content)), None)
+    return next((source for source in SOURCES.values() if source.recognises(content)), None)

@@ -9,119 +9,119 @@ from typing import Any
 
 from dnip.base.classes import LABEL
 from dnip.base.columns import ID
+from dnip.llm.answers.answer import ROUNDING, number_of_token, text_of_token, tops_of
 from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.columns import ANSWERS
+from dnip.llm.sources.services import TOKEN_LOGPROBS, read_choices
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
-from dnip.llm.sources.token_logprobs import TOKEN_LOGPROBS, read_choices
 
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"
-_TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
-_LOGPROB = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
-_OF_TOKEN = ("token", "decoded_token", "text")
-_OF_NUMBER = ("logprob", "log_prob", "logprobs", "lp")
-# How far a log-probability may be above 0, and a sum of probabilities above 1.
-_ROUNDING = 1e-3
+_KIND = "token|label|class|pred|prediction|answer|choice"
+_TOKEN = re.compile(rf"(?:top_?)?(?:{_KIND})_?(\d+)|top_?(\d+)(?:_(?:{_KIND}))?", re.IGNORECASE)
+_VALUE = "log_?prob|prob|probability|score|confidence"
+_NUMBER = re.compile(
+    rf"(?:top_?)?(?:(?:{_KIND})_?)?(?:{_VALUE})_?(\d+)|(?:top|{_KIND})_?(\d+)_(?:{_VALUE})",
+    re.IGNORECASE,
+)
 
 
 def _entries(value: object) -> list[dict[str, Any]] | None:
-    """Return the tokens that a value lists for one place, None if it lists none."""
-    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
-        pairs = [*value.values()]  # vLLM's, by the numbers of tokens
+    """Return the tokens that a value lists for one position, None if it lists none."""
+    if isinstance(value, dict) and value and all(isinstance(top, dict) for top in value.values()):
+        tops = [*value.values()]  # vLLM's, by the numbers of tokens
     elif isinstance(value, dict):
-        pairs = [{"token": token, "logprob": number} for token, number in value.items()]
+        tops = [{"token": token, "logprob": number} for token, number in value.items()]
     elif isinstance(value, list):
-        pairs = [
-            {"token": one[0], "logprob": one[1]} if isinstance(one, list) and len(one) == 2 else one
-            for one in value
+        tops = [
+            {"token": top[0], "logprob": top[1]} if isinstance(top, list) and len(top) == 2 else top
+            for top in value
         ]
     else:
         return None
-    found = [_entry(one) for one in pairs]
-    if not found or None in found:
+    entries = _all(map(_entry, tops))
+    if entries is None:
         return None
-    entries = [one for one in found if one is not None]
-    numbers = [one["logprob"] for one in entries]
-    if max(numbers) > _ROUNDING:  # probabilities
-        if min(numbers) < 0 or len(numbers) < 2 or sum(numbers) > 1 + _ROUNDING:
+    numbers = [entry["logprob"] for entry in entries]
+    if max(numbers) > ROUNDING:  # probabilities
+        if min(numbers) < 0 or len(numbers) < 2 or sum(numbers) > 1 + ROUNDING:
             return None
-        return [{"token": one["token"], "prob": one["logprob"]} for one in entries]
+        return [{"token": entry["token"], "prob": entry["logprob"]} for entry in entries]
     return entries
 
 
-def _entry(one: object) -> dict[str, Any] | None:
-    """Return a token with its log-probability; with those at its place, if it lists them."""
-    if not isinstance(one, dict):
+def _entry(top: object) -> dict[str, Any] | None:
+    """Return a token with its number; None for anything else."""
+    if not isinstance(top, dict):
         return None
-    token = next((one[key] for key in _OF_TOKEN if isinstance(one.get(key), str)), None)
-    number = next((one[key] for key in _OF_NUMBER if key in one), one.get("prob"))
-    if token is None or isinstance(number, bool) or not isinstance(number, int | float):
+    text, number = text_of_token(top), number_of_token(top)
+    number = top.get("prob") if number is None else number
+    if text is None or isinstance(number, bool) or not isinstance(number, int | float):
         return None
-    return {"token": token, "logprob": number}
+    return {"token": text, "logprob": number}
 
 
-def places(value: object, text: str | None) -> list[dict[str, Any]] | None:
-    """Return the places of an answer, each with its likeliest tokens; None if a value tells none.
+def _positions_in(value: object, text: str | None) -> list[dict[str, Any]] | None:
+    """Return the positions of an answer, each with its likeliest tokens; None if there are none.
 
-    A list of tokens without lists of their own is read as the likeliest tokens of one place, unless
-    they make up the text, or are more probable than 1 together: then each is a place.
+    A list of tokens without lists of their own is read as the likeliest tokens of one position,
+    unless they make up the text, or are more probable than 1 together: then each is a position.
 
     Examples
     --------
-    >>> places([{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}], "a")
+    >>> _positions_in([{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}], "a")
     [{'top_logprobs': [{'token': 'a', 'logprob': -0.5}, {'token': 'b', 'logprob': -1.5}]}]
     """
     if isinstance(value, dict):
-        inner = [value.get("content"), value.get("top_logprobs")]
-        if any(isinstance(one, list | dict) and one for one in inner):
-            alone = _entry(value) is not None  # the only place
-            return places([value] if alone else inner[0] or inner[1], text)
-    if isinstance(value, list) and any(isinstance(_tops(one), list | dict) for one in value):
-        return _all(_place(one) for one in value)
+        lists = [value.get(key) for key in ("content", "top_logprobs", "logprobs")]
+        lists = [inner for inner in lists if isinstance(inner, list | dict) and inner]
+        if lists:
+            alone = _entry(value) is not None  # the only position
+            return _positions_in([value] if alone else lists[0], text)
+    if isinstance(value, list) and any(isinstance(_tops(entry), list | dict) for entry in value):
+        return _all(map(_position, value))
     entries = _entries(value)
     if entries is None:
-        found = _all(map(_entries, value)) if isinstance(value, list) else None
-        return found and [{"top_logprobs": one} for one in found]
+        lists = _all(map(_entries, value)) or [] if isinstance(value, list) else []
+        return [{"top_logprobs": tops} for tops in lists] or None
     if isinstance(value, list):
-        written = "".join(one["token"] for one in entries).strip()
-        sure = sum(math.exp(one.get("logprob", -math.inf)) for one in entries)
-        if sure > 1 + _ROUNDING or (len(entries) > 1 and written == (text or "").strip()):
-            return [{**one, "top_logprobs": [one]} for one in entries]
+        written = "".join(entry["token"] for entry in entries).strip()
+        sure = sum(math.exp(entry.get("logprob", -math.inf)) for entry in entries)
+        if sure > 1 + ROUNDING or (len(entries) > 1 and written == (text or "").strip()):
+            return [{**entry, "top_logprobs": [entry]} for entry in entries]
     return [{"top_logprobs": entries}]
 
 
-def _all(found: Iterable[Any | None]) -> list[Any] | None:
-    """Return all of them, None if one is not there, or there are none."""
-    every = list(found)
+def _all(values: Iterable[Any | None]) -> list[Any] | None:
+    """Return all values, None if one is not there, or there are none."""
+    every = list(values)
     return None if None in every or not every else every
 
 
-def _tops(one: object) -> object:
-    return one.get("top_logprobs", one.get("topLogprobs")) if isinstance(one, dict) else None
+def _tops(entry: object) -> object:
+    return tops_of(entry) if isinstance(entry, dict) else None
 
 
-def _place(one: object) -> dict[str, Any] | None:
-    """Return a place of an answer as chat completions have it."""
-    own, tops = _entry(one), _entries(_tops(one))
-    if own is None:
-        return None
-    return {**own, "top_logprobs": tops or [own]}
+def _position(entry: object) -> dict[str, Any] | None:
+    """Return a position of an answer as chat completions have it."""
+    chosen, tops = _entry(entry), _entries(_tops(entry))
+    return None if chosen is None else {**chosen, "top_logprobs": tops or [chosen]}
 
 
-def _found(row: Answer) -> dict[str, object]:
+def _holders(row: Answer) -> dict[str, object]:
     """Return what tells log-probabilities in a row, by column, that of the most tokens first."""
     if not isinstance(row, dict):
         return {}
-    text, found = _text_of(row), {}
+    text, holders = _text_of(row), {}
     for name, cell in row.items():
         value = parsed(cell)
         if name in (ID, LABEL) or not isinstance(value, list | dict):
             continue
-        if places(value, text) or TOKEN_LOGPROBS.recognises(value):
-            found[name] = value
+        if _positions_in(value, text) or TOKEN_LOGPROBS.recognises(value):
+            holders[name] = value
     if pairs := [*_pairs(row)]:
-        found[_PAIRS] = pairs
-    return dict(sorted(found.items(), key=lambda one: -_size(one[1])))
+        holders[_PAIRS] = pairs
+    return dict(sorted(holders.items(), key=lambda holder: -_size(holder[1])))
 
 
 def _size(value: object) -> int:
@@ -131,12 +131,13 @@ def _size(value: object) -> int:
 
 def _pairs(row: Mapping[str, object]) -> Iterator[dict[str, Any]]:
     """Yield the tokens of pairs of columns, those of empty cells left out."""
-    numbers = {match[1]: cell for name, cell in row.items() if (match := _LOGPROB.fullmatch(name))}
+    matches = {name: _NUMBER.fullmatch(name) for name in row}
+    numbers = {match[1] or match[2]: row[name] for name, match in matches.items() if match}
     for name, token in row.items():
         match = _TOKEN.fullmatch(name)
-        number = numbers.get(match[1]) if match else None
+        number = numbers.get(match[1] or match[2]) if match else None
         if isinstance(token, str) and number not in (None, ""):
-            yield {"token": token, "logprob": as_number(number, f"logprob_{match and match[1]}")}
+            yield {"token": token, "logprob": as_number(number, name)}
 
 
 def _text_of(row: Mapping[str, object]) -> str | None:
@@ -145,20 +146,20 @@ def _text_of(row: Mapping[str, object]) -> str | None:
 
 
 def _read(row: Answer, wanted: Wanted) -> Row | None:
-    value, text = _found(row)[wanted.question], _text_of(row)
-    found = places(value, text)
-    if found is None:  # a whole answer
+    value, text = _holders(row)[wanted.question], _text_of(row)
+    positions = _positions_in(value, text)
+    if positions is None:  # a whole answer
         return TOKEN_LOGPROBS.read(value, wanted)
-    told = text if len(found) > 1 else None  # the one token tells it; the text may be the question
-    answer = {"message": {"content": told}, "logprobs": {"content": found}, "finish_reason": None}
-    return read_choices("the row", [answer], wanted)
+    # One token tells the answer; the text may be the question.
+    answer = {"message": {"content": text if len(positions) > 1 else None}}
+    return read_choices([{**answer, "logprobs": {"content": positions}}], wanted)
 
 
 ROWS = Source(
     "rows",
     "rows with the likeliest tokens in a cell, or in columns token_1, logprob_1, …",
-    lambda row: bool(_found(row)),
+    lambda row: bool(_holders(row)),
     _read,
-    questions=lambda row: tuple(_found(row)),
+    questions=lambda row: tuple(_holders(row)),
     takes_first=True,
 )

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.completions import ID_PREFIX, choices_of
+from dnip.llm.answers.answer import ID_PREFIX, choices_of, no_logprobs, read_choice
+from dnip.llm.answers.reader import reader_of
+from dnip.llm.sources.source import Answer, Row, Source, Wanted
 
 #: One of the answers to a prompt, in the shape of chat completions.
 Choice: TypeAlias = dict[str, Any]
 
 
-class Service(NamedTuple):
+class _Service(NamedTuple):
     """A service.
 
     Attributes
@@ -23,8 +28,6 @@ class Service(NamedTuple):
         What marks its answers: a key, behind points those within.
     kind : type
         What stands there.
-    title : str
-        What messages call an answer.
     choices : callable
         Returns the answers to one prompt.
     beside : str, optional
@@ -33,7 +36,6 @@ class Service(NamedTuple):
 
     key: str
     kind: type
-    title: str
     choices: Callable[[dict[str, Any]], list[Choice]]
     beside: str = ""
 
@@ -45,22 +47,85 @@ class Service(NamedTuple):
         return isinstance(value, self.kind) and (not self.beside or self.beside in content)
 
 
-def service_of(content: object) -> Service | None:
-    """Return the service that wrote an answer, None if it is not known.
+def _choices_in(content: object) -> list[Choice] | None:
+    """Return the answers to a prompt, None for what no known service wrote.
 
     Examples
     --------
-    >>> service_of({"response": "spam", "done": True}).title
-    'an answer of Ollama'
+    >>> _choices_in({"response": "spam", "done": True})[0]["message"]["content"]
+    'spam'
     """
     if not isinstance(content, dict):
         return None
-    return next((service for service in _SERVICES if service.wrote(content)), None)
+    service = next((service for service in _SERVICES if service.wrote(content)), None)
+    return None if service is None else service.choices(content)
+
+
+def _is_answer(content: Answer) -> bool:
+    return isinstance(content, dict) and any(service.wrote(content) for service in _SERVICES)
+
+
+def _read(content: Answer, wanted: Wanted) -> Row | None:
+    choices = _choices_in(content)
+    if choices is None:
+        raise InvalidInputError(
+            "its numbers are not log-probabilities",
+            hint="The logarithm of a probability is a number of 0 at most",
+        )
+    letters = {str(name): letter for letter, name in (content.get("output_mapping") or {}).items()}
+    if set(wanted.names) <= letters.keys():  # HELM offers the classes by letters
+        wanted = replace(wanted, names=tuple(letters[name] for name in wanted.names))
+    return read_choices(choices, wanted)
+
+
+def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
+    """Read the only answer to a prompt, in the shape of chat completions; None for a refusal.
+
+    Raises
+    ------
+    SilentError
+        If the tokens do not tell how probable the labels are.
+    """
+    if len(choices) != 1:
+        raise InvalidInputError(
+            f"it holds {len(choices)} answers to one prompt, but a row is made of one",
+            hint="Count them with --votes, or ask for one (n=1, candidateCount=1)",
+        )
+    answer = read_choice(choices[0])
+    if answer.refused:
+        return None
+    if not answer.positions:
+        raise no_logprobs()
+    reader = reader_of(wanted.names)
+    reading = reader.locate(answer)
+    if len(reading.mentions) > 1:
+        return Row(np.empty(0), names_several=True)
+    match = reader.weigh_label(answer, reading)
+    return Row(
+        match.captured,
+        match.ceiling,
+        mass=min(float(match.captured.sum()), 1.0),
+        names_none=not reading.mentions and not reading.is_cut,
+    )
+
+
+def _texts(content: Answer) -> dict[str, list[str | None]]:
+    """Return the answers to one prompt; an empty text for one that was cut."""
+    answers = [read_choice(choice) for choice in _choices_in(content) or ()]
+    texts = ["" if answer.cut else answer.content or "" for answer in answers]
+    return {
+        "": [None if answer.refused else text for answer, text in zip(answers, texts, strict=True)]
+    }
+
+
+_TITLE = "answers of language models, with log-probabilities of tokens"
+TOKEN_LOGPROBS = Source("logprobs", _TITLE, _is_answer, _read, texts=_texts)
 
 
 def _choice(text: object, logprobs: object, reason: object, refusal: object = None) -> Choice:
     """Return an answer as one of chat completions."""
-    message, content = {"content": text, "refusal": refusal}, {"content": logprobs or None}
+    message = {"content": _text_of(text), "refusal": refusal}
+    content = logprobs if isinstance(logprobs, dict) else {"content": logprobs or None}
     reason = "length" if reason in _CUT else "content_filter" if reason in _BLOCKED else reason
     return {"message": message, "logprobs": content, "finish_reason": reason}
 
@@ -69,17 +134,13 @@ def _choice(text: object, logprobs: object, reason: object, refusal: object = No
 _CUT = ("length", "limit", "max_tokens", "max_output_tokens", "MAX_TOKENS")
 _BLOCKED = (
     *("content_filter", "refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"),
-    "RECITATION",
+    *("RECITATION", "guardrail_intervened", "content_filtered"),
 )
 
 
-def _places(
-    read: Callable[[Any], dict[str, Any]], chosen: Sequence[Any] | None, tops: Sequence[Any] | None
-) -> list[dict[str, Any]]:
-    """Return the places of an answer, each with its chosen token and the likeliest ones there."""
-    tokens = map(read, chosen or ())
-    likeliest = ([*map(read, top or ())] for top in tops or ())
-    pairs = zip_longest(tokens, likeliest)
+def _positions(chosen: Sequence[Any] | None, tops: Sequence[Any] | None) -> list[dict[str, Any]]:
+    """Return the positions of an answer, each with its chosen token and the likeliest ones."""
+    pairs = zip_longest(chosen or (), tops or ())
     return [{**(token or {}), "top_logprobs": top or []} for token, top in pairs]
 
 
@@ -97,112 +158,121 @@ def _completion(content: dict[str, Any]) -> list[Choice]:
     choices = []
     for choice in content["choices"]:
         reason = choice.get("finish_reason") or choice.get("stop_reason")  # of inspect_ai
-        message = choice.get("message")
-        if message is not None:
-            message = {**message, "content": _text_of(message.get("content"))}
-            choice = {**choice, "message": message}  # noqa: PLW2901
         choices.append({**choice, "finish_reason": "length" if reason in _CUT else reason})
+        if (message := choice.get("message")) is not None:
+            text = _text_of(message.get("content"))
+            choices[-1]["message"] = {**message, "content": text}
     return choices
 
 
 def _responses(content: dict[str, Any]) -> list[Choice]:
     """Responses: the text is the last part of the last message; reasoning comes before."""
     parts = [
-        part
+        content_part
         for item in content["output"]
         if isinstance(item, dict) and item.get("type") == "message"
-        for part in item.get("content") or ()
+        for content_part in item.get("content") or ()
     ]
-    part = parts[-1] if parts else {}
+    last = parts[-1] if parts else {}
     reason = (content.get("incomplete_details") or {}).get("reason")
-    return [_choice(part.get("text"), part.get("logprobs"), reason, part.get("refusal"))]
+    return [_choice(last.get("text"), last.get("logprobs"), reason, last.get("refusal"))]
 
 
-# --- LangChain and Anthropic ---
+# --- LangChain, Anthropic and Bedrock ---
 def _message(content: dict[str, Any]) -> list[Choice]:
-    told = content.get("response_metadata") or content
-    logprobs = told.get("logprobs")
-    places = logprobs.get("content") if isinstance(logprobs, dict) else logprobs
-    if (result := told.get("logprobs_result")) is not None:  # of Gemini
-        places = _gemini_places(_camel_case(result)) if isinstance(result, dict) else result
+    metadata = content.get("response_metadata") or content
+    logprobs = metadata.get("logprobs")
+    if (result := metadata.get("logprobs_result")) is not None:  # of Gemini
+        logprobs = _gemini_positions(_camel_case(result)) if isinstance(result, dict) else result
     refusal = (content.get("additional_kwargs") or {}).get("refusal")
-    reason = told.get("stop_reason") or told.get("finish_reason")
-    return [_choice(_text_of(content["content"]), places, reason, refusal)]
+    reason = metadata.get("stop_reason") or metadata.get("finish_reason")
+    return [_choice(content["content"], logprobs, reason, refusal)]
+
+
+def _converse(content: dict[str, Any]) -> list[Choice]:
+    return [_choice(content["output"]["message"].get("content"), None, content.get("stopReason"))]
 
 
 # --- Gemini ---
 def _gemini(content: dict[str, Any]) -> list[Choice]:
-    found = [_gemini_choice(_camel_case(one)) for one in content["candidates"]]
-    return found or [_choice(None, None, "SAFETY")]
+    choices = [
+        _gemini_choice(_camel_case(candidate)) for candidate in content.get("candidates") or ()
+    ]
+    return choices or [_choice(None, None, "SAFETY")]
 
 
 def _gemini_choice(candidate: dict[str, Any]) -> Choice:
     parts = (candidate.get("content") or {}).get("parts") or ()
-    text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
-    places = _gemini_places(candidate.get("logprobsResult") or {})
-    return _choice(text, places, candidate.get("finishReason"))
+    text = "".join(block.get("text") or "" for block in parts if not block.get("thought"))
+    positions = _gemini_positions(candidate.get("logprobsResult") or {})
+    return _choice(text, positions, candidate.get("finishReason"))
 
 
-def _gemini_places(result: dict[str, Any]) -> list[dict[str, Any]]:
-    tops = [top.get("candidates") for top in result.get("topCandidates") or ()]
-    return _places(_gemini_token, result.get("chosenCandidates"), tops)
+def _gemini_positions(result: dict[str, Any]) -> list[dict[str, Any]]:
+    chosen = [*map(_gemini_token, result.get("chosenCandidates") or ())]
+    tops = result.get("topCandidates") or ()
+    return _positions(chosen, [[*map(_gemini_token, top.get("candidates") or ())] for top in tops])
 
 
 def _gemini_token(token: dict[str, Any]) -> dict[str, Any]:
-    # A zero is left out of the JSON; the service's own client writes null.
-    logprob = token.get("logProbability", token.get("logprob")) or 0.0
-    return {"token": token.get("token") or "", "logprob": logprob, "id": token.get("tokenId")}
+    # A zero and an empty text are left out of the JSON; the service's own client writes null.
+    return {"token": token.get("token") or "", "logprob": token.get("logProbability") or 0.0} | {
+        "id": token.get("tokenId")
+    }
 
 
 def _camel_case(value: object) -> Any:  # noqa: ANN401 - JSON
     """Return an answer with its keys as the service writes them; its own client has underscores."""
     if isinstance(value, list):
-        return [_camel_case(one) for one in value]
+        return [_camel_case(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        re.sub("_([a-z])", lambda found: found[1].upper(), key): _camel_case(one)
-        for key, one in value.items()
+        re.sub("_([a-z])", lambda match: match[1].upper(), key): _camel_case(item)
+        for key, item in value.items()
     }
 
 
-# --- servers and engines of one's own ---
+# --- servers and engines that users run ---
 def _ollama(content: dict[str, Any]) -> list[Choice]:
     message = content.get("message") or {"content": content.get("response")}
-    text, reason = message.get("content"), content.get("done_reason")
-    return [_choice(text, content.get("logprobs"), reason)]
+    reason = content.get("done_reason") or content.get("finish_reason")
+    return [
+        _choice(message.get("content"), content.get("logprobs"), reason, message.get("refusal"))
+    ]
 
 
 def _vllm(content: dict[str, Any]) -> list[Choice]:
-    """Return outputs of vLLM: tokens by their numbers at each place."""
+    """Return outputs of vLLM: tokens by their numbers at each position."""
     choices = []
-    for one in content["outputs"]:
-        if isinstance(one, str):
+    for output in content["outputs"]:
+        if isinstance(output, str):
             raise InvalidInputError(
                 "the outputs were saved as texts, which nothing can be read of",
                 hint="Save each of them with dataclasses.asdict(output)",
             )
-        pairs = zip(one["token_ids"], one.get("logprobs") or (), strict=False)
-        places = [_vllm_place(str(chosen), top) for chosen, top in pairs]
-        choices.append(_choice(one["text"], places, one.get("finish_reason")))
+        pairs = zip(output["token_ids"], output.get("logprobs") or (), strict=False)
+        positions = [_vllm_position(str(chosen), top) for chosen, top in pairs]
+        choices.append(_choice(output["text"], positions, output.get("finish_reason")))
     return choices
 
 
-def _vllm_place(chosen: str, top: dict[object, dict[str, Any]]) -> dict[str, Any]:
+def _vllm_position(chosen: str, top: dict[object, dict[str, Any]]) -> dict[str, Any]:
     tokens = {
-        str(number): {**one, "token": one.get("decoded_token") or f"{ID_PREFIX}{number}"}
-        for number, one in top.items()
+        str(number): {**token, "token": token.get("decoded_token") or f"{ID_PREFIX}{number}"}
+        for number, token in top.items()
     }
     return {**tokens.get(chosen, {}), "top_logprobs": [*tokens.values()]}
 
 
 def _sglang(content: dict[str, Any]) -> list[Choice]:
-    told = content["meta_info"]
-    chosen, tops = told.get("output_token_logprobs"), told.get("output_top_logprobs")
-    places = _places(_sglang_token, chosen, tops)
-    reason = told.get("finish_reason")
+    info = content["meta_info"]
+    tops = info.get("output_top_logprobs") or info.get("output_token_ids_logprobs") or ()
+    chosen = [*map(_sglang_token, info.get("output_token_logprobs") or ())]
+    positions = _positions(chosen, [[*map(_sglang_token, top or ())] for top in tops])
+    reason = info.get("finish_reason")
     reason = reason.get("type") if isinstance(reason, dict) else reason
-    return [_choice(content.get("text"), places, reason)]
+    return [_choice(content.get("text"), positions, reason)]
 
 
 def _sglang_token(token: list[Any]) -> dict[str, Any]:
@@ -211,57 +281,55 @@ def _sglang_token(token: list[Any]) -> dict[str, Any]:
 
 
 def _tgi(content: dict[str, Any]) -> list[Choice]:
-    told = content.get("details") or {}
-    places = _places(_tgi_token, told.get("tokens"), told.get("top_tokens"))
-    return [_choice(content["generated_text"], places, told.get("finish_reason"))]
-
-
-def _tgi_token(token: dict[str, Any]) -> dict[str, Any]:
-    return {"token": token["text"], "logprob": token["logprob"], "id": token.get("id")}
+    details = content.get("details") or {}
+    positions = _positions(details.get("tokens"), details.get("top_tokens"))
+    return [_choice(content["generated_text"], positions, details.get("finish_reason"))]
 
 
 # --- harnesses and tools ---
 def _helm(content: dict[str, Any]) -> list[Choice]:
     choices = []
     for completion in content["result"]["completions"]:
-        tokens = completion["tokens"]
-        logprobs = {
-            "tokens": [token["text"] for token in tokens],
-            "token_logprobs": [token["logprob"] for token in tokens],
-            "top_logprobs": [token.get("top_logprobs") for token in tokens],
-        }
+        positions = [
+            {**token, "top_logprobs": _as_list(token.get("top_logprobs"))}
+            for token in completion["tokens"]
+        ]
         reason = (completion.get("finish_reason") or {}).get("reason")
-        choices.append({"text": completion["text"], "logprobs": logprobs, "finish_reason": reason})
+        choices.append(_choice(completion["text"], positions, reason))
     return choices
+
+
+def _as_list(tops: dict[str, float] | None) -> list[dict[str, Any]]:
+    return [{"token": text, "logprob": logprob} for text, logprob in (tops or {}).items()]
 
 
 def _llm(content: dict[str, Any]) -> list[Choice]:
     """Return what the tool llm logs: chunks of a stream put together, or the whole answer."""
-    told = content["response_json"]
-    if "choices" in told:
-        return _completion(told)
-    listed = told.get("logprobs")
-    if isinstance(listed, dict):
-        return _completion({"choices": [{"message": told, "logprobs": listed}]})
-    tops = [one["top_logprobs"] for one in listed or ()]
-    tops = [top[0] if isinstance(top, list) else top for top in tops]
-    logprobs = {"tokens": [one.get("text") for one in listed or ()], "top_logprobs": tops}
-    text, reason = content.get("response", told.get("content")), told.get("finish_reason")
-    return [{"text": text, "logprobs": logprobs, "finish_reason": reason}]
+    saved = content["response_json"]
+    if "choices" in saved:
+        return _completion(saved)
+    chunks = saved.get("logprobs") or ()
+    tops = [top for chunk in chunks for top in chunk["top_logprobs"] or (None,)]
+    texts = [chunk.get("text") for chunk in chunks]
+    logprobs = {"tokens": texts if len(texts) == len(tops) else [], "top_logprobs": tops}
+    text = content.get("response", saved.get("content"))
+    return [{"text": text, "logprobs": logprobs, "finish_reason": saved.get("finish_reason")}]
 
 
 _SERVICES = (
-    Service("response_json", dict, "an answer that llm logged", _llm),
-    Service("result.completions", list, "an answer in HELM", _helm),
-    Service("choices", list, "a completion of OpenAI's API", _completion),
-    Service("output", list, "an answer of Responses", _responses),
-    Service("candidates", list, "an answer of Gemini", _gemini),
-    Service("completion_probabilities", list, "an answer of llama.cpp", choices_of),
-    Service("response_metadata", dict, "a message of LangChain", _message),
-    Service("message", dict, "an answer of Ollama", _ollama),
-    Service("outputs", list, "an output of vLLM", _vllm),
-    Service("meta_info", dict, "an answer of SGLang", _sglang),
-    Service("details", dict, "an answer of TGI", _tgi, "generated_text"),
-    Service("content", list, "a message of Anthropic", _message),
-    Service("done", bool, "an answer of Ollama", _ollama, "response"),
+    _Service("response_json", dict, _llm),
+    _Service("result.completions", list, _helm),
+    _Service("choices", list, _completion),
+    _Service("output", list, _responses),
+    _Service("output.message", dict, _converse),
+    _Service("candidates", list, _gemini),
+    _Service("promptFeedback", dict, _gemini),  # blocked before there is a candidate
+    _Service("completion_probabilities", list, choices_of),
+    _Service("response_metadata", dict, _message),
+    _Service("message", dict, _ollama),
+    _Service("outputs", list, _vllm),
+    _Service("meta_info", dict, _sglang),
+    _Service("details", dict, _tgi, "generated_text"),
+    _Service("content", list, _message, "type"),  # of Anthropic
+    _Service("done", bool, _ollama, "response"),
 )

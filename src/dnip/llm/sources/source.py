@@ -41,16 +41,25 @@ class Wanted:
     by_character: bool = False
 
     def called(self, options: Iterable[str]) -> tuple[str, ...]:
-        """Return what the classes are called among options: `names`, unless these are labels' only.
+        """Return what the classes are called among options; `names` if these are other options.
 
         Examples
         --------
         >>> wanted = Wanted(("ham", "spam"), ("h", "s"))
-        >>> wanted.called(["s", "h"]), wanted.called(["spam", "ham"])
-        (('h', 's'), ('ham', 'spam'))
+        >>> wanted.called(["s", "h"]), wanted.called(["Spam", "Ham"])
+        (('h', 's'), ('Ham', 'Spam'))
         """
-        known = set(options)
-        return self.classes if set(self.classes) == known != set(self.names) else self.names
+        options = tuple(options)
+        for fold in (str, _fold):
+            known = {fold(option): option for option in options}
+            for names in (self.names, self.classes):
+                if len(known) == len(options) and {*map(fold, names)} == known.keys():
+                    return tuple(known[fold(name)] for name in names)
+        return self.names
+
+
+def _fold(name: str) -> str:
+    return name.casefold().removeprefix("__label__")  # of fastText
 
 
 @dataclass(frozen=True, eq=False)

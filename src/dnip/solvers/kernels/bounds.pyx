@@ -8,7 +8,7 @@ two weights alone, and the bounds are built on that.
 Inside a box, Z is at least a linear function of the confusion counts. Each term has a linear bound,
 and the multipliers choose among them:
 
-- the error is linear, and so is a mean cost;
+- the error is linear, and so are the mean recall and a mean cost;
 - COBias (equation 1) is the largest Σ_i v_i·A_i over all v of a permutohedron. Its corners are
   β/pairs times the permutations of (n-1, n-3, ..., 1-n). Any v in it gives a bound;
 - -PMI_j is log(1 + w/(c + μ)) plus constants, for c right and w wrong predictions of class j. It is
@@ -418,7 +418,7 @@ cdef class Bound:
 
     cdef double relax(self, Values terms, Box *box) noexcept nogil:
         """Minimise the linear function of the new multipliers over the box, pair by pair."""
-        cdef double bound = terms.error, slope, lower, upper
+        cdef double bound = terms.error + terms.recall, slope, lower, upper
         cdef int64_t c, i, q, right, wrong, most_correct, most_wrong
         if terms.costs.shape[0] > 0:
             bound += terms.cost(box.confusion) / terms.total
@@ -426,6 +426,8 @@ cdef class Bound:
             right = box.confusion[c * self.n + c]
             self.reward[c] = -terms.error / terms.total
             self.penalty[c] = 0.0
+            if terms.recall > 0 and terms.true[c] > 0:
+                self.reward[c] -= terms.recall / terms.n_present / terms.true[c]
             if terms.cobias > 0 and terms.true[c] > 0:
                 self.reward[c] += self.new_v[c] / terms.true[c]
             if terms.floors.shape[0] > 0:

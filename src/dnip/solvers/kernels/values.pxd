@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 cdef class Values:
     # factors of the terms; 0 leaves a term out
-    cdef double error, cobias, single, tau, smoothing
+    cdef double error, recall, f1, cobias, single, tau, smoothing
     cdef const double[:, ::1] costs  # (N, N) of true and predicted class, or (0, 0)
     cdef const int64_t[::1] floors  # (N,) right counts that are asked for, or (0,)
     cdef int64_t floor  # of all classes together
@@ -18,6 +18,7 @@ cdef class Values:
     cdef int64_t[::1] rank  # (N,) the place of each class there
     cdef int64_t n_correct, n_missed  # right predictions, and classes below their floor
     cdef double gap  # sum of the gaps over pairs
+    cdef double recalls  # sum of the accuracies of the classes
     cdef bint by_class  # whether Z depends on the right counts alone
 
     cdef _check(self, const int64_t[:, ::1] confusion)
@@ -27,6 +28,7 @@ cdef class Values:
     cdef void rank_classes(self) noexcept nogil
     cdef void shift(self, int64_t j, int64_t change) noexcept nogil
     cdef double near(self) noexcept nogil
+    cdef double mean_f1(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double single_gap(self, const int64_t *confusion) noexcept nogil
 
 

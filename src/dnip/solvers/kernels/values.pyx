@@ -1,6 +1,6 @@
-"""The objective Z (equation 2) as a function of confusion counts, for the inner loops.
+"""The objective Z as a function of confusion counts, for the inner loops.
 
-:class:`dnip.method.objective.Objective` computes the same from rates; tests compare the two.
+The classes of :mod:`dnip.method.objective` compute the same from rates; tests compare the two.
 """
 
 cimport cython
@@ -24,9 +24,9 @@ cdef class Values:
     ----------
     true : ndarray of shape (N,)
         Examples of each class.
-    error, cobias, single, tau : float, default=0
-        Factors of the error rate, of the mean gap over pairs of classes, of that over odd classes,
-        and of ΣPMI.
+    error, recall, f1, cobias, single, tau : float, default=0
+        Factors of the error rate, of 1 less the mean recall, of 1 less macro-F1, of the mean gap
+        over pairs of classes, of that over odd classes, and of ΣPMI.
     smoothing : float, default=0
         μ, in the unit of the counts.
     costs : ndarray of shape (N, N), optional
@@ -42,6 +42,8 @@ cdef class Values:
         const int64_t[::1] true not None,
         *,
         double error=0.0,
+        double recall=0.0,
+        double f1=0.0,
         double cobias=0.0,
         double single=0.0,
         double tau=0.0,
@@ -59,6 +61,7 @@ cdef class Values:
             raise ValueError(f"floors must have the shape {(n,)}")
         self.error, self.cobias, self.single, self.tau = error, cobias, single, tau
         self.smoothing, self.floor, self.true, self.n_classes = smoothing, floor, true, n
+        self.recall, self.f1 = recall, f1
         counts = np.asarray(true)
         total = counts.sum()
         self.total = total
@@ -71,7 +74,7 @@ cdef class Values:
         self.correct, self.predicted = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
         self.accuracy, self.pmi = np.zeros(n), np.zeros(n)
         self.ranking, self.rank = np.flatnonzero(counts), np.zeros(n, np.int64)
-        self.by_class = tau == 0.0 and single == 0.0 and costs is None
+        self.by_class = tau == 0.0 and single == 0.0 and f1 == 0.0 and costs is None
         self.n_present = self.ranking.shape[0]
 
     def __call__(self, const int64_t[:, ::1] confusion not None):
@@ -100,6 +103,7 @@ cdef class Values:
         """Return Z of confusion counts whose column sums are `predicted`."""
         cdef int64_t n_correct = 0, n_missed = 0, j, correct
         cdef double pmi_sum = 0.0, missing, z
+        self.recalls = 0.0
         for j in range(self.n_classes):
             correct = confusion[j * self.n_classes + j]
             n_correct += correct
@@ -115,6 +119,7 @@ cdef class Values:
                         (correct + self.smoothing) / (predicted[j] + self.smoothing)
                     )
             pmi_sum += self.pmi[j]
+            self.recalls += self.accuracy[j]
         self.n_correct, self.n_missed = n_correct, n_missed
         if self.cobias != 0.0:
             self.rank_classes()
@@ -124,6 +129,10 @@ cdef class Values:
                 return FAR * (1.0 + missing)
         # equation 2, as in Objective.__call__
         z = self.error * (1.0 - n_correct / self.total) - self.tau * pmi_sum
+        if self.recall != 0.0:
+            z += self.recall * (1.0 - self.recalls / self.n_present)
+        if self.f1 != 0.0:
+            z += self.f1 * (1.0 - self.mean_f1(confusion, predicted))
         if self.costs.shape[0] > 0:
             z += self.cost(confusion) / self.total
         if self.cobias != 0.0:
@@ -144,6 +153,7 @@ cdef class Values:
         if self.true[j] == 0:
             return
         target = <double>self.correct[j] / self.true[j]
+        self.recalls += target - a
         i = self.rank[j]
         while i + 1 < n and self.accuracy[self.ranking[i + 1]] < target:
             other = self.ranking[i + 1]
@@ -169,6 +179,8 @@ cdef class Values:
         cdef double z = self.error * (1.0 - self.n_correct / self.total)
         if self.floors.shape[0] > 0 and (self.n_missed > 0 or self.n_correct < self.floor):
             return FAR * (1.0 + self.missing(&self.correct[0]))
+        if self.recall != 0.0:
+            z += self.recall * (1.0 - self.recalls / self.n_present)
         if self.cobias != 0.0:
             z += self.cobias * (self.gap / (self.n_present * (self.n_present - 1) / 2.0))
         return z
@@ -211,6 +223,17 @@ cdef class Values:
             total += (2 * i - n + 1) * self.accuracy[self.ranking[i]]
             self.rank[self.ranking[i]] = i
         self.gap = total
+
+    cdef double mean_f1(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
+        """Return the mean over classes, true or predicted anywhere, of 2·right / (both)."""
+        cdef int64_t j, both, n_averaged = 0
+        cdef double total = 0.0
+        for j in range(self.n_classes):
+            both = self.true[j] + predicted[j]
+            if both > 0:
+                n_averaged += 1
+                total += 2.0 * confusion[j * self.n_classes + j] / both
+        return total / n_averaged
 
     cdef double single_gap(self, const int64_t *confusion) noexcept nogil:
         """Return the mean over classes of |A_odd(i) - A_i|, where both have examples (A.2)."""

@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import BackendError
-from dnip.llm.decisions.requests import asked_question
+from dnip.llm.decisions.answers import asked_question
 from dnip.llm.prompting.engines.decision_engine import DecisionEngine
 from dnip.llm.prompting.engines.openai_engine import VotingEngine
 from dnip.llm.prompting.engines.server import Server

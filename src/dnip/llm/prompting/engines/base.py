@@ -1,16 +1,25 @@
-"""What an engine gives: for each prompt, the probability that the model puts on each label."""
+"""What an engine gives: for each prompt, the probability that the model puts on each label.
+
+The workers of a cluster are one engine, too: each scores blocks of prompts with its own model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
+from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
 from dnip.tables.provenance import Question, fixed_messages
+
+#: Rows that are worked on at a time: rows of similar length are sought within them.
+BLOCK_ROWS = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +80,93 @@ class Engine(Protocol):
         A row's scores must not depend on which rows are done: an engine that batches yields whole
         batches again rather than batch the rest in another way.
         """
+
+
+def blocks(n: int, size: int = BLOCK_ROWS) -> list[tuple[int, int]]:
+    """Divide rows into runs (first, last + 1), in which rows are batched by themselves.
+
+    Examples
+    --------
+    >>> blocks(10, size=4)
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    return [(first, min(first + size, n)) for first in range(0, n, size)]
+
+
+class ClusterEngine:
+    """Scores labels with the same engine on every worker.
+
+    Each block of prompts is a task. An engine on one machine scores block by block as well, so both
+    give the same numbers.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    open_engine : callable
+        Returns the engine; it must be possible to pickle.
+    scoring : Scoring
+        That of the engine.
+    """
+
+    def __init__(
+        self, cluster: Cluster, open_engine: Callable[[], Engine], scoring: Scoring
+    ) -> None:
+        self.scoring = scoring
+        self._cluster = cluster
+        self._opening = pickle.dumps(open_engine)
+
+    def describe(self) -> dict[str, Any]:
+        """Return model, precision and library versions, for the table's metadata."""
+        return dict(self._ask("describe"))
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """As the engine on one machine."""
+        question: Question = self._ask("question", prompts[:1], task)
+        return question
+
+    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
+        """As the engine on one machine."""
+        return list(self._ask("too_long", prompts, task))
+
+    def score(
+        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
+    ) -> Iterator[ScoredRow]:
+        """Yield the scores of the prompts that are not `done`, in any order.
+
+        Everything is checked before the first row.
+
+        Raises
+        ------
+        DNIPError
+            As the engine on one machine.
+        """
+        score = partial(_score, self._opening, task)
+        list(self._cluster.map(score, [(0, prompts, frozenset(range(len(prompts))))]))
+        parts = [
+            (first, prompts[first:last], frozenset(row - first for row in done))
+            for first, last in blocks(len(prompts))
+            if not done.issuperset(range(first, last))
+        ]
+        yield from self._cluster.map(score, parts)
+
+    def _ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401
+        return next(self._cluster.map(partial(_ask, self._opening, name), [arguments]))
+
+
+@lru_cache(maxsize=1)
+def _engine(opening: bytes) -> Engine:
+    """Return the engine of this process, which keeps its model for the next task."""
+    engine: Engine = pickle.loads(opening)()
+    return engine
+
+
+def _ask(opening: bytes, name: str, arguments: tuple[object, ...]) -> Iterator[Any]:
+    yield getattr(_engine(opening), name)(*arguments)
+
+
+def _score(
+    opening: bytes, task: Task, block: tuple[int, Sequence[Prompt], frozenset[int]]
+) -> Iterator[ScoredRow]:
+    first, prompts, done = block
+    for row in _engine(opening).score(prompts, task, done=done):
+        yield replace(row, row=first + row.row)

@@ -111,14 +111,14 @@ class CausalLM:
         if device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
-            found = torch.device(device)
-            torch.empty(1, device=found)
+            chosen = torch.device(device)
+            torch.empty(1, device=chosen)
         except (RuntimeError, AssertionError) as error:
             raise InvalidInputError(
                 f"device {device!r} cannot be used: {first_line(error)}",
                 hint="Give cpu, cuda, or auto",
             ) from error
-        return found
+        return chosen
 
     def describe(self) -> dict[str, Any]:
         """Return what the numbers depend on, beside the model's name."""
@@ -150,14 +150,14 @@ class CausalLM:
         if self._prefix[0] != key:
             self._prefix = ((), None)  # frees the old one before the new one is made
             with self.computing():
-                self._prefix = (key, cache_of(self._run([key], keep=True)))
+                self._prefix = (key, _cache_of(self._run([key], keep=True)))
         return self._prefix[1]
 
     @cached_property
     def is_recurrent(self) -> bool:
         """Whether the model keeps a state that padding may disturb, beside keys and values."""
         with self.computing():
-            return cache_of(self._run([[0]], keep=True)) is None
+            return _cache_of(self._run([[0]], keep=True)) is None
 
     def bears_gaps(self, past: Any) -> bool:
         """Say whether `generate` may go on from a cache with rows of different lengths.
@@ -214,7 +214,7 @@ class CausalLM:
         """
         with self.computing():
             first = self._run(rows, past=past, keep=True)
-            cache = cache_of(first)
+            cache = _cache_of(first)
             if cache is None:
                 columns = [self._whole(rows, answer, past) for answer in answers]
             else:
@@ -300,12 +300,12 @@ class OutOfMemoryBackendError(BackendError):
 def _closing(model: Any) -> frozenset[int]:
     tokens: set[int] = set()
     for settings in (model.config, getattr(model, "generation_config", None)):
-        found = getattr(settings, "eos_token_id", None)
-        tokens.update(found if isinstance(found, list) else [] if found is None else [found])
+        eos = getattr(settings, "eos_token_id", None)
+        tokens.update(eos if isinstance(eos, list) else [] if eos is None else [eos])
     return frozenset(tokens)
 
 
-def cache_of(output: Any) -> Any | None:
+def _cache_of(output: Any) -> Any | None:
     """Return the cache in a model's output, None for one that is not of keys and values alone.
 
     A recurrent layer may not go on from its state with several tokens.

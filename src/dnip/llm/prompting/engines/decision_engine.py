@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.llm.decisions import read_decisions
-from dnip.llm.decisions.requests import asked_question
+from dnip.llm.decisions.answers import asked_question
 from dnip.llm.prompting.engines.server import Read, ServerEngine
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task

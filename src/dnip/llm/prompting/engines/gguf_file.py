@@ -26,7 +26,7 @@ _MOST_TIED = 2
 
 
 @dataclass(frozen=True)
-class GGUFFile:
+class _GGUFFile:
     """What a sound file says of itself.
 
     Attributes
@@ -78,17 +78,17 @@ def gguf_in(folder: Path) -> Path | None:
     """
     if (folder / "config.json").exists():
         return None
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX)
-    if len(found) > 1:
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX)
+    if len(paths) > 1:
         raise InvalidInputError(
-            f"{folder} holds {len(found)} GGUF files: {listed([path.name for path in found])}",
-            hint=f"Name the one that you mean, such as {found[0]}",
+            f"{folder} holds {len(paths)} GGUF files: {listed([path.name for path in paths])}",
+            hint=f"Name the one that you mean, such as {paths[0]}",
         )
-    return found[0] if found else None
+    return paths[0] if paths else None
 
 
 @lru_cache(maxsize=1)
-def read_gguf(path: Path) -> GGUFFile:
+def read_gguf(path: Path) -> _GGUFFile:
     """Read and check a file's header.
 
     Raises
@@ -131,7 +131,7 @@ def read_gguf(path: Path) -> GGUFFile:
             hint="Fetch it again, and compare its size and its SHA-256 with where it comes from",
         ) from error
     [(quantisation, _)] = stored.most_common(1)
-    return GGUFFile(path, sha256, quantisation, len(tensors), sum(stored.values()))
+    return _GGUFFile(path, sha256, quantisation, len(tensors), sum(stored.values()))
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def commit_of(folder: Path) -> str | None:
     return folder.name if folder.parent.name == "snapshots" else None
 
 
-def load(loader: Callable[..., Any], place: Path, what: str, **options: Any) -> Any:
+def load(loader: Callable[..., Any], source: Path, what: str, **options: Any) -> Any:
     """Load from a folder or a GGUF file with a ``from_pretrained``; code in it is never run.
 
     Raises
@@ -129,22 +129,22 @@ def load(loader: Callable[..., Any], place: Path, what: str, **options: Any) -> 
     InvalidInputError
         If the files do not fit together, or need code of their own.
     """
-    name = f"the {what} {str(place)!r}"
+    name = f"the {what} {str(source)!r}"
     safe = {"local_files_only": True, "trust_remote_code": False, **options}
     hint = (
         "Give a causal language model in the format of transformers, its weights as .safetensors, "
         "with its tokenizer"
     )
     try:
-        if place.is_file():
+        if source.is_file():
             hint = "Give a file of an architecture that transformers reads, or the model's folder"
-            return _load_gguf(loader, place, what, **safe)
-        for path in place.iterdir():
+            return _load_gguf(loader, source, what, **safe)
+        for path in source.iterdir():
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise ValueError(f"{path.name} is a device or a pipe")
-        if (config := place / "config.json").is_file():
+        if (config := source / "config.json").is_file():
             json.loads(read_text(config), object_hook=_refuse_kernels)
-        return loader(str(place), **safe)
+        return loader(str(source), **safe)
     except (MemoryError, DNIPError):
         raise
     except Exception as error:  # the library raises whatever its own libraries raise
@@ -158,10 +158,10 @@ def load(loader: Callable[..., Any], place: Path, what: str, **options: Any) -> 
 
 
 def _load_gguf(loader: Callable[..., Any], path: Path, what: str, **options: Any) -> Any:
-    found, transformers = read_gguf(path), library()
+    gguf, transformers = read_gguf(path), library()
     with alone(path) as folder:
         if what == "model":
-            options["config"] = found.config(transformers, folder)
+            options["config"] = gguf.config(transformers, folder)
             # else its blocks may stay packed, and a kernel from the hub may compute with them
             if (config := getattr(transformers, "GgufConfig", None)) is not None:
                 options["quantization_config"] = config(dequantize=True)
@@ -336,8 +336,8 @@ class HubTokenizer:
             whole = self._render([_ASKED, {"role": "assistant", "content": _REPLY}])
         except InvalidInputError:  # some take no conversation that ends in a reply
             return "", ""
-        before, found, _ = whole.removeprefix(opening).partition(_REPLY)
-        if not (found and whole.startswith(opening)):
+        before, reply, _ = whole.removeprefix(opening).partition(_REPLY)
+        if not (reply and whole.startswith(opening)):
             return "", ""
         of_prompt = before.rstrip(" ")
         return of_prompt, before[len(of_prompt) :]

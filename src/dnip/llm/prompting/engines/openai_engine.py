@@ -11,9 +11,8 @@ from typing import Any, Self
 from dnip.base.columns import FALLBACK, SAMPLES
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.answer import Answer, read_completion
 from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
-from dnip.llm.answers.tokens import Answer
 from dnip.llm.prompting.engines.base import ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.engines.server import Read, ServerEngine
@@ -189,8 +188,8 @@ class OpenAIReasoningEngine(OpenAIEngine):
 
     def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
         reading = reader.locate(answer.until(self.stop))
-        place = reading.place
-        details = {FALLBACK: int(place is None), "cut": int(answer.cut), "new_tokens": reading.end}
+        start = reading.place
+        details = {FALLBACK: int(start is None), "cut": int(answer.cut), "new_tokens": reading.end}
         if not reading.end and not answer.content:
             return reader.nothing(), details
         return reader.weigh(answer, reading, fallback=reading.end - 1), details
@@ -296,8 +295,8 @@ def label_reader(
         {answer: 0, word: 0} if chat else {answer: 0}
         for answer, word in zip(answers, words, strict=True)
     ]
-    for own, theirs in permutations(ways, 2):
-        for answer, other in product(own, theirs):
+    for way, theirs in permutations(ways, 2):
+        for answer, other in product(way, theirs):
             if other.startswith(answer):
                 raise InvalidInputError(
                     f"the answer {answer!r} of one label begins another label's answer "

@@ -181,29 +181,29 @@ class Server:
     def _refusal(self, status: int, reason: str, key: str | None) -> tuple[str, str]:
         """Return what a status other than success means, and what to do."""
         if status in (401, 403):  # some servers repeat parts of the key in their own words
-            found = "is not set" if key is None else "was sent"
+            state = "is not set" if key is None else "was sent"
             return (
                 f"the server refuses access (status {status}); the key of {self.key_variable} "
-                f"{found}",
+                f"{state}",
                 f"Set {self.key_variable} to a key that this server and model accept",
             )
         if status < 400:
-            told, hint = "redirected", "Give the address that it redirects to as the base URL"
+            trouble, hint = "redirected", "Give the address that it redirects to as the base URL"
         elif status == 404:
-            told = "unknown model or address"
+            trouble = "unknown model or address"
             hint = "Check the base URL and the model's name; GET /models lists the names"
         elif status == 429:
-            told = "too many requests"
+            trouble = "too many requests"
             hint = "Lower the concurrency, start again later, or look whether the quota is used up"
         elif status >= 500:
-            told, hint = "the server fails", "Start again later, or look at the server's log"
+            trouble, hint = "the server fails", "Start again later, or look at the server's log"
         else:
-            told, hint = "the server refuses the request", "Change what the server refuses"
+            trouble, hint = "the server refuses the request", "Change what the server refuses"
             if "logprob" in reason.lower():
                 hint = "Lower top_logprobs, or count votes of repeated samples"
             elif "context" in reason.lower():
                 hint = "Cut the texts, show fewer demonstrations, or serve a longer context"
-        return f"{told} (status {status}{': ' if reason else ''}{reason})", hint
+        return f"{trouble} (status {status}{': ' if reason else ''}{reason})", hint
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,11 @@ class ServerEngine:
 
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "server"}
+        settings = {
+            setting.name: getattr(self, setting.name)
+            for setting in fields(self)
+            if setting.name != "server"
+        }
         versions = {}
         for library in ("openai", "jinja2"):
             with suppress(PackageNotFoundError):
@@ -269,7 +273,7 @@ class ServerEngine:
         return {
             "engine": self.NAME,
             "base_url": self.server.base_url,
-            **own,
+            **settings,
             "endpoint": str(self.endpoint),
             "extra_body": dict(self.extra_body or {}),
             "versions": versions,
@@ -300,7 +304,7 @@ class ServerEngine:
         write, read = self._prepare(prompts, task)
         rows = (row for row in range(len(prompts)) if row not in done)
         answers = self._ask(((row, write(prompts[row])) for row in rows), read)
-        return (ScoredRow(row, *found) for row, found in answers)
+        return (ScoredRow(row, *scores) for row, scores in answers)
 
     def _prepare(
         self, prompts: Sequence[Prompt], task: Task

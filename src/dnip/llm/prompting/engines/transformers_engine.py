@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.llm.prompting.engines.base import ScoredRow, prompted
+from dnip.llm.prompting.engines.base import ScoredRow, blocks, prompted
 from dnip.llm.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import LabelTokens, Scoring, check_first_tokens
@@ -25,9 +25,6 @@ from dnip.tables.provenance import Question
 
 #: Of a batch, the probability of every label after each row, and what else is known of the row.
 Computed: TypeAlias = "tuple[Floats, list[dict[str, Any]]]"
-
-#: Rows that are worked on at a time: rows of similar length are sought within them.
-BLOCK_ROWS = 2048
 
 
 class TransformersEngine:
@@ -204,14 +201,14 @@ class TransformersEngine:
     def _score_block(
         self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
     ) -> Iterator[ScoredRow]:
-        past, own = self._without_prefix(rows)
+        past, rest = self._without_prefix(rows)
 
         def compute(batch: NDArray[np.int64]) -> Computed:
-            captured = self._probabilities([own[i] for i in batch], past, forms[0])
+            captured = self._probabilities([rest[i] for i in batch], past, forms[0])
             return captured, [{} for _ in batch]
 
         # Answers go on from their rows' cache, in which there must be no padding.
-        lengths = [len(row) for row in own]
+        lengths = [len(row) for row in rest]
         return self._in_batches(lengths, done, compute, alike=self.scoring.is_whole)
 
     def _in_batches(
@@ -238,7 +235,7 @@ class TransformersEngine:
 
     def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
         """Return the cache of the rows' common beginning, if there is one, and the rest of each."""
-        shared = shared_length(rows)
+        shared = _shared_length(rows)
         past = self._model.prefix(rows[0][:shared])
         return (None, rows) if past is None else (past, [row[shared:] for row in rows])
 
@@ -262,31 +259,33 @@ class TransformersEngine:
         model, scoring = self._model, self.scoring
         if not scoring.is_whole:
             wanted = labels.first if scoring is Scoring.FIRST else labels.all
-            each = np.exp(model.next_tokens(rows, wanted, past=past))
-            return each if scoring is Scoring.FIRST else mean_per_label(each, labels)
+            probabilities = np.exp(model.next_tokens(rows, wanted, past=past))
+            return (
+                probabilities if scoring is Scoring.FIRST else mean_per_label(probabilities, labels)
+            )
         sums = model.continuations(rows, labels.ids, past=past)
         if scoring is Scoring.PER_TOKEN:
             sums = sums / [len(ids) for ids in labels.ids]
         return np.exp(sums)
 
 
-def mean_per_label(each: Floats, labels: LabelTokens) -> Floats:
+def mean_per_label(probabilities: Floats, labels: LabelTokens) -> Floats:
     """Return the mean over the tokens of each label, from that of all labels' tokens in a row."""
     begins = np.cumsum([0, *map(len, labels.ids)])[:-1]
-    sums: Floats = np.add.reduceat(each, begins, axis=-1)
+    sums: Floats = np.add.reduceat(probabilities, begins, axis=-1)
     return sums / [len(ids) for ids in labels.ids]
 
 
-def shared_length(rows: Sequence[list[int]]) -> int:
+def _shared_length(rows: Sequence[list[int]]) -> int:
     """Return how many tokens all rows begin with, leaving each at least one of its own.
 
     One row alone shares nothing.
 
     Examples
     --------
-    >>> shared_length([[5, 6, 7], [5, 6, 8, 9]])
+    >>> _shared_length([[5, 6, 7], [5, 6, 8, 9]])
     2
-    >>> shared_length([[5, 6], [5, 6, 8, 9]]), shared_length([[5, 6]])
+    >>> _shared_length([[5, 6], [5, 6, 8, 9]]), _shared_length([[5, 6]])
     (1, 0)
     """
     if len(rows) < 2:
@@ -333,14 +332,3 @@ def batches(
             batch = batch[sizes[batch] == longest]
         yield batch
         begin += len(batch)
-
-
-def blocks(n: int, size: int = BLOCK_ROWS) -> list[tuple[int, int]]:
-    """Divide rows into runs (first, last + 1), in which rows are batched by themselves.
-
-    Examples
-    --------
-    >>> blocks(10, size=4)
-    [(0, 4), (4, 8), (8, 10)]
-    """
-    return [(first, min(first + size, n)) for first in range(0, n, size)]

@@ -26,7 +26,7 @@ from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
 
 
-class Generated(NamedTuple):
+class _Generated(NamedTuple):
     """What a row was continued with.
 
     Attributes
@@ -121,31 +121,31 @@ class TransformersReasoningEngine(TransformersEngine):
     def _score_block(
         self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
     ) -> Iterator[ScoredRow]:
-        past, own = self._without_prefix(rows)
+        past, rest = self._without_prefix(rows)
         if past is not None and not self._model.bears_gaps(past):
-            past, own = None, rows
+            past, rest = None, rows
 
         def compute(batch: NDArray[np.int64]) -> Computed:
-            given = [own[i] for i in batch]
-            answers = self._generate(given, past, forms)
-            captured, found = self._read(given, answers, past, forms)
+            prompts = [rest[i] for i in batch]
+            answers = self._generate(prompts, past, forms)
+            captured, is_named = self._read(prompts, answers, past, forms)
             details = [
                 {
                     FALLBACK: int(not has_label),
                     "cut": int(not answer.ended),
                     "new_tokens": len(answer.tokens),
                 }
-                for answer, has_label in zip(answers, found, strict=True)
+                for answer, has_label in zip(answers, is_named, strict=True)
             ]
             return captured, details
 
-        lengths = [len(row) + self._most for row in own]
+        lengths = [len(row) + self._most for row in rest]
         # Not all versions of transformers keep padding out of a recurrent model's state.
         return self._in_batches(lengths, done, compute, alike=self._model.is_recurrent)
 
     def _generate(
         self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
-    ) -> list[Generated]:
+    ) -> list[_Generated]:
         """Continue every row with the likeliest token, again and again, until it ends.
 
         `past` is of `CausalLM.prefix` and left as it is; `CausalLM.bears_gaps` must hold for it.
@@ -154,7 +154,7 @@ class TransformersReasoningEngine(TransformersEngine):
         shared = 0 if past is None else past.get_seq_length()
         padded, real = pad(rows, left=True)
         # The prefix is in the cache: its tokens are not looked at, but they take places.
-        given = np.pad(padded, ((0, 0), (shared, 0)))
+        inputs = np.pad(padded, ((0, 0), (shared, 0)))
         seen = np.pad(real, ((0, 0), (shared, 0)), constant_values=True)
         places = model.tensor([token for form in forms for token in form.all])
         steps: list[Floats] = []
@@ -171,7 +171,7 @@ class TransformersReasoningEngine(TransformersEngine):
             options |= {"stop_strings": self._stop, "tokenizer": self.tokenizer.backend}
         with model.computing():
             whole = model.model.generate(
-                model.tensor(given),
+                model.tensor(inputs),
                 attention_mask=model.tensor(seen).long(),
                 max_new_tokens=self._most,
                 do_sample=False,
@@ -182,10 +182,10 @@ class TransformersReasoningEngine(TransformersEngine):
             )
         logprobs = np.stack(steps, axis=1)
         answers = []
-        for new, own in zip(whole[:, given.shape[1] :].tolist(), logprobs, strict=True):
+        for new, logs in zip(whole[:, inputs.shape[1] :].tolist(), logprobs, strict=True):
             end = next((i for i, token in enumerate(new) if token in closing), len(new))
             tokens = self._before_stop(new[:end])
-            answers.append(Generated(tokens, own, len(tokens) < self._most))
+            answers.append(_Generated(tokens, logs, len(tokens) < self._most))
         return answers
 
     def _before_stop(self, tokens: list[int]) -> list[int]:
@@ -197,25 +197,25 @@ class TransformersReasoningEngine(TransformersEngine):
         return tokens[:end]
 
     def _read(
-        self, rows: list[list[int]], answers: list[Generated], past: Any, forms: list[LabelTokens]
+        self, rows: list[list[int]], answers: list[_Generated], past: Any, forms: list[LabelTokens]
     ) -> tuple[Floats, list[bool]]:
         """Return label probabilities, shape (B, N), and whether each answer holds a label."""
-        found = [last_label(answer.tokens, forms) for answer in answers]
+        labels = [last_label(answer.tokens, forms) for answer in answers]
         captured = np.empty((len(rows), len(forms[0].ids)))
         # Answers go on from their rows' cache, in which there must be no padding.
         alike: dict[tuple[int, int], list[int]] = {}
         read = []
-        for row, (answer, label) in enumerate(zip(answers, found, strict=True)):
-            place, number = label or (max(len(answer.tokens) - 1, 0), 0)
-            read.append(rows[row] + answer.tokens[:place])
+        for row, (answer, label) in enumerate(zip(answers, labels, strict=True)):
+            start, number = label or (max(len(answer.tokens) - 1, 0), 0)
+            read.append(rows[row] + answer.tokens[:start])
             if self.scoring.is_whole:
                 alike.setdefault((number, len(read[row])), []).append(row)
             else:
-                captured[row] = _at_place(answer.logprobs[place], number, forms, self.scoring)
+                captured[row] = _at_place(answer.logprobs[start], number, forms, self.scoring)
         for (number, _), group in alike.items():
-            given = [read[row] for row in group]
-            captured[group] = self._probabilities(given, past, forms[number])
-        return captured, [label is not None for label in found]
+            prefixes = [read[row] for row in group]
+            captured[group] = self._probabilities(prefixes, past, forms[number])
+        return captured, [label is not None for label in labels]
 
 
 def _at_place(logprobs: Floats, number: int, forms: list[LabelTokens], scoring: Scoring) -> Floats:

@@ -17,8 +17,14 @@ from dnip.base.columns import CORRECTED
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.base.validation import TwiceError, once
 from dnip.llm.decisions import correct
-from dnip.llm.decisions.answers import by_question, in_shape_of
-from dnip.llm.decisions.requests import as_listed, asked_question, check_options, in_order
+from dnip.llm.decisions.answers import (
+    as_listed,
+    asked_question,
+    by_question,
+    check_options,
+    in_order,
+    in_shape_of,
+)
 from dnip.llm.serving.chat import (
     CHAT,
     PassedError,

@@ -1,16 +1,30 @@
-"""The calibration that coefficients carry, and whether unlabelled rows are as it says."""
+"""The calibration that coefficients carry; the class mix, and whether other rows are as it says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.fitting.robust.smooth import batch_shift, fit_shift
+from dnip.fitting.smooth import batch_shift, fit_shift
 from dnip.metrics.chance import smirnov_p_value
-from dnip.priors.estimate import Calibration, centred, likely_shares, log_probabilities, softmax
+from dnip.metrics.intervals import effective_rows
+from dnip.priors.estimate import (
+    Calibration,
+    PriorEstimate,
+    centred,
+    estimate_prior,
+    likely_shares,
+    log_probabilities,
+    most_rows,
+    softmax,
+)
+from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
+from dnip.tables.sampling import RowSample
 from dnip.tables.splitting import draw_per_class
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
@@ -57,9 +71,9 @@ def calibrate(
     support = np.bincount(y, weight, n_classes)
     shares = (support + 0.5) / (weight.sum() + n_classes / 2)
     batch = batch_shift(p, shares, weight, deadline)
-    found = fit_shift(log_probabilities(p), y, weight, batch, _PULL, deadline)
-    middle = found.log_weights[support > 0].mean()
-    return replace(found, log_weights=np.where(support > 0, found.log_weights, middle))
+    fitted = fit_shift(log_probabilities(p), y, weight, batch, _PULL, deadline)
+    middle = fitted.log_weights[support > 0].mean()
+    return replace(fitted, log_weights=np.where(support > 0, fitted.log_weights, middle))
 
 
 def calibrate_sample(
@@ -126,8 +140,8 @@ def find_drift(
     >>> find_drift(p[:300], y[:300], p[300:]) is None
     True
     >>> other = p[300:] * [1, 9]
-    >>> found = find_drift(p[:300], y[:300], other / other.sum(axis=1, keepdims=True))
-    >>> bool(found.probabilities[:, 1].mean() > p[:300, 1].mean() + 0.1)
+    >>> drift = find_drift(p[:300], y[:300], other / other.sum(axis=1, keepdims=True))
+    >>> bool(drift.probabilities[:, 1].mean() > p[:300, 1].mean() + 0.1)
     True
     """
     n_classes = labelled.shape[1]
@@ -166,3 +180,35 @@ def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
     below_y = np.searchsorted(y, everywhere, side="right") / len(y)
     distance = float(np.abs(below_x - below_y).max())
     return smirnov_p_value(distance, n_rows, len(y))
+
+
+def find_target(
+    prior: PriorLike,
+    classes: Sequence[str],
+    calibration: Calibration,
+    support: Floats,
+    unlabelled: Probabilities,
+) -> TargetPrior:
+    """Find the class mix to fit for: given, read from a text, or estimated."""
+    estimate = None
+    if is_estimate(prior):
+        if not len(unlabelled):
+            raise InvalidInputError(
+                "target prior: there are no rows without a label to estimate it from",
+                hint="Give --unlabelled TABLE, leave labels empty in rows of the opt table, or "
+                "give the shares",
+            )
+        estimate = estimate_of(unlabelled, calibration)
+        shares = estimate.shares
+    elif isinstance(prior, str):
+        shares = read_prior(prior, classes)
+    else:
+        shares = check_prior(prior, classes)
+    return TargetPrior(shares, estimate, effective_rows(support, shares))
+
+
+def estimate_of(unlabelled: Probabilities, calibration: Calibration) -> PriorEstimate:
+    """Estimate the class mix of rows without a label, or of a sample if there are many."""
+    sample = RowSample(most_rows(unlabelled.shape[1]))
+    sample.add(probabilities=unlabelled)
+    return estimate_prior(sample.columns["probabilities"], calibration)

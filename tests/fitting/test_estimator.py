@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ import oracles
 from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
+from dnip.fitting.estimator import _ConstraintRepair, round_to_scale
 from dnip.fitting.fit import fit
-from dnip.fitting.robust.repair import ConstraintRepair, round_to_scale
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.metrics import accuracy, cobias, confusion_matrix
@@ -121,6 +122,8 @@ def test_objectives_without_gaps_are_optimised_as_they_are(pool):
     for objective in (Objective(beta=0), Objective(terms=("error",)), lambda c: -accuracy(c)):
         found = solve_robustly(p, labels, objective)
         assert found.decision is None
+    for name in ("balanced-accuracy", "macro-f1"):
+        assert solve_robustly(p, labels, name).decision is not None
 
 
 def test_a_time_limit_holds_for_robust_fits_too(pool):
@@ -135,9 +138,9 @@ def test_large_tables_are_left_to_the_plain_optimum(pool, monkeypatch, most):
     p, labels = few(pool, 10)
     assert solve_robustly(p, labels).decision is not None
     size = p.size if most == "_MOST_CELLS" else len(p) * p.shape[1] ** 2
-    monkeypatch.setattr(f"dnip.fitting.robust.solve.{most}", size)
+    monkeypatch.setattr(f"dnip.fitting.estimator.{most}", size)
     assert solve_robustly(p, labels).decision is not None
-    monkeypatch.setattr(f"dnip.fitting.robust.solve.{most}", size - 1)
+    monkeypatch.setattr(f"dnip.fitting.estimator.{most}", size - 1)
     assert solve_robustly(p, labels).decision is None
     assert solve_robustly(p, labels, robust="on").decision is not None
 
@@ -331,7 +334,8 @@ def test_indices_come_back(name):
 def test_the_first_weights_on_the_way_that_keep_are_taken():
     scale = WeightScale.of(100)
     p, labels = np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([0, 1])
-    repair = ConstraintRepair(Constraints(), Problem.of(p, labels))
+    repair = _ConstraintRepair(Constraints(), Problem.of(p, labels))
+    repair._problem = SimpleNamespace(confusion=lambda multipliers: multipliers)
     repair.keeps = lambda multipliers: multipliers[1] / multipliers[0] <= 0.5
     optimum = solve(p, labels, scale=scale)
     start, end = np.array([100, 100]), np.array([100, 25])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.method.problem import Problem
 from dnip.priors.estimate import (
     Calibration,
@@ -86,18 +86,18 @@ def fit_shift(
     # every class that has labels gets the same part of the total weight
     balanced = weight * (weight.sum() / np.count_nonzero(support)) / support[labels]
     pulls = _PULLS if pull is None else (pull,)
-    found = fitted = None
-    for one in pulls:  # each begins where the one before ended
-        given = scores, labels, balanced, one, len(pulls) > 1, deadline
-        fitted = _newton(*given, fitted)
+    fits: list[_Fitted] = []
+    for precision in pulls:  # each begins where the one before ended
+        problem = scores, labels, balanced, precision, len(pulls) > 1, deadline
+        fitted = _newton(*problem, fits[-1] if fits else None)
         if fitted.sharpness < _LEAST_SHARPNESS:
-            fitted = _newton(*given, None, hold_sharpness=True)
-        found = fitted if found is None else max(found, fitted, key=lambda f: f.evidence)
+            fitted = _newton(*problem, None, hold_sharpness=True)
+        fits.append(fitted)
         if is_over(deadline):
             break
-    assert found is not None
-    shift = prior + found.delta / found.sharpness
-    return Calibration(shift - shift.mean(), found.sharpness, support)
+    best = max(fits, key=lambda fitted: fitted.evidence)
+    shift = prior + best.delta / best.sharpness
+    return Calibration(shift - shift.mean(), best.sharpness, support)
 
 
 class _Fitted(NamedTuple):
@@ -198,10 +198,9 @@ def batch_shift(
     """
     n_rows = weight.sum()
     average = weight @ probabilities / n_rows
-    mean = _smooth(average, n_rows)
+    mean, shift = _level(average, n_rows)
     variance = weight @ (probabilities - average) ** 2 / n_rows
     chance = float((variance / mean**2).mean()) / n_rows
-    shift = _against(mean)
     if np.ptp(shares) > 0:
         log_p = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
         for _ in range(_ROUNDS):
@@ -209,20 +208,20 @@ def batch_shift(
                 break
             membership = weight[:, None] * softmax(log_p + shift + np.log(shares))
             # the mean of the classes' means, in which every class counts alike
-            part = (membership / membership.sum(axis=0)).mean(axis=1)
-            shift = _against(_smooth(part @ probabilities, n_rows))
+            balanced = (membership / membership.sum(axis=0)).mean(axis=1)
+            shift = _level(balanced @ probabilities, n_rows)[1]
     spread = float((shift**2).mean())
     return np.asarray(shift * max(0.0, 1 - chance / spread) if spread > 0 else shift)
 
 
-def _smooth(mean: Floats, n_rows: float) -> Floats:
-    """Add half a row of each class, so that a class missing from the batch gets no huge weight."""
-    return np.asarray((n_rows * mean + 0.5) / (n_rows + len(mean) / 2))
+def _level(average: Floats, n_rows: float) -> tuple[Floats, Floats]:
+    """Return mean probabilities, and the log-weights that make them equal, with mean 0.
 
-
-def _against(mean: Floats) -> Floats:
+    Half a row of each class is added, so that one missing from the batch gets no huge weight.
+    """
+    mean = np.asarray((n_rows * average + 0.5) / (n_rows + len(average) / 2))
     shift = -np.log(mean)
-    return np.asarray(shift - shift.mean())
+    return mean, np.asarray(shift - shift.mean())
 
 
 # How many labels the expected accuracy of a class counts as. Its error is about 0.09, as is that of
@@ -230,62 +229,6 @@ def _against(mean: Floats) -> Floats:
 _EXPECTED_LABELS = 30.0
 # Smaller memberships are left out: they are many rows that hardly count.
 _LEAST_MEMBERSHIP = 0.005
-
-
-class CountedRows(NamedTuple):
-    """Rows, and as how many labels of each class each row counts.
-
-    Examples
-    --------
-    >>> p = np.array([[0.8, 0.2], [0.4, 0.6]])
-    >>> CountedRows.of(p, np.array([0, 1]), np.ones(2)).counts
-    array([[1., 0.],
-           [0., 1.]])
-    """
-
-    probabilities: Probabilities  # (R, N)
-    counts: Floats  # (R, N)
-
-    @classmethod
-    def of(cls, probabilities: Probabilities, labels: Labels, weight: Floats) -> Self:
-        """Return rows of which the first have labels."""
-        counts = np.zeros(probabilities.shape)
-        counts[np.arange(len(labels)), labels] = weight
-        return cls(probabilities, counts)
-
-    def with_expected(self, membership: Probabilities, weight: Floats, rows: Integers) -> Self:
-        """Let rows count for every class that they may be of, beside their labels.
-
-        The accuracy of a class is then a mean of the accuracy on its labels and of the expected
-        accuracy on these rows, which counts as 30 labels.
-
-        Parameters
-        ----------
-        membership : ndarray of shape (M, N)
-            How probably each row is of each class.
-        weight : ndarray of shape (M,)
-            How much each row counts.
-        rows : ndarray of shape (M,)
-            Their places.
-        """
-        if not np.allclose(membership.sum(axis=1), 1):
-            raise ValueError("the memberships of a row must sum to 1")
-        present = self.counts.any(axis=0)
-        part = np.where((membership >= _LEAST_MEMBERSHIP) & present, membership, 0.0)
-        part *= weight[:, None]
-        total = part.sum(axis=0)
-        counts = self.counts.copy()
-        counts[rows] += _EXPECTED_LABELS * part / np.where(total > 0, total, 1.0)
-        return self._replace(counts=counts)
-
-    def as_problem(self, classes: Sequence[str], shares: Floats) -> Problem:
-        """Return the rows as a problem whose classes have the given shares."""
-        support = self.counts.sum(axis=0)
-        part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
-        counts = self.counts * part * (support.sum() / (part * support).sum())
-        counted = counts.any(axis=1)
-        return Problem.shared(self.probabilities[counted], counts[counted], classes)
-
 
 #: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000
@@ -299,12 +242,16 @@ class Smooth(NamedTuple):
     log_weights: Floats  # (N,) classes without labels have the mean of the others
     sharpness: float  # inverse temperature
     shares: Floats  # (N,) class shares where the weights will be used
-    rows: CountedRows  # labels, and unlabelled rows in expectation
+    probabilities: Probabilities  # (R, N) of labelled rows, then of unlabelled ones
+    counts: Floats  # (R, N) as how many labels of each class a row counts
 
-    @property
-    def present(self) -> Booleans:
-        """Whether each class has labels, shape (N,)."""
-        return self.support > 0
+    def as_problem(self, classes: Sequence[str]) -> Problem:
+        """Return the rows as a problem whose classes have these shares."""
+        support = self.counts.sum(axis=0)
+        factors = np.where(support > 0, self.shares, 0.0) / np.where(support > 0, support, 1.0)
+        counts = self.counts * factors * (support.sum() / (factors * support).sum())
+        counted = counts.any(axis=1)
+        return Problem.shared(self.probabilities[counted], counts[counted], classes)
 
 
 def fit_smooth(
@@ -320,6 +267,10 @@ def fit_smooth(
     there: Floats | None = None,
 ) -> Smooth:
     """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
+
+    Rows then count for every class that they may be of, beside their labels. The accuracy of a
+    class is so a mean of the accuracy on its labels and of the expected accuracy on all rows, which
+    counts as 30 labels.
 
     Parameters
     ----------
@@ -341,18 +292,21 @@ def fit_smooth(
         Class shares of the unlabelled rows as far as they can be told, where `target` is not known.
     """
     n_classes = probabilities.shape[1]
-    rows = CountedRows.of(np.concatenate([probabilities, unlabelled]), labels, weight)
+    everything = np.concatenate([probabilities, unlabelled])
+    counts = np.zeros(everything.shape)
+    counts[np.arange(len(labels)), labels] = weight
     support = np.bincount(labels, weight, n_classes).astype(np.float64)
-    sampled = _sample(len(rows.counts), rng)
-    everywhere = rows.probabilities[sampled]
-    count = np.concatenate([weight, np.ones(len(unlabelled))])[sampled]
+    sampled = np.arange(len(everything))
+    if len(everything) > _ROWS:
+        sampled = np.sort(rng.choice(len(everything), _ROWS, replace=False))
+    weights = np.concatenate([weight, np.ones(len(unlabelled))])[sampled]
     prior_shares = label_shares(support)
     known = there if target is None else target
     if known is not None:
         mixed = support + 0.5 + len(unlabelled) * known
         prior_shares = mixed / mixed.sum()
-    common = to_power(everywhere, exponent)
-    batch = batch_shift(common, prior_shares, count, deadline)
+    common = to_power(everything[sampled], exponent)
+    batch = batch_shift(common, prior_shares, weights, deadline)
 
     drawn = draw_per_class(labels, n_classes, rng, ROWS_PER_CLASS)
     log_p = log_probabilities(to_power(probabilities[drawn], exponent))
@@ -363,17 +317,20 @@ def fit_smooth(
     posterior = shift.posterior(log_probabilities(common))
     shares = target
     if shares is None:
-        shares = update_shares(posterior, prior_shares, support, count)
+        shares = update_shares(posterior, prior_shares, support, weights)
     membership = posterior * np.where(shares > 0, shares, np.finfo(np.float64).tiny)
     membership /= membership.sum(axis=1, keepdims=True)
     if not is_over(deadline):
-        rows = rows.with_expected(membership, count, sampled)
-    sharpness = shift.sharpness * exponent
-    return Smooth(support, batch / exponent, log_weights / exponent, sharpness, shares, rows)
-
-
-def _sample(n_rows: int, rng: np.random.Generator) -> Integers:
-    """Return the places of all rows, or of a sample."""
-    if n_rows <= _ROWS:
-        return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, _ROWS, replace=False))
+        matters = (membership >= _LEAST_MEMBERSHIP) & counts.any(axis=0)
+        expected = np.where(matters, membership, 0.0) * weights[:, None]
+        total = expected.sum(axis=0)
+        counts[sampled] += _EXPECTED_LABELS * expected / np.where(total > 0, total, 1.0)
+    return Smooth(
+        support,
+        batch / exponent,
+        log_weights / exponent,
+        shift.sharpness * exponent,
+        shares,
+        everything,
+        counts,
+    )

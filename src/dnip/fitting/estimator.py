@@ -3,109 +3,25 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from dnip.base.typing import Floats, Integers, Probabilities
-from dnip.fitting.groups import sizes_of
-from dnip.fitting.robust.calibrating import find_drift
-from dnip.fitting.robust.repair import ConstraintRepair
-from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
+from dnip.base.typing import Confusion, Floats, Probabilities, WeightIndices
+from dnip.fitting.calibrating import find_drift
+from dnip.fitting.result import Blend
 from dnip.fitting.settings import FitSettings
+from dnip.fitting.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Objective, on_classes
+from dnip.method.objective import MetricObjective, Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution
 from dnip.priors.estimate import to_power
 from dnip.priors.target import check_prior, weigh_rows
 from dnip.solvers import Coordinate, Progress, find_optimum
-
-
-@dataclass(frozen=True, eq=False)
-class Blend:
-    """How the coefficients of a robust fit came about.
-
-    Attributes
-    ----------
-    n_unlabelled : int
-        Unlabelled rows that were given; only a sample is used if there are many.
-    support : ndarray of shape (N,)
-        Labels of each class.
-    trust : ndarray of shape (N,)
-        Part of the way from the smooth estimator to the optimum, 0..1.
-    shares : ndarray of shape (N,)
-        Class shares, given or estimated.
-    sharpness : float
-        Inverse temperature at which the probabilities are calibrated.
-    batch, smooth, optimum : ndarray of shape (N,)
-        Log-weights of the prior, of the smooth estimator, and of the optimum of labels and
-        unlabelled rows.
-    drift : float or None
-        The p value of the unlabelled rows being like the labelled ones, if it is so small that the
-        labelled ones were moved; else None.
-    toward_constraints : float
-        How far the weights went from there to the optimum that satisfies the constraints, 0..1.
-    """
-
-    n_unlabelled: int
-    support: Floats
-    trust: Floats
-    shares: Floats
-    sharpness: float
-    batch: Floats
-    smooth: Floats
-    optimum: Floats
-    drift: float | None
-    toward_constraints: float
-
-    @property
-    def sentence(self) -> str:
-        """What was decided and why, in a few lines of text."""
-        present = self.support > 0
-        labels = _span(self.support[present], "{:,.0f}")
-        part = _span(self.trust[present], "{:.0%}")
-        rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
-        noun = "label" if labels == "1" else "labels"
-        said = f"robust: with {labels} {noun} per class, the weights go {part} of the way"
-        said += f"\nfrom a simple model to the best weights for the labels{rows}."
-        if self.drift is not None:
-            said += (
-                f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
-                f"{self.drift:.1g}), and not by their class mix alone. The weights follow the "
-                "unlabelled rows: labelled ones were moved to where these lie."
-            )
-        if self.toward_constraints:
-            said += (
-                "\nThese do not keep the constraints, so the weights go on, "
-                f"{self.toward_constraints:.0%} of the way to the optimum that does."
-            )
-        return said
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a coefficients file records it."""
-        return {
-            "unlabelled_rows": self.n_unlabelled,
-            "labels": self.support.tolist(),
-            "trust": self.trust.tolist(),
-            "shares": self.shares.tolist(),
-            "sharpness": self.sharpness,
-            "log_weights": {
-                "batch": self.batch.tolist(),
-                "smooth": self.smooth.tolist(),
-                "optimum": self.optimum.tolist(),
-            },
-            "drift_p_value": self.drift,
-            "toward_constraints": self.toward_constraints,
-        }
-
-
-def _span(values: Floats, form: str) -> str:
-    low, high = form.format(values.min()), form.format(values.max())
-    return low if low == high else f"{low} to {high}"
-
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum: where
 # most rows have no label, and where all have one, so that the optimum follows their chance.
@@ -139,19 +55,19 @@ class Estimator:
     rows : Problem
         The labelled rows.
     settings : FitSettings
-        ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for objectives without
-        COBias, for solvers other than coordinate, and for large tables (10 million cells, or very
-        many classes). A target prior cannot be ``"estimate"`` here.
+        ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for functions and terms
+        without COBias, for solvers other than coordinate, and for large tables (10 million cells,
+        or very many classes). A target prior cannot be ``"estimate"`` here.
     unlabelled : ndarray of shape (U, N)
         Class probabilities of rows without a label, from where the weights will be used; none of
         them is an empty array. If they differ from the labelled ones by more than chance and class
         mix, the weights follow them.
     deadline : float, optional
         A ``time.perf_counter`` reading at which to stop with the best so far.
-    groups : ndarray of shape (M,), optional
-        The number of the group of each row; a group counts as one label.
+    group_sizes : ndarray of shape (M,), optional
+        How many rows are in the group of each row; a group counts as one label.
     exponent, there
-        As for :func:`dnip.fitting.robust.smooth.fit_smooth`.
+        As for :func:`dnip.fitting.smooth.fit_smooth`.
 
     Attributes
     ----------
@@ -187,7 +103,7 @@ class Estimator:
         unlabelled: Probabilities,
         deadline: float | None = None,
         *,
-        groups: Integers | None = None,
+        group_sizes: Floats | None = None,
         exponent: float = 1.0,
         there: Floats | None = None,
     ) -> None:
@@ -200,8 +116,13 @@ class Estimator:
             self._problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
             self._absent = tuple(np.flatnonzero(target == 0).tolist())
         goal = on_classes(settings.objective, rows.classes)
-        closes_gaps = isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
-        applies = isinstance(settings.solver, Coordinate) and closes_gaps and _is_quick(rows)
+        helps = isinstance(goal, MetricObjective) or (
+            isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+        )
+        n_rows, n_classes = rows.probabilities.shape
+        products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
+        is_quick = rows.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
+        applies = isinstance(settings.solver, Coordinate) and helps and is_quick
         self.is_robust = settings.robust == "on" or (settings.robust == "auto" and applies)
         if not self.is_robust:
             return
@@ -209,8 +130,8 @@ class Estimator:
         counted = rows.counts > 0
         p = np.asarray(rows.probabilities[counted], np.float64)
         labels, counts = rows.labels[counted], rows.weights[counted]
-        if groups is not None:
-            counts = counts / sizes_of(groups[counted])
+        if group_sizes is not None:
+            counts = counts / group_sizes[counted]
         drift = None
         if len(unlabelled):
             common = to_power(p, exponent), labels, to_power(unlabelled, exponent)
@@ -220,7 +141,7 @@ class Estimator:
             self.rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
         rows_of_all = p, labels, counts, unlabelled, rng, target, deadline
         self._smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
-        self._expected = self._smooth.rows.as_problem(rows.classes, self._smooth.shares)
+        self._expected = self._smooth.as_problem(rows.classes)
         self._drift, self._n_unlabelled = drift, len(unlabelled)
 
     def solve(
@@ -267,21 +188,26 @@ class Estimator:
         if not self.is_robust:
             return RobustSolution(optimum_of(problem, settings), None)
         smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)
-        repair = ConstraintRepair(settings.constraints, problem)
-        freezing = Constraints(freeze=repair.demands.frozen, allow_silence=True)
+        repair = _ConstraintRepair(settings.constraints, problem)
+        frozen = list(repair.demands.frozen)
         scale = settings.scale or WeightScale.over(self.rows.probabilities, self.rows.counts)
         settings = replace(settings, scale=scale)
-        sought = replace(settings, objective=goal, constraints=freezing)
-        solution = optimum_of(self._expected, sought)
+        freezing = Constraints(freeze=frozen, allow_silence=True)
+        solution = optimum_of(
+            self._expected, replace(settings, objective=goal, constraints=freezing)
+        )
 
         # between the two, on the scale, and so that the constraints hold
         optimum = np.log(solution.weights)
         labelled = smooth.support.sum() / (smooth.support.sum() + self._n_unlabelled)
         halfway = _HALFWAY + (_ALL_LABELLED - _HALFWAY) * labelled
         trust = smooth.support / (smooth.support + halfway)
-        blended = repair.freeze(repair.unsilence(blend(smooth.log_weights, optimum, trust)))
+        blended = repair.unsilence(blend(smooth.log_weights, optimum, trust))
+        if frozen:
+            blended = np.minimum(blended - blended[frozen].mean(), 0.0)
+            blended[frozen] = 0.0
         indices, toward = repair.repair(
-            repair.round_to_scale(blended, scale, absent),
+            round_to_scale(blended, scale, anchored=bool(frozen), absent=absent),
             lambda: optimum_of(problem, settings, anew=not repair.raw_keeps),
             scale,
             absent,
@@ -305,7 +231,7 @@ class Estimator:
             weight_indices=indices,
             objective=goal.to_dict(),
             seconds=time.perf_counter() - began,
-            constraints=repair.summary(counts),
+            constraints=repair.demands.to_dict(counts, problem.in_examples(repair.raw)),
         )
         return RobustSolution(solution, decision)
 
@@ -334,7 +260,138 @@ def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
     return np.asarray(blended)
 
 
-def _is_quick(problem: Problem) -> bool:
-    n_rows, n_classes = len(problem.labels), problem.n_classes
-    products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
-    return problem.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
+# Steps on the way to weights that keep constraints.
+_STEPS = 20
+# Log-odds by which a raised class comes ahead: more than rounding to a scale can take away.
+_CLEAR = 0.02
+
+
+class _ConstraintRepair:
+    """Changes the weights of a robust fit so that they keep the constraints on labelled rows.
+
+    Attributes
+    ----------
+    demands : Demands
+    raw : ndarray of shape (N, N)
+        Counts under the raw argmax.
+    raw_keeps : bool
+        Whether the raw argmax keeps all constraints. If not, a search for weights that do has a
+        time limit of its own: if it were cut short, there would be nothing to return.
+    """
+
+    def __init__(self, constraints: Constraints, problem: Problem) -> None:
+        self.demands = constraints.on(problem.classes, problem.present)
+        self._problem = problem
+        self.raw = problem.confusion(np.ones(problem.n_classes))
+        self._least, self._total = self.demands.floors(problem.class_counts, np.diag(self.raw))
+        self.raw_keeps = self.keeps(self.raw)
+
+    def unsilence(self, log_weights: Floats) -> Floats:
+        """Raise each silenced class just far enough to be right once.
+
+        A class is silenced if the raw argmax gets it right on some rows and the weights on none.
+        The row that needs the smallest change is chosen.
+        """
+        raised, problem = log_weights.copy(), self._problem
+        correct = np.diag(problem.confusion(np.exp(raised)))
+        silenced = (correct == 0) & (np.diag(self.raw) > 0) & self.demands.no_silence
+        for c in np.flatnonzero(silenced).tolist():
+            p = problem.probabilities[problem.labels == c]
+            with np.errstate(divide="ignore"):
+                scores = np.log(p) + raised
+            of_class = scores[:, c].copy()
+            scores[:, c] = -np.inf
+            missing = float((scores.max(axis=1) - of_class).min())
+            if missing < np.inf:
+                raised[c] += max(missing, 0.0) + _CLEAR
+        return raised
+
+    def repair(
+        self,
+        indices: WeightIndices,
+        find_optimum: Callable[[], Solution],
+        scale: WeightScale,
+        absent: Sequence[int] = (),
+    ) -> tuple[WeightIndices, float]:
+        """Return the first weights on the way to others that keep the constraints.
+
+        These are equal weights where a limit on lost accuracy is asked for and equal weights keep
+        all constraints: losing less by them holds on other rows, too. Else they are an optimum.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (N,)
+            Weight indices.
+        find_optimum : callable
+            Returns an optimum that keeps the constraints; called only if the weights do not.
+        scale : WeightScale
+        absent : sequence of int
+            Classes with the least weight.
+
+        Returns
+        -------
+        indices : ndarray of shape (N,)
+        way : float
+            Part of the way to the optimum, 0..1, in logarithms of weights.
+        """
+        if self.keeps(self._problem.confusion(scale.multipliers(indices))):
+            return indices, 0.0
+        if self.raw_keeps and self.demands.max_accuracy_loss is not None:
+            end = np.full(len(indices), scale.size)
+        else:
+            end = find_optimum().weight_indices
+        here, there = np.log(scale.multipliers(indices)), np.log(scale.multipliers(end))
+        anchored = bool(self.demands.frozen)
+        for step in range(1, _STEPS):
+            way = step / _STEPS
+            blended = (1 - way) * here + way * there
+            between = round_to_scale(blended, scale, anchored=anchored, absent=absent)
+            if self.keeps(self._problem.confusion(scale.multipliers(between))):
+                return between, way
+        return end, 1.0
+
+    def keeps(self, confusion: Confusion) -> bool:
+        """Whether enough rows are right, of each class and in all."""
+        correct = np.diag(confusion)
+        return bool((correct >= self._least).all() and correct.sum() >= self._total)
+
+
+def round_to_scale(
+    log_weights: Floats, scale: WeightScale, *, anchored: bool = False, absent: Sequence[int] = ()
+) -> WeightIndices:
+    """Return the weights of a scale whose ratios come closest to those of log-weights.
+
+    Predictions depend on ratios alone, so the largest weight may be anywhere on the scale. The
+    place with the least squared error of the log-weights is chosen, the highest one on a tie.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (N,)
+    scale : WeightScale
+    anchored : bool, default=False
+        Whether the largest weight must be 1.
+    absent : sequence of int
+        Classes that get the least weight.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        Weight indices, 1..K.
+
+    Examples
+    --------
+    >>> round_to_scale(np.log([0.7, 0.4, 0.1]), WeightScale.of(30))
+    array([28, 16,  4])
+    """
+    ratios = log_weights - log_weights.max()
+    levels = np.log(scale.levels)
+    borders = (levels[:-1] + levels[1:]) / 2
+    tops = levels[-1:] if anchored else levels[::-1]
+    candidates = np.searchsorted(borders, tops[:, None] + ratios)
+    error = levels[candidates] - ratios
+    error -= error.mean(axis=1, keepdims=True)
+    loss = (error**2).sum(axis=1)
+    best = np.flatnonzero(np.isclose(loss, loss.min(), atol=1e-12))[0]
+    indices = np.asarray(candidates[best] + 1, np.int64)
+    indices[list(absent)] = 1
+    return indices
