@@ -4,6 +4,7 @@ This file is its build backend, too: that of setuptools, which here asks the ind
 where there is none.
 """
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -83,6 +84,32 @@ class BuildKernels(build_ext):
             sys.exit(f"{error}\n{NEEDED} (compiled with: {compiler or 'MSVC'})")
 
     def build_extensions(self):
+        """Take the kernels of an earlier build of the same sources, or compile them."""
+        built = [Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions]
+        kept = Path("build", f"kernels-{self.fingerprint()}")
+        if kept.is_dir():
+            for path in built:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(kept / path.name, path)
+            return
+        self.compile_kernels()
+        unfinished = Path(self.build_temp, kept.name)
+        unfinished.mkdir()
+        for path in built:
+            shutil.copy(path, unfinished)
+        kept.parent.mkdir(exist_ok=True)
+        shutil.move(unfinished, kept)
+
+    def fingerprint(self):
+        """Return what tells a build from another: sources, compiler, flags and Python."""
+        from Cython import __version__ as cython  # noqa: PLC0415 - not needed for an archive
+
+        sources = [Path(__file__), *sorted(KERNELS.glob("*.[ph]*"))]
+        parts = [cython, sys.platform, sysconfig.get_platform(), sysconfig.get_config_var("SOABI")]
+        parts += [os.environ.get("CC"), os.environ.get("CFLAGS"), *map(Path.read_text, sources)]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def compile_kernels(self):
         """Translate the kernels to C, and compile them."""
         from Cython.Build import cythonize  # noqa: PLC0415 - not needed to make a source archive
 

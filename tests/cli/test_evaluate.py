@@ -38,6 +38,21 @@ def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     assert "In brackets: 90 % intervals. A value may be outside of its own: with few\n" in text
 
 
+def test_the_confusion_matrix_is_printed_where_it_is_asked_for(dnip, files, folder):
+    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
+    command = "evaluate", "t.csv", "--coefficients", "c.json"
+    assert "rows of" not in dnip(*command).out
+    told = dnip(*command, "--confusion").out
+    before, after = told.split("\n\n")[-2:]
+    assert before.splitlines()[1:] == ["no                2    0", "yes               2    0"]
+    assert after.splitlines()[0] == "after, rows of  no  yes"
+    long = [f"a rather long name {c}" for c in range(3)]
+    ProbabilityTable(np.eye(3), np.arange(3), classes=long).write("long.csv")
+    told = dnip("evaluate", "long.csv", "--confusion").out
+    lines = ["rows of                 0  1  2", "0 a rather long name 0  1  0  0"]
+    assert told.split("\n\n")[-2].splitlines()[:2] == lines
+
+
 def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)

@@ -2,10 +2,17 @@
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 
 import dnip
-from dnip import Coefficients, DNIPClassifier, DNIPWarning, InvalidInputError
+from cases import cases
+from dnip import Coefficients, DNIPClassifier, DNIPWarning, InvalidInputError, ProbabilityTable
+from dnip.llm.serving.transformers import Reweighted
+from dnip.using.application import apply_stream
+from dnip.using.drift import check
+from dnip.using.exports import FORMATS
 from populations import biased_rows
 
 NAMES = ["ham", "spam", "other"]
@@ -56,6 +63,53 @@ def test_coefficients_may_be_paths(tmp_path):
         assert dnip.report(FRAME, Y, coefficients=given).coefficients.scale.size == 30
     with pytest.raises(InvalidInputError, match="got a dict"):
         dnip.evaluate(FRAME, Y, coefficients={})
+
+
+def test_a_fit_stands_for_its_coefficients_everywhere(tmp_path):
+    fitted = dnip.fit(FRAME, Y, evidence=False)
+    coefficients = fitted.coefficients
+    fitted.save(tmp_path / "c.json")
+    assert Coefficients.load(tmp_path / "c.json").digest == coefficients.digest
+    assert fitted.predict(P).tolist() == coefficients.predict(P).tolist()
+    table = ProbabilityTable(P, ROWS.labels, classes=NAMES)
+    bias = FORMATS["json-bias"]
+    answer = {"type": "choice", "choice": "ham", "probabilities": dict.fromkeys(NAMES, 1 / 3)}
+    doors = [
+        lambda given: dnip.evaluate(FRAME, Y, given).reweighted.tolist(),
+        lambda given: dnip.report(FRAME, Y, coefficients=given).coefficients.digest,
+        lambda given: check([table], given).changed,
+        lambda given: apply_stream([table], given, tmp_path / "out.csv").n_changed,
+        lambda given: bias().render(given),
+        lambda given: Reweighted(lambda _: {"q": answer}, {"q": given})({})["q"]["choice"],
+        lambda given: repr(dnip.ClassAccuracyDisplay.from_predictions(Y, P, given).evaluation),
+    ]
+    for door in doors:
+        assert door(fitted) == door(coefficients) == door(tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, polars.from_pandas, pyarrow.Table.from_pandas])
+def test_a_frame_may_hold_texts_and_labels_of_another_name(make):
+    expected = dnip.evaluate(FRAME, Y).raw.tolist()
+    frame = FRAME.assign(text="hi", truth=Y)
+    with pytest.warns(DNIPWarning, match="columns text, truth not used"):
+        assert dnip.evaluate(make(frame), Y).raw.tolist() == expected
+    frame = make(frame.drop(columns="text"))
+    assert dnip.evaluate(frame, label="truth").raw.tolist() == expected
+    fitted = dnip.fit(frame, label="truth", evidence=False)
+    assert fitted.evaluation.raw.tolist() == expected
+    page = dnip.report(frame, label="truth", coefficients=fitted)
+    assert page.data["choices"][0]["accuracy"] == np.trace(expected) / len(Y)
+
+
+@cases(
+    ({"label": "truths"}, "no column truths.*The columns are ham, spam, other, text"),
+    ({"label": "text", "y": Y}, "label names the column of labels in a data frame"),
+    ({"label": "text"}, "'hi' is none of the columns ham, spam, other"),
+    ({"y": np.arange(240) % 3}, "column text: 'hi' is not a number"),
+)
+def test_a_frame_whose_classes_are_not_known_is_refused(words, message):
+    with pytest.raises(InvalidInputError, match=message):
+        dnip.evaluate(FRAME.assign(text="hi"), **words)
 
 
 def test_columns_are_taken_by_their_names():

@@ -73,6 +73,12 @@ def test_equals_scikit_learn(seed):
         (metrics.macro_f1, theirs.f1_score(y, guess, average="macro")),
     ):
         assert ours(confusion) == pytest.approx(expected)
+    *shares, _ = theirs.precision_recall_fscore_support(
+        y, guess, labels=range(n), zero_division=np.nan
+    )
+    of_classes = metrics.class_precisions, metrics.class_accuracies, metrics.class_f1
+    for ours, expected in zip(of_classes, shares, strict=True):
+        np.testing.assert_allclose(ours(counts), expected)
 
 
 # Table 1 of the paper: World, Sports, Business, Tech

@@ -17,17 +17,17 @@ RAW, AFTER = np.array([[8, 2], [4, 6]]), np.array([[7, 3], [3, 7]])
 
 
 OF_RAW = """
-class      rows  accuracy  taken for
-a            10     0.800  long name
-long name    10     0.600  a
+class      rows  accuracy  precision     F1  taken for
+a            10     0.800      0.667  0.727  long name
+long name    10     0.600      0.750  0.667  a
 
 accuracy     0.700
 COBias       0.200
 worst class  0.600"""
 OF_BOTH = """
-class      rows  weight  before  after  taken for
-a            10   0.500   0.800  0.700  long name
-long name    10   1.000   0.600  0.700  a
+class      rows  weight  before  after  precision     F1  taken for
+a            10   0.500   0.800  0.700      0.700  0.700  long name
+long name    10   1.000   0.600  0.700      0.700  0.700  a
 
 accuracy     0.700 -> 0.700
 COBias       0.200 -> 0.000

@@ -26,6 +26,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 import click
 
 from dnip.base import __version__
+from dnip.base.progress import SignsOfLife
 from dnip.cli.console import Verbosity
 from dnip.cli.options import __doc__ as shared_words
 
@@ -330,6 +331,7 @@ def commands(quiet: bool) -> None:
     `dnip COMMAND --help-all` lists every option.
     """
     Verbosity.quiet = quiet
+    SignsOfLife.wanted = False
 
 
 # What click suggests where a name is mistyped; `get_command` loads the commands themselves.

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dnip.base.typing import Confusion
 from dnip.comparing.material import Method
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.intervals import PAIRED, difference_intervals
-from dnip.presenting.drawing import Figure, tidy
+from dnip.presenting.drawing import BLACK, BLUE, COLOURS, Figure, frame_front, legend_beside
 from dnip.presenting.formats import Column, Estimate
 from dnip.presenting.results import ResultFiles, Results
 
@@ -255,20 +256,22 @@ def _fits(comparison: Comparison) -> Iterator[list[Any]]:
 
 def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
     """Draw accuracy against COBias, with intervals over test rows; up and left is better."""
-    axes = figure.subplots()
-    for number, method in enumerate(comparison.methods):
-        colour = f"C{number}"
+    axes, (raw, *others) = figure.subplots(), comparison.methods
+    ends: list[tuple[float, float]] = []
+    colours = cycle((*COLOURS[1:], BLACK))
+    for method in others:
+        is_ours = method.name == "dnip"
+        colour = BLUE if is_ours else next(colours)
         x, y = method.estimates["cobias"], method.estimates["accuracy"]
         # the ends of an interval need not lie on both sides of the estimate
         for across, up in (((x.low, x.high), (y.value,) * 2), ((x.value,) * 2, (y.low, y.high))):
             axes.plot(across, up, color=colour, alpha=0.45, lw=1.4)
-        marker, size = ("*", 15) if method.name == "dnip" else ("o", 7)
-        look = {"color": colour, "ms": size, "mec": "white", "ls": "", "zorder": 3}
-        axes.plot(x.value, y.value, marker, label=method.name, **look)
-    axes.set_xlabel("COBias, the mean gap between class accuracies (lower is better)")
-    axes.set_ylabel("accuracy")
-    figure.legend(loc="outside right upper", frameon=False)
-    tidy(axes, grid="both")
+            ends += zip(across, up, strict=True)
+        look = {"color": colour, "ms": 15 if is_ours else 7, "mec": "white", "ls": "", "zorder": 3}
+        axes.plot(x.value, y.value, "*" if is_ours else "o", label=method.name, **look)
+    at = raw.estimates["cobias"].value, raw.estimates["accuracy"].value
+    frame_front(axes, ends or [at], at)
+    legend_beside(axes)
 
 
 def _figure(comparison: Comparison) -> Figure:

@@ -163,6 +163,14 @@ class FitEvidence:
         return after - before
 
     @property
+    def accuracy_error(self) -> float:
+        """Standard error of that change, of the same rows before and after, class by class."""
+        cells, sizes, shares = _by_class(self.evaluation)
+        gained, lost = cells[:, 1] / sizes, cells[:, 2] / sizes
+        variances = (gained + lost - (gained - lost) ** 2) / sizes
+        return float(np.sqrt(shares**2 @ variances))
+
+    @property
     def verdict(self) -> str:
         """``"apply"``, ``"keep"`` the raw argmax, or ``"no signal"``."""
         if self.evaluation.signal is False:
@@ -255,16 +263,21 @@ def _arrow(values: Sequence[float]) -> str:
     return " -> ".join(f"{value:.3f}" for value in values)
 
 
-def _how_sure(evaluation: Evaluation, before: float, after: float, goal: ObjectiveLike) -> float:
-    """Return how sure it is that what is minimised falls."""
+def _by_class(evaluation: Evaluation) -> tuple[Counts, Counts, Floats]:
+    """Return whether both got rows right, sizes and shares in the mix, of classes with rows."""
     assert evaluation.agreement is not None
-    assert evaluation.reweighted is not None
     cells = evaluation.agreement.reshape(-1, 4)
     sizes = cells.sum(axis=1)
     present = sizes > 0
-    cells, sizes = cells[present], sizes[present]
-    shares = sizes / sizes.sum() if evaluation.target is None else evaluation.target[present]
-    shares = shares / shares.sum()
+    shares = sizes if evaluation.target is None else evaluation.target
+    return cells[present], sizes[present], shares[present] / shares[present].sum()
+
+
+def _how_sure(evaluation: Evaluation, before: float, after: float, goal: ObjectiveLike) -> float:
+    """Return how sure it is that what is minimised falls."""
+    assert evaluation.reweighted is not None
+    cells, sizes, shares = _by_class(evaluation)
+    present = evaluation.raw.sum(axis=1) > 0
 
     def z(rows: Confusion, right: list[int], counts: Counts) -> Floats:
         rates = rows[..., right].sum(axis=-1) / sizes

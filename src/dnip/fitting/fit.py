@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.progress import sign_of_life
 from dnip.base.typing import Floats
 from dnip.fitting.fitter import Count, Fitter
 from dnip.fitting.refits import check_groups
@@ -49,6 +50,7 @@ def fit(
     objective: Goal = None,
     *,
     classes: Sequence[Any] | None = None,
+    label: str | None = None,
     unlabelled: TableLike | None = None,
     groups: ArrayLike | str | None = None,
     evidence: bool | None = None,
@@ -61,7 +63,7 @@ def fit(
 
     Parameters
     ----------
-    data, y, classes
+    data, y, classes, label
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
     objective : Objective, str or callable, optional
         As for :func:`dnip.solve`.
@@ -78,7 +80,8 @@ def fit(
         Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
     progress : callable, optional
-        As for :func:`dnip.solve`.
+        As for :func:`dnip.solve`. By default a notebook or a terminal shows after two seconds that
+        the work goes on.
     settings : FitSettings, optional
         What `objective` and the keywords say, as one object.
     **keywords
@@ -109,7 +112,7 @@ def fit(
     """
     settings = settings or FitSettings.of(objective, keywords)
     column = groups if isinstance(groups, str) else None
-    sample, count = sample_of(data, y, classes, rows, settings.seed, column)
+    sample, count = sample_of(data, y, classes, rows, settings.seed, column, label)
     more = None
     if unlabelled is not None:
         more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
@@ -124,7 +127,8 @@ def fit(
             groups if sample.groups is None else sample.groups, len(sample.table)
         )
     fitter = Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
-    return fitter.fit(settings, progress)
+    with sign_of_life("fitting", wanted=progress is None):
+        return fitter.fit(settings, progress)
 
 
 def other_rows(
@@ -149,12 +153,13 @@ def sample_of(
     rows: int | None = MOST_ROWS,
     seed: int = 0,
     group: str | None = None,
+    label: str | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
     Parameters
     ----------
-    data, y, classes
+    data, y, classes, label
         As for :func:`dnip.evaluate`. What is in memory is taken whole.
     rows : int or None, default=1_000_000
         Rows of a file to keep at most; None: all.
@@ -168,8 +173,8 @@ def sample_of(
     InvalidInputError
         For a bad table, more classes than rows to keep, or a column that is not there.
     """
-    if y is not None or not isinstance(data, str | os.PathLike):
-        table = as_table(data, y, classes)
+    if y is not None or label is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes, label)
         check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)

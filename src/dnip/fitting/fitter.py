@@ -213,12 +213,17 @@ class Fitter:
         return self._judgements[beta]
 
     def _beta_within(self, limit: float, settings: FitSettings) -> float | None:
-        """Return the β of the most even weights that are expected to keep a limit on lost accuracy.
+        """Return the β of the most even weights that keep a limit on lost accuracy on other rows.
 
-        None where no weights keep it that are more even than the raw argmax.
+        One standard error is to spare. None where no weights keep it that are more even than the
+        raw argmax.
         """
         path = {beta: self._judge(settings.at(beta))[0] for beta in PATH}
-        within = {b: e.reweighted.cobias for b, e in path.items() if e.accuracy_change >= -limit}
+        within = {
+            beta: evidence.reweighted.cobias
+            for beta, evidence in path.items()
+            if evidence.accuracy_change - evidence.accuracy_error >= -limit
+        }
         best = min(within, key=within.__getitem__, default=None)
         if best is None or within[best] >= path[best].raw.cobias:
             return None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import listed
-from dnip.base.escaping import html
+from dnip.base.escaping import html, html_table
 from dnip.base.frames import make_frame
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import MAX_SCALE
@@ -20,6 +20,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
+from dnip.metrics import HEADLINE, METRICS
 from dnip.priors.target import TargetPrior
 from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
@@ -194,9 +195,16 @@ class Fit:
         return NO_SIGNAL if self.verdict == "no signal" else NOT_JUDGED
 
     def _repr_html_(self) -> str:
-        """Return a small table and the verdict, for notebooks."""
+        """Return the verdict, what to expect of other rows, and every class, for notebooks."""
+        judged = self.evidence or self.evaluation
+        where = "on other rows, expected" if self.evidence else "on the rows of the fit themselves"
+        sides = judged.to_dict()
+        both = [sides["raw"], sides["reweighted"]]
+        rows = [(METRICS[name].title, *(side[name] for side in both)) for name in HEADLINE]
+        names = [name.replace("_", " ") for name in self._by_class]
+        classes = html_table("every class", names, [*zip(*self._by_class.values(), strict=True)])
         verdict = html(f"{self.verdict}: {self.reason}")
-        return f"{self.evaluation._repr_html_()}<p>{verdict}</p>"
+        return f"<p>{verdict}</p>{html_table(where, ['', 'before', 'after'], rows)}{classes}"
 
     def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict as :meth:`dnip.Coefficients.predict` does."""
@@ -221,17 +229,21 @@ class Fit:
         >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()
         ['class', 'rows', 'weight', 'before', 'after', 'taken_for', 'least_weight', 'most_weight']
         """
-        evidence = self.evidence
-        frame = (self if evidence is None else evidence).evaluation.to_frame(library)
-        columns = {name: frame[name].to_list() for name in frame.columns}
+        return make_frame(self._by_class, library)
+
+    @property
+    def _by_class(self) -> dict[str, Any]:
+        """What is known of each class, by name, as columns."""
+        columns: dict[str, Any] = (self.evidence or self).evaluation.by_class
         columns = {
             **{name: columns.pop(name) for name in ("class", "rows")},
             "weight": self.coefficients.weights,
             **columns,
         }
-        if evidence is not None:
-            columns |= {"least_weight": evidence.ranges[:, 0], "most_weight": evidence.ranges[:, 1]}
-        return make_frame(columns, library)
+        if self.evidence is not None:
+            least, most = self.evidence.ranges.T
+            columns |= {"least_weight": least, "most_weight": most}
+        return columns
 
     def unweighted(self) -> Coefficients:
         """Return coefficients of 1, which decide as the raw argmax does, with this record.
@@ -367,7 +379,5 @@ def note_on_limit(limit: float, beta: float | None) -> str:
     """
     lost = f"at most {limit:g} of accuracy" if limit else "no accuracy"
     if beta is None:
-        return (
-            f"The raw argmax stays: no β is expected to lose {lost} on other rows and be more even."
-        )
+        return f"The raw argmax stays: no β is sure to lose {lost} on other rows and be more even."
     return f"To lose {lost} on other rows, β is {beta:g}."

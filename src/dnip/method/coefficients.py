@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -389,3 +389,45 @@ class Coefficients:
         """
         text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))
+
+
+class Fitted(Protocol):
+    """What a fit returns, among other things."""
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """What to use on other rows."""
+        ...
+
+
+#: What stands for coefficients: themselves, a fit, or the path of their file.
+CoefficientsLike: TypeAlias = Coefficients | Fitted | str | os.PathLike[str]
+
+
+def as_coefficients(source: CoefficientsLike) -> Coefficients:
+    """Return coefficients, read from their file if a path is given, or those of a fit.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        As :meth:`Coefficients.load`.
+    InvalidInputError
+        For anything else.
+
+    Examples
+    --------
+    >>> as_coefficients([1, 2])
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: coefficients must be Coefficients, a fit, or the path of their file; \
+got a list
+    """
+    if isinstance(source, str | os.PathLike):
+        return Coefficients.load(source)
+    coefficients = getattr(source, "coefficients", source)
+    if not isinstance(coefficients, Coefficients):
+        raise InvalidInputError(
+            "coefficients must be Coefficients, a fit, or the path of their file; got a "
+            f"{type(source).__name__}"
+        )
+    return coefficients

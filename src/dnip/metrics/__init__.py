@@ -4,11 +4,13 @@ A class without examples has no accuracy: it is ``nan`` in :func:`class_accuraci
 every mean.
 """
 
-from dnip.metrics.catalogue import HEADLINE, METRICS, Metric, metric_intervals, scores
+from dnip.metrics.catalogue import CLASS_TITLES, HEADLINE, METRICS, Metric, metric_intervals, scores
 from dnip.metrics.confusion import (
     accuracy,
     balanced_accuracy,
     class_accuracies,
+    class_f1,
+    class_precisions,
     cobias,
     cobias_score,
     cobias_single,
@@ -22,12 +24,15 @@ from dnip.metrics.confusion import (
 )
 
 __all__ = [
+    "CLASS_TITLES",
     "HEADLINE",
     "METRICS",
     "Metric",
     "accuracy",
     "balanced_accuracy",
     "class_accuracies",
+    "class_f1",
+    "class_precisions",
     "cobias",
     "cobias_score",
     "cobias_single",

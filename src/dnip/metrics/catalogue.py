@@ -15,6 +15,8 @@ from dnip.metrics.confusion import (
     as_counts,
     balanced_accuracy,
     class_accuracies,
+    class_f1,
+    class_precisions,
     cobias,
     cobias_single,
     in_mix,
@@ -84,6 +86,9 @@ METRICS = {metric.name: metric for metric in _METRICS}
 #: Those that every report shows.
 HEADLINE = tuple(name for name, metric in METRICS.items() if metric.headline)
 
+#: What tables show of each class beside its accuracy, which is its recall.
+CLASS_TITLES = {"class_precisions": "precision", "class_f1": "F1"}
+
 
 def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     """Return every metric of a confusion matrix, ready for JSON; None where one has no value.
@@ -98,8 +103,8 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     Returns
     -------
     dict
-        The value of each metric of :data:`METRICS` by its name, and by class
-        ``class_accuracies``, ``prediction_ratios`` and ``odd_classes``.
+        The value of each metric of :data:`METRICS` by its name, and by class ``class_accuracies``
+        (recalls), ``class_precisions``, ``class_f1``, ``prediction_ratios`` and ``odd_classes``.
 
     Examples
     --------
@@ -109,11 +114,9 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     """
     counts = as_counts(confusion)
     values: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
-    for name, by_class in (
-        ("class_accuracies", class_accuracies(counts)),
-        ("prediction_ratios", prediction_ratios(counts)),
-    ):
-        values[name] = [None if np.isnan(value) else value for value in by_class.tolist()]
+    for function in (class_accuracies, class_precisions, class_f1, prediction_ratios):
+        by_class = function(counts).tolist()
+        values[function.__name__] = [None if np.isnan(value) else value for value in by_class]
     values["odd_classes"] = [None if c < 0 else c for c in odd_classes(counts).tolist()]
     return {**values, "confusion": confusion.tolist()} if with_counts else values
 

@@ -136,14 +136,13 @@ def prediction_ratios(confusion: ArrayLike) -> Floats:
     array([1.2, 0.8])
     """
     counts = as_counts(confusion)
-    return _per_example(counts.sum(axis=0), counts)
+    return _shares(counts.sum(axis=0), counts.sum(axis=1))
 
 
-def _per_example(numbers: Counts, counts: Counts) -> Floats:
-    """Return numbers of the classes, (N,), over their examples; ``nan`` without examples."""
-    true = counts.sum(axis=1)
-    none = np.full(len(counts), np.nan)
-    return np.asarray(np.divide(numbers, true, out=none, where=true > 0))
+def _shares(numbers: Counts, totals: Counts) -> Floats:
+    """Return numbers of the classes, (N,), over totals; ``nan`` where these are 0."""
+    none = np.full(len(totals), np.nan)
+    return np.asarray(np.divide(numbers, totals, out=none, where=totals > 0))
 
 
 def accuracy(confusion: ArrayLike) -> float:
@@ -172,11 +171,35 @@ def class_accuracies(confusion: ArrayLike) -> Floats:
     array([0.8, 0.6])
     """
     counts = as_counts(confusion)
-    return _per_example(counts.diagonal(), counts)
+    return _shares(counts.diagonal(), counts.sum(axis=1))
+
+
+def class_precisions(confusion: ArrayLike) -> Floats:
+    """Share of each class's predictions that are right; ``nan`` for one that is never predicted.
+
+    Examples
+    --------
+    >>> class_precisions([[8, 2], [2, 3]])
+    array([0.8, 0.6])
+    """
+    counts = as_counts(confusion)
+    return _shares(counts.diagonal(), counts.sum(axis=0))
+
+
+def class_f1(confusion: ArrayLike) -> Floats:
+    """F1 of each class, 2·right / (predicted + true); ``nan`` where both are 0.
+
+    Examples
+    --------
+    >>> class_f1([[8, 2], [2, 8]])
+    array([0.8, 0.8])
+    """
+    counts = as_counts(confusion)
+    return _shares(2 * counts.diagonal(), counts.sum(axis=0) + counts.sum(axis=1))
 
 
 def balanced_accuracy(confusion: ArrayLike) -> float:
-    """Mean of the class accuracies.
+    """Mean of the class accuracies, which is the mean recall.
 
     Examples
     --------
@@ -198,18 +221,14 @@ def worst_class_accuracy(confusion: ArrayLike) -> float:
 
 
 def macro_f1(confusion: ArrayLike) -> float:
-    """Mean over classes of F1 = 2·correct / (predicted + true).
-
-    A class that is neither true nor predicted anywhere is left out.
+    """Mean F1 of the classes, without those that are neither true nor predicted anywhere.
 
     Examples
     --------
     >>> macro_f1([[8, 2], [2, 8]])
     0.8
     """
-    counts = as_counts(confusion)
-    seen = counts.sum(axis=0) + counts.sum(axis=1)
-    return float(np.mean(2 * np.diag(counts)[seen > 0] / seen[seen > 0]))
+    return float(np.nanmean(class_f1(confusion)))
 
 
 def smoothing_over(n_examples: float) -> float:

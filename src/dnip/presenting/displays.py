@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.fitting.path import Path, trace_path
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
 from dnip.presenting.flows import draw_flows
 from dnip.presenting.path import draw_path
@@ -59,7 +59,7 @@ class _Display:
         cls,
         y_true: ArrayLike,
         probabilities: ArrayLike,
-        coefficients: Coefficients | None = None,
+        coefficients: CoefficientsLike | None = None,
         *,
         classes: Sequence[str] | None = None,
         ax: Any = None,  # noqa: ANN401 - matplotlib's
@@ -71,7 +71,7 @@ class _Display:
         y_true : array-like of shape (M,)
             True classes.
         probabilities : array-like of shape (M, N)
-        coefficients : Coefficients, optional
+        coefficients : Coefficients, Fit or path, optional
             Show them too.
         classes : sequence, optional
             The class of each column, as for :func:`dnip.evaluate`.
@@ -85,12 +85,13 @@ class _Display:
         CoefficientsFormatError
             For coefficients of other classes.
         """
-        if classes is None and coefficients is not None:
-            classes = coefficients.classes
+        weights = None if coefficients is None else as_coefficients(coefficients)
+        if classes is None and weights is not None:
+            classes = weights.classes
         table = as_table(probabilities, y_true, classes)
-        if coefficients is not None:
-            check_same_classes(table, coefficients)
-        return cls._of(scored_rows(table), coefficients).plot(ax)
+        if weights is not None:
+            check_same_classes(table, weights)
+        return cls._of(scored_rows(table), weights).plot(ax)
 
     @classmethod
     def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:

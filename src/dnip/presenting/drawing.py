@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_writable
 from dnip.base.typing import Confusion
 from dnip.metrics import accuracy, class_accuracies, cobias
+from dnip.presenting.formats import shorten
 from dnip.using.evaluation import Evaluation
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is
@@ -32,6 +34,10 @@ FIXED = {"before": GREY, "after": BLUE, "adjusted": GREEN, "opt": BLUE, "test": 
 SUFFIXES = (".png", ".svg", ".pdf")
 _DPI = 150
 
+# Room around the points of a front, as a part of their span; and the least span.
+_MARGIN, _LEAST_SPAN = 0.15, 0.02
+# Letters of a class name in a picture.
+_LONGEST_NAME = 22
 # Bars above which their values are not written.
 _MOST_LABELLED = 24
 
@@ -59,6 +65,48 @@ def tidy(axes: Any, *, grid: str = "y") -> None:  # noqa: ANN401 - the library's
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, alpha=0.25)
     axes.set_axisbelow(True)
+
+
+def frame_front(axes: Any, points: ArrayLike, raw: Sequence[float]) -> None:  # noqa: ANN401
+    """End axes of COBias and accuracy where points end; an arrow leads to what lies beyond.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    points : array-like of shape (M, 2)
+        COBias and accuracy of what is drawn.
+    raw : sequence of two floats
+        Those of the raw argmax, which may be far off.
+    """
+    every = np.asarray(points, np.float64)
+    room = _MARGIN * np.maximum(np.ptp(every, axis=0), _LEAST_SPAN)
+    low, high = every.min(axis=0) - room, every.max(axis=0) + room
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.set(xlabel="COBias, the mean gap between class accuracies", ylabel="accuracy")
+    tidy(axes, grid="both")
+    at = (np.asarray(raw) - low) / (high - low)
+    side = (at > 1).astype(int) - (at < 0)
+    if not side.any():
+        axes.plot(*raw, "s", color=GREY, ms=7, mec="white", ls="", label="raw argmax")
+        return
+    across, up = side.tolist()
+    axes.annotate(
+        f"raw argmax: accuracy {raw[1]:.3f}, COBias {raw[0]:.3f}",
+        np.clip(at, 0.01, 0.99),
+        (-24 * across, -8 * up if across else -24 * up),
+        "axes fraction",
+        "offset points",
+        {"arrowstyle": "-|>", "color": GREY, "relpos": ((across + 1) / 2, 0.5)},
+        color=FAINT,
+        fontsize=8,
+        ha=("center", "right", "left")[across],
+        va=("center", "top", "bottom")[up],
+    )
+
+
+def legend_beside(axes: Any) -> None:  # noqa: ANN401 - the library's own type
+    """Name what is drawn on the right of it, where nothing is hidden."""
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.02))
 
 
 def load_matplotlib(module: str) -> ModuleType:
@@ -112,6 +160,11 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
+def short_name(name: str) -> str:
+    """Return the name of a class for a picture."""
+    return literal(shorten(name, _LONGEST_NAME))
+
+
 def class_accuracy_figure(evaluation: Evaluation) -> Figure:
     """Return the accuracy of every class before and after, with accuracy and COBias above."""
     width = min(15.0, max(7.0, 2.0 + 0.6 * len(evaluation.classes)))
@@ -120,7 +173,7 @@ def class_accuracy_figure(evaluation: Evaluation) -> Figure:
 
 def draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: ANN401
     """Draw a bar for each class and side into one set of axes."""
-    sides, names = evaluation.sides, [literal(name) for name in evaluation.classes]
+    sides, names = evaluation.sides, [short_name(name) for name in evaluation.classes]
     at, share = np.arange(len(names), dtype=float), 0.84 / len(sides)
     for number, (side, counts) in enumerate(sides.items()):
         shift = (number - (len(sides) - 1) / 2) * share
@@ -137,7 +190,7 @@ def draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: A
     lines = [score_line(evaluation, side, counts) for side, counts in sides.items()]
     axes.set_title("\n".join(lines), fontsize=10, loc="left")
     if len(sides) > 1:
-        axes.legend(frameon=False, fontsize=8)
+        legend_beside(axes)
     tidy(axes)
 
 

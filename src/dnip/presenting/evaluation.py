@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from rich.cells import cell_len
 
 from dnip.base.errors import listed
 from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
-from dnip.metrics import HEADLINE, METRICS, class_accuracies, odd_classes
-from dnip.presenting.formats import Column, Estimate, Row, Value, percent, show, to_text, wrapped
+from dnip.metrics import CLASS_TITLES, HEADLINE, METRICS, class_accuracies, odd_classes
+from dnip.presenting.formats import (
+    WIDTH,
+    Column,
+    Estimate,
+    Value,
+    columns_to_text,
+    percent,
+    show,
+    to_text,
+    wrapped,
+)
 from dnip.using.evaluation import Evaluation
 
 #: What is said of probabilities that know nothing of the class.
@@ -50,9 +61,9 @@ def describe(
     >>> from dnip.using.evaluation import evaluate
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> print(describe(evaluate([table])))
-    class  rows  accuracy  taken for
-    0         1     1.000
-    1         1     0.000  0
+    class  rows  accuracy  precision     F1  taken for
+    0         1     1.000      0.500  0.667
+    1         1     0.000          -  0.000  0
     <BLANKLINE>
     accuracy     0.500
     COBias       1.000
@@ -67,19 +78,65 @@ def describe(
     }
     if coefficients is not None:
         columns[Column("weight", 3)] = coefficients.weights.tolist()
-    columns |= {
-        Column(title, 3): class_rates(numbers[side])
-        for title, side in sides.items()
-        if side in numbers
-    }
-    last = [*evaluation.sides.values()][-1]
-    columns[Column("taken for")] = taken_for(evaluation.classes, last)
-    rows: list[Row] = [*zip(*columns.values(), strict=True)]
-    if most is not None and len(rows) > most:
-        order = np.argsort(class_accuracies(last), kind="stable")  # without rows: at the end
-        left = f"… and {len(rows) - most:,} classes that are right more often"
-        rows = [*(rows[c] for c in order[:most]), left]
-    return f"{to_text([*columns], rows)}\n\n{_totals(numbers)}"
+    *before, last = (side for side in sides.items() if side[1] in numbers)
+    columns |= {Column(title, 3): numbers[side]["class_accuracies"] for title, side in before}
+    columns |= class_columns(last[0], numbers[last[1]])
+    counts = [*evaluation.sides.values()][-1]
+    columns[Column("taken for")] = taken_for(evaluation.classes, counts)
+    left = ""
+    if most is not None and len(counts) > most:
+        order = np.argsort(class_accuracies(counts), kind="stable")  # without rows: at the end
+        columns = {column: [values[c] for c in order[:most]] for column, values in columns.items()}
+        left = f"\n… and {len(counts) - most:,} classes that are right more often"
+    return f"{columns_to_text(columns, DETAILS)}{left}\n\n{_totals(numbers)}"
+
+
+#: Columns that a table goes without where it would be too wide, the first one first.
+DETAILS = tuple(Column(title, 3) for title in reversed(CLASS_TITLES.values()))
+
+
+def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[Value]]:
+    """Return how often each class is right, with intervals if they are known, and the details.
+
+    Parameters
+    ----------
+    title : str
+        Of the first column.
+    side : mapping
+        Such as ``evaluation.to_dict()["raw"]``.
+    """
+    rates = side["class_accuracies"]
+    if "intervals" in side:
+        bounds = side["intervals"]["class_accuracies"]
+        rates = [
+            None if rate is None else Estimate(rate, *ends)
+            for rate, ends in zip(rates, bounds, strict=True)
+        ]
+    details = {Column(title, 3): side[name] for name, title in CLASS_TITLES.items()}
+    return {Column(title, 3): rates, **details}
+
+
+def describe_confusion(evaluation: Evaluation) -> str:
+    """Return the confusion matrices, one below the other; columns are numbered if names are long.
+
+    Examples
+    --------
+    >>> print(describe_confusion(Evaluation(("ham", "spam"), 4, 0, np.array([[2, 0], [1, 1]]))))
+    rows of  ham  spam
+    ham        2     0
+    spam       1     1
+    """
+    names = evaluation.classes
+    tables = []
+    for side, counts in evaluation.sides.items():
+        first = "rows of" if len(evaluation.sides) == 1 else f"{side}, rows of"
+        rows = [(name, *line) for name, line in zip(names, counts.tolist(), strict=True)]
+        columns = [Column(first), *map(Column, names)]
+        if sum(map(cell_len, names)) > WIDTH // 2:
+            columns = [Column(first), *(Column(str(c)) for c in range(len(names)))]
+            rows = [(f"{c} {name}", *line) for c, (name, *line) in enumerate(rows)]
+        tables.append(to_text(columns, rows))
+    return "\n\n".join(tables)
 
 
 def taken_for(classes: Sequence[str], confusion: Confusion) -> list[str]:
@@ -131,24 +188,6 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     if evaluation.always is not None:
         text = f"{always_sentence(evaluation.always)}\n{text}"
     return f"{wrapped(text)}\nNext, learn coefficients: {command}"
-
-
-def class_rates(side: Mapping[str, Any]) -> list[Value]:
-    """Return the class accuracies of a side of an evaluation, with their intervals if it has any.
-
-    Parameters
-    ----------
-    side : mapping
-        Such as ``evaluation.to_dict()["raw"]``.
-    """
-    rates = side["class_accuracies"]
-    if "intervals" not in side:
-        return list(rates)
-    bounds = side["intervals"]["class_accuracies"]
-    return [
-        None if rate is None else Estimate(rate, *ends)
-        for rate, ends in zip(rates, bounds, strict=True)
-    ]
 
 
 def describe_constraints(constraints: Mapping[str, Any]) -> str:

@@ -6,8 +6,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-
 from dnip.fitting.evidence import NO_SIGNAL
 from dnip.fitting.result import NOT_JUDGED, Fit
 from dnip.method.coefficients import Coefficients
@@ -16,8 +14,9 @@ from dnip.method.record import FitRecord
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.evaluation import (
+    DETAILS,
     always_sentence,
-    class_rates,
+    class_columns,
     describe_constraints,
     taken_for,
     with_interval,
@@ -173,14 +172,10 @@ def _classes(fitted: Fit, level: float) -> str:
         after = {**after, "intervals": {"class_accuracies": bounds}}
     columns |= {
         Column("before", 3): sides["raw"]["class_accuracies"],
-        Column("after", 3): class_rates(after),
+        **class_columns("after", after),
         Column("taken for"): taken_for(names, shown.reweighted),
     }
-    text = columns_to_text(columns)
-    if evidence is not None and max(map(cell_len, text.splitlines())) > WIDTH:
-        del columns[refits]  # long names leave no room for it
-        text = columns_to_text(columns)
-    return text
+    return columns_to_text(columns, (refits, *DETAILS))
 
 
 def _describe_deferring(fitted: Fit, confidence: float) -> str:

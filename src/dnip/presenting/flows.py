@@ -9,11 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.escaping import literal
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
-from dnip.presenting.drawing import COLOURS, FAINT, FIXED, INK, Figure, load_matplotlib, score_line
-from dnip.presenting.formats import shorten
+from dnip.presenting.drawing import (
+    COLOURS,
+    FAINT,
+    FIXED,
+    INK,
+    Figure,
+    load_matplotlib,
+    score_line,
+    short_name,
+)
 from dnip.using.evaluation import Evaluation
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
@@ -21,7 +28,6 @@ MOST_CLASSES = 30
 # Three panels in a row would be too small to read on a page.
 _MOST_BESIDE = 2
 
-_LONGEST_NAME = 22
 # The background of a bar.
 _TRACK = "#eef0f3"
 # Okabe and Ito's colours, the strongest first, then some of Tol's.
@@ -86,7 +92,7 @@ def odd_class_figure(evaluation: Evaluation) -> Figure:
     """
     sides, classes = tuple(evaluation.sides), evaluation.classes
     rows, columns = (1, len(sides)) if len(sides) <= _MOST_BESIDE else (len(sides), 1)
-    longest = max(len(_short(name)) for name in classes)
+    longest = max(len(short_name(name)) for name in classes)
     width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * columns
     height = (1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)) * rows
 
@@ -146,10 +152,10 @@ def _draw_side(
     _draw_arrows(axes, [(y, going[c]) for y, c in zip(at, sources, strict=True)], ends, looks)
     axes.set_xlim(0, 1)
     axes.set_ylim(max(at[-1], 1) + 0.55, -0.55)
-    axes.set_yticks(at, [_short(classes[c]) for c in sources])
+    axes.set_yticks(at, [short_name(classes[c]) for c in sources])
     right = axes.twinx()
     right.set_ylim(axes.get_ylim())
-    right.set_yticks(list(ends.values()), [_short(classes[c]) for c in goals])
+    right.set_yticks(list(ends.values()), [short_name(classes[c]) for c in goals])
     taken = {going[c].odd for c in sources}
     for label, c in zip(right.get_yticklabels(), goals, strict=True):
         label.set_color(INK if c in taken else FAINT)
@@ -214,7 +220,3 @@ def _side_by_side(widths: Sequence[float]) -> Floats:
     ends = np.cumsum(np.asarray(widths) + gap)
     middles = ends - (np.asarray(widths) + gap) / 2
     return np.asarray((middles - ends[-1:] / 2) / (72 * _ROW_INCHES))
-
-
-def _short(name: str) -> str:
-    return literal(shorten(name, _LONGEST_NAME))

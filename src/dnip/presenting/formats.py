@@ -10,7 +10,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from dnip.base.escaping import printable
 
@@ -129,15 +129,17 @@ def wrapped(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text on one line, cut to so many letters.
+    """Return a text on one line, cut in the middle to so many letters: many differ at the end.
 
     Examples
     --------
     >>> shorten("neither here nor there", 12)
-    'neither her…'
+    'neithe…there'
     """
-    line = printable(" ".join(text[: 10 * most].split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    ends = text if len(text) <= 20 * most else text[: 10 * most] + text[-10 * most :]
+    line = printable(" ".join(ends.split()))
+    tail = (most - 1) // 2
+    return line if len(line) <= most else f"{line[: most - 1 - tail]}…{line[len(line) - tail :]}"
 
 
 def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
@@ -165,9 +167,18 @@ def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     return "\n".join(printed)
 
 
-def columns_to_text(columns: Mapping[Column, Sequence[Value]]) -> str:
-    """Return a table that is given by its columns, likewise."""
-    return to_text([*columns], [*zip(*columns.values(), strict=True)])
+def columns_to_text(
+    columns: Mapping[Column, Sequence[Value]], optional: Sequence[Column] = ()
+) -> str:
+    """Return a table that is given by its columns, likewise.
+
+    Where it is too wide, it goes without the optional ones, as many of them as it takes.
+    """
+    text = to_text([*columns], [*zip(*columns.values(), strict=True)])
+    if not optional or max(map(cell_len, text.splitlines())) <= WIDTH:
+        return text
+    fewer = {column: values for column, values in columns.items() if column != optional[0]}
+    return columns_to_text(fewer, optional[1:])
 
 
 def _is_right(column: Column, values: Sequence[Value]) -> bool:
@@ -192,11 +203,11 @@ def _fitting(widths: list[int], right: Sequence[bool]) -> list[int]:
 def _in_columns(cells: Sequence[str], right: Sequence[bool], widths: Sequence[int]) -> str:
     padded = []
     for cell, is_number, width in zip(cells, right, widths, strict=True):
-        if cell_len(cell) > width:
-            padded.append(f"{set_cell_size(cell, width - 1)}…")
-        else:
-            space = " " * (width - cell_len(cell))
-            padded.append(space + cell if is_number else cell + space)
+        most = len(cell) if cell_len(cell) <= width else width
+        while cell_len(shown := shorten(cell, most)) > width:  # letters may be two columns wide
+            most -= 1
+        space = " " * (width - cell_len(shown))
+        padded.append(space + shown if is_number else shown + space)
     return "  ".join(padded).rstrip()
 
 

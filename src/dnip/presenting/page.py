@@ -15,7 +15,7 @@ from dnip.base.files import write_text
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.metrics import HEADLINE, METRICS, class_accuracies
+from dnip.metrics import CLASS_TITLES, HEADLINE, METRICS, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import wilson
 from dnip.presenting.formats import percent
@@ -29,7 +29,7 @@ def measure(
 ) -> dict[str, Any]:
     """Count labelled rows under weights: counts, metrics and intervals, ready for JSON.
 
-    The page shows `totals` as they are, and `rates` times 100: neither is rounded again.
+    The page shows `totals` as they are, `rates` and `details` times 100: none is rounded again.
 
     Parameters
     ----------
@@ -58,20 +58,25 @@ def measure(
     predicted = decide(probabilities, multipliers)
     new, rows = reweight(probabilities, multipliers), np.arange(n_rows)
     confusion = count_pairs(labels, predicted, n_classes, n_classes)
-    rates = class_accuracies(confusion)
+    summary = scores(confusion, with_counts=False)
+    rates = summary["class_accuracies"]
     bounds = wilson(np.diag(confusion), confusion.sum(axis=1), level).round(4).tolist()
-    values = {name: METRICS[name].of(confusion) for name in HEADLINE}
+    values = {name: summary[name] for name in HEADLINE}
     shown = {
         METRICS[name].title: f"{value:.3f}" if name == "cobias" else percent(value)
         for name, value in values.items()
     }
     return {
         **values,
-        "totals": {**shown, "classes never right": str((rates == 0).sum())},
+        "totals": {**shown, "classes never right": str(rates.count(0))},
         "rates": [
-            None if np.isnan(rate) else [round(rate, 3), *ends]
-            for rate, ends in zip(rates.tolist(), bounds, strict=True)
+            None if rate is None else [round(rate, 3), *ends]
+            for rate, ends in zip(rates, bounds, strict=True)
         ],
+        "details": {
+            title: [value if value is None else round(value, 3) for value in summary[name]]
+            for name, title in CLASS_TITLES.items()
+        },
         "confusion": [_sparse(row) for row in confusion],
         "own": count_pairs(labels, _bin(new[rows, labels]), n_classes, BINS).tolist(),
         "sure": count_pairs(predicted == labels, _bin(new[rows, predicted]), 2, BINS).tolist(),

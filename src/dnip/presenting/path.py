@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from dnip.base.escaping import literal
 from dnip.fitting.path import Path
 from dnip.metrics import HEADLINE, METRICS, class_accuracies
-from dnip.presenting.drawing import BLACK, COLOURS, FIXED, GREY, Figure, tidy
+from dnip.presenting.drawing import (
+    BLACK,
+    COLOURS,
+    FIXED,
+    GREY,
+    Figure,
+    frame_front,
+    legend_beside,
+    short_name,
+    tidy,
+)
 from dnip.presenting.formats import Column, Row
 from dnip.presenting.results import ResultFiles, Results
 
@@ -19,8 +29,6 @@ _SIDES = {"expected": FIXED["opt"], "test": FIXED["test"]}
 _CLASS_COLOURS = (*COLOURS, GREY)
 # Lines of more classes than these would hide one another.
 _MOST_NAMED = len(_CLASS_COLOURS)
-# Room around the points of a picture, as a part of their span; and the least span.
-_MARGIN, _LEAST_SPAN = 0.15, 0.02
 
 
 def present_path(path: Path, summary: dict[str, Any], chosen: int | None = None) -> Results:
@@ -101,7 +109,7 @@ def _figure(path: Path, chosen: int | None) -> Figure:
         draw_path(left, path, chosen)
         _draw_classes(right, path, chosen)
 
-    return Figure(draw, (11.0, 4.6))
+    return Figure(draw, (12.4, 4.4))
 
 
 def draw_path(axes: Any, path: Path, chosen: int | None = None) -> None:  # noqa: ANN401
@@ -116,29 +124,18 @@ def draw_path(axes: Any, path: Path, chosen: int | None = None) -> None:  # noqa
         axes.plot(*np.array(points).T, "-o", color=_SIDES[name], lw=1, ms=4, label=label)
     first = np.array(sides["expected"])
     knee = first[path.knee]
-    axes.plot(*knee, "D", color=_SIDES["expected"], ms=8, mec="white", ls="", label="knee")
+    look = {"mec": _SIDES["expected"], "mfc": "none", "mew": 1.5, "ls": "", "zorder": 5}
+    axes.plot(*knee, "D", ms=10, **look, label="knee")
     if chosen is not None:
         beta = path.points[chosen].beta
         look = {"color": BLACK, "ms": 15, "mec": "white", "ls": "", "zorder": 4}
         axes.plot(*first[chosen], "*", **look, label=f"chosen: β = {beta:g}")
-    every = np.concatenate([np.array(points) for points in sides.values()])
-    low, high = every.min(axis=0), every.max(axis=0)
-    room = _MARGIN * np.maximum(high - low, _LEAST_SPAN)
-    axes.set_xlim(low[0] - room[0], high[0] + room[0])
-    axes.set_ylim(low[1] - room[1], high[1] + room[1])
-    for end, above in ((0, 8), (-1, -14)):
+    for end in (0, -1):
         look = {"textcoords": "offset points", "fontsize": 8, "color": BLACK, "ha": "center"}
-        axes.annotate(f"β = {path.points[end].beta:g}", first[end], (0, above), **look)
+        axes.annotate(f"β = {path.points[end].beta:g}", first[end], (0, -14), **look)
     raw = path.points[0].raw
-    axes.set_title(
-        f"raw argmax: accuracy {raw['accuracy']:.3f}, COBias {raw['cobias']:.3f}",
-        loc="left",
-        fontsize=10,
-    )
-    axes.set_xlabel("COBias (mean gap between class accuracies)")
-    axes.set_ylabel("accuracy")
-    axes.legend(frameon=False, fontsize=8, loc="best")
-    tidy(axes, grid="both")
+    frame_front(axes, [*chain.from_iterable(sides.values())], (raw["cobias"], raw["accuracy"]))
+    legend_beside(axes)
 
 
 def _on_test(path: Path, number: int) -> tuple[float, float]:
@@ -156,7 +153,9 @@ def _draw_classes(axes: Any, path: Path, chosen: int | None) -> None:  # noqa: A
     present = np.flatnonzero(~np.isnan(rates[0]))
     if len(present) <= _MOST_NAMED:
         for c, colour in zip(present, _CLASS_COLOURS, strict=False):
-            axes.plot(betas, rates[:, c], "-o", color=colour, ms=3, label=literal(path.classes[c]))
+            axes.plot(
+                betas, rates[:, c], "-o", color=colour, ms=3, label=short_name(path.classes[c])
+            )
     else:
         low, middle, high = np.quantile(rates[:, present], [0.0, 0.5, 1.0], axis=1)
         axes.fill_between(betas, low, high, color=_SIDES["expected"], alpha=0.15)
@@ -169,5 +168,5 @@ def _draw_classes(axes: Any, path: Path, chosen: int | None) -> None:  # noqa: A
     axes.set_xlabel("β (weight of COBias)")
     axes.set_ylabel("class accuracy")
     axes.set_title("classes along the path", loc="left", fontsize=10)
-    axes.legend(frameon=False, fontsize=8, ncols=2, loc="best")
+    legend_beside(axes)
     tidy(axes, grid="both")

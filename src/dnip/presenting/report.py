@@ -5,7 +5,6 @@ The page holds counts, and no row.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
 from dnip.fitting.result import Fit
 from dnip.fitting.settings import FitSettings
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import DataRecord
 from dnip.metrics import accuracy, class_accuracies, cobias
@@ -30,14 +29,7 @@ from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent, shorten
 from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import (
-    TableLike,
-    as_coefficients,
-    as_table,
-    check_disjoint,
-    check_same_classes,
-    scored_rows,
-)
+from dnip.tables.guards import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
 from dnip.using.drift import check
 from dnip.using.evaluation import Evaluation, evaluate
 from dnip.using.sketch import LEAST_ROWS
@@ -55,8 +47,9 @@ def report(
     y: ArrayLike | None = None,
     *,
     test: TableLike | tuple[TableLike, ArrayLike] | None = None,
-    coefficients: Coefficients | str | os.PathLike[str] | None = None,
+    coefficients: CoefficientsLike | None = None,
     classes: Sequence[Any] | None = None,
+    label: str | None = None,
     confidence: float = 0.9,
     seed: int = 0,
 ) -> Report:
@@ -66,11 +59,11 @@ def report(
 
     Parameters
     ----------
-    data, y, classes
+    data, y, classes, label
         As for :func:`dnip.evaluate`.
     test : table, or tuple of probabilities and labels, optional
         Show these rows instead; `data` serves to find weights.
-    coefficients : Coefficients or path, optional
+    coefficients : Coefficients, Fit or path, optional
         Show these; by default one half of the rows is fitted, and the other is shown.
     confidence : float, default=0.9
         Level of the intervals.
@@ -99,10 +92,10 @@ def report(
     coefficients = None if coefficients is None else as_coefficients(coefficients)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
-    table, other = as_table(data, y, classes), None
+    table, other = as_table(data, y, classes, label), None
     if test is not None:
         rows, labels = test if isinstance(test, tuple) else (test, None)
-        other = as_table(rows, labels, table.classes)
+        other = as_table(rows, labels, table.classes, label if labels is None else None)
         check_disjoint(table, other)
     if coefficients is not None:
         check_same_classes(table, coefficients)
@@ -131,7 +124,7 @@ def report(
         here = served_facts(evaluation.to_dict()["defer"])
         all_rows = ("elsewhere on this page", "all rows as they are decided, deferred or not")
         facts += (("Deferring", (*here, all_rows, *deferring_facts(coefficients.fit))),)
-    choices = _choices(opt, shown, coefficients, confidence, seed)
+    choices, knee = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
         lead + _verdict_of(evaluation, coefficients, confidence, is_own=is_own),
@@ -143,6 +136,7 @@ def report(
             "half": bool(lead),
             "bins": BINS,
             "choices": choices,
+            "knee": knee,
             "deferring": coefficients.fit.deferring,
             "asked": coefficients.defer and coefficients.defer.share,
         },
@@ -198,8 +192,8 @@ def _choices(
     coefficients: Coefficients,
     level: float,
     seed: int,
-) -> list[dict[str, Any]]:
-    """Return the plain argmax, the coefficients, and the fits of a path over β, all measured."""
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Return the plain argmax, the coefficients and the fits of a path over β; and its knee."""
     rows = scored_rows(shown)
     assert rows.labels is not None
     p, y = rows.probabilities, rows.labels
@@ -215,11 +209,12 @@ def _choices(
 
     choices = [choice("before", None), choice("coefficients", coefficients)]
     if opt is None or not _has_labels(opt):
-        return choices
+        return choices, None
     with unwarned():  # of missing classes
         path = trace_path(opt, evidence=False, settings=FitSettings(seed=seed))
+    knee = len(choices) + path.knee
     choices += [choice(f"β = {point.beta:g}", point.fit.coefficients) for point in path.points]
-    return choices
+    return choices, knee
 
 
 def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:

@@ -166,7 +166,8 @@ class PriorEstimate:
         """Return the shares, moved toward others by the part of the way that is chance.
 
         The chance is that of James and Stein (1961): squared standard errors over the squared
-        distance. So an estimate that tells nothing leaves the other shares as they are.
+        distance. No error is above √(s(1 - s)), as if the share were 0 or 1 and nothing known but
+        its mean s. An estimate that tells nothing leaves the other shares as they are.
 
         Examples
         --------
@@ -178,6 +179,7 @@ class PriorEstimate:
         array([0.5, 0.5])
         """
         errors = np.maximum(self.shares - self.low, self.high - self.shares) / _NORMAL_95
+        errors = np.minimum(errors, np.sqrt(self.shares * (1 - self.shares)))
         way = self.shares - shares
         distance, chance = float(way @ way), float(errors @ errors)
         return np.asarray(shares + way * (1 - chance / distance) if chance < distance else shares)

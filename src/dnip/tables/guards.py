@@ -27,6 +27,7 @@ from dnip.base.errors import (
 )
 from dnip.method.coefficients import Coefficients
 from dnip.metrics.chance import labels_of_columns
+from dnip.tables.rows import read_frame
 from dnip.tables.table import AnyRows, ProbabilityTable
 
 if TYPE_CHECKING:
@@ -153,7 +154,10 @@ def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> Non
 
 
 def as_table(
-    data: TableLike, y: ArrayLike | None = None, classes: Sequence[Any] | None = None
+    data: TableLike,
+    y: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
 ) -> ProbabilityTable:
     """Make a table of what a user has: probabilities with their labels, or a whole table.
 
@@ -167,6 +171,8 @@ def as_table(
         The class of each column, in order. By default the names of a data frame's columns. Else
         labels 0..N-1 are the numbers of columns, and others are the classes in sorted order, as in
         scikit-learn.
+    label : str, optional
+        The column of labels in a data frame, if it is not `label`.
 
     Raises
     ------
@@ -185,10 +191,16 @@ def as_table(
     >>> table.classes, table.labels
     (('ham', 'spam'), array([1, 0]))
     """
+    is_frame = hasattr(type(data), "columns") and not isinstance(data, ProbabilityTable)
+    if label is not None and (y is not None or not is_frame):
+        raise InvalidInputError(
+            "label names the column of labels in a data frame",
+            hint="Give the data frame without y, or leave label out",
+        )
     if isinstance(data, str | os.PathLike):
         data = ProbabilityTable.read(data, classes)
-    elif hasattr(type(data), "columns") and not isinstance(data, ProbabilityTable):
-        data = ProbabilityTable.from_frame(data, classes)
+    elif is_frame:
+        data = ProbabilityTable(read_frame(data, classes, label, y))
     elif not isinstance(data, ProbabilityTable):
         data = ProbabilityTable(data, classes=() if classes is None else check_classes(classes))
     if y is None:
@@ -199,31 +211,3 @@ def as_table(
     known = None if unnamed else data.classes
     labels, names = labels_of_columns(data.probabilities, y, known, "y")
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
-
-
-def as_coefficients(coefficients: Coefficients | str | os.PathLike[str]) -> Coefficients:
-    """Return coefficients, read from their file if a path is given, or those of a fit.
-
-    Raises
-    ------
-    CoefficientsFormatError
-        As :meth:`Coefficients.load`.
-    InvalidInputError
-        For anything else.
-
-    Examples
-    --------
-    >>> as_coefficients([1, 2])
-    Traceback (most recent call last):
-    ...
-    dnip.InvalidInputError: coefficients must be Coefficients or the path of their file; got a list
-    """
-    if isinstance(coefficients, str | os.PathLike):
-        return Coefficients.load(coefficients)
-    coefficients = getattr(coefficients, "coefficients", coefficients)
-    if not isinstance(coefficients, Coefficients):
-        raise InvalidInputError(
-            f"coefficients must be Coefficients or the path of their file; got a "
-            f"{type(coefficients).__name__}"
-        )
-    return coefficients

@@ -16,10 +16,10 @@ from dnip.base.classes import check_classes
 from dnip.base.columns import Layout
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import open_input
-from dnip.tables import parquet, text
 from dnip.tables.cells import Block
+from dnip.tables.parquet import ParquetWriter, count_groups, read_parquet
 from dnip.tables.rows import Rows, Seen, WholeTable, check_block, check_blocks
-from dnip.tables.text import cannot_read
+from dnip.tables.text import CsvWriter, JsonlWriter, cannot_read, read_csv, read_folder, read_jsonl
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
@@ -35,7 +35,7 @@ _PER_WORKER = 4
 
 
 #: Writes one file of some format, block by block: `write`, then `finish`.
-BlockWriter: TypeAlias = text.CsvWriter | text.JsonlWriter | parquet.ParquetWriter
+BlockWriter: TypeAlias = CsvWriter | JsonlWriter | ParquetWriter
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Format:
 
 
 FORMATS = {
-    ".csv": Format(text.read_csv, text.CsvWriter),
-    ".csv.gz": Format(text.read_csv, partial(text.CsvWriter, compressed=True)),
-    ".jsonl": Format(text.read_jsonl, text.JsonlWriter),
-    ".jsonl.gz": Format(text.read_jsonl, partial(text.JsonlWriter, compressed=True)),
-    ".parquet": Format(parquet.read_parquet, parquet.ParquetWriter, parquet.count_groups),
+    ".csv": Format(read_csv, CsvWriter),
+    ".csv.gz": Format(read_csv, partial(CsvWriter, compressed=True)),
+    ".jsonl": Format(read_jsonl, JsonlWriter),
+    ".jsonl.gz": Format(read_jsonl, partial(JsonlWriter, compressed=True)),
+    ".parquet": Format(read_parquet, ParquetWriter, count_groups),
 }
 
 _EXCEL = (
@@ -101,7 +101,7 @@ def format_of(path: Path) -> Format:
     """
     if path.is_dir():
         lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
-        return Format(text.read_folder, text.JsonlWriter) if lines else FORMATS[".parquet"]
+        return Format(read_folder, JsonlWriter) if lines else FORMATS[".parquet"]
     for suffix, table_format in FORMATS.items():
         if path.name.lower().endswith(suffix):
             return table_format

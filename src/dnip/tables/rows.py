@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import BadRowError, SumsSeen, check_mass, check_scalars, normalise_rows
-from dnip.base.classes import LABEL, Cells, name_classes, read_labels
+from dnip.base.classes import LABEL, Cells, is_missing, name_classes, read_labels
 from dnip.base.columns import (
     CORRECTED,
     ID,
     MASS,
     RECORDED,
+    RESERVED,
     ROW,
     CellLocation,
     Layout,
@@ -266,8 +267,24 @@ def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
 _FRAME = "frame"
 
 
-def read_frame(frame: Any, classes: Sequence[str] | None) -> Block:  # noqa: ANN401
+def read_frame(
+    frame: Any,  # noqa: ANN401 - of any library
+    classes: Sequence[str] | None,
+    label: str | None = None,
+    y: ArrayLike | None = None,
+) -> Rows:
     """Return the rows of a data frame; an index is ignored.
+
+    Columns that hold no numbers are no classes where every label names one that does.
+
+    Parameters
+    ----------
+    frame : data frame
+    classes : sequence of str or None
+    label : str, optional
+        The column of labels, if it is not `label`.
+    y : array-like of shape (M,), optional
+        Labels that stand beside the frame.
 
     Raises
     ------
@@ -287,9 +304,29 @@ def read_frame(frame: Any, classes: Sequence[str] | None) -> Block:  # noqa: ANN
         raise InvalidInputError(
             f"{_FRAME}: two columns have the same name", hint="Give every column a name of its own"
         ) from error
-    layout = frame_layout([column.name for column in series], classes, _FRAME)
+    if label is not None:
+        series = [column for column in series if str(column.name) != LABEL or label == LABEL]
+        series = [column.alias(LABEL) if column.name == label else column for column in series]
     columns = {str(column.name): column for column in series}
-    return Block(layout, {name: _cells(columns[name]) for name in layout.columns})
+    if label is not None and LABEL not in columns:
+        raise InvalidInputError(
+            f"{_FRAME}: there is no column {label}, which was named for the labels",
+            hint=f"The columns are {listed([*columns])}",
+        )
+    if classes is None:
+        labels = columns.get(LABEL, ()) if y is None else np.asarray(y, object).ravel()
+        classes = _named_by(columns, labels)
+    layout = frame_layout([column.name for column in series], classes, _FRAME)
+    block = Block(layout, {name: _cells(columns[name]) for name in layout.columns})
+    return joined(check_blocks([block], _FRAME))
+
+
+def _named_by(columns: Mapping[str, Any], labels: Any) -> list[str] | None:  # noqa: ANN401
+    """Return the columns of numbers, if there are others and the labels name none but these."""
+    others = [name for name in columns if name not in RESERVED]
+    numbers = [name for name in others if columns[name].dtype.is_numeric()]
+    known = {str(label) for label in labels if not is_missing(label) and str(label)}
+    return numbers if len(numbers) < len(others) and known and known <= set(numbers) else None
 
 
 def _cells(series: Any) -> Cells:  # noqa: ANN401

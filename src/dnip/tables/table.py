@@ -19,7 +19,7 @@ from dnip.metrics.chance import labels_of_columns
 from dnip.tables.cells import CapturedMass, as_list, check_ids
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
-from dnip.tables.rows import Rows, check_blocks, joined, read_frame
+from dnip.tables.rows import Rows, joined, read_frame
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import block_of, open_writer
 
@@ -198,7 +198,7 @@ class ProbabilityTable:
 
     @classmethod
     def from_frame(
-        cls, frame: IntoDataFrame, classes: Sequence[str] | None = None
+        cls, frame: IntoDataFrame, classes: Sequence[str] | None = None, label: str | None = None
     ) -> ProbabilityTable:
         """Take a table from a data frame of pandas, polars, Arrow or another library.
 
@@ -209,6 +209,8 @@ class ProbabilityTable:
             lazy frame first.
         classes : sequence of str, optional
             Class names.
+        label : str, optional
+            The column of labels, if it is not `label`.
 
         Raises
         ------
@@ -222,8 +224,7 @@ class ProbabilityTable:
         >>> ProbabilityTable.from_frame(frame, classes=["spam", "ham"]).probabilities
         array([[0.25, 0.75]])
         """
-        block = read_frame(frame, classes)
-        return cls(joined(check_blocks([block], block.layout.source)))
+        return cls(read_frame(frame, classes, label))
 
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"]) -> IntoDataFrame:
         """Return the table as a data frame with the columns that `write` writes.

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.columns import DEFERRED
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
-from dnip.tables import Rows, Scan, ahead, open_writer
+from dnip.tables import AnyRows, ProbabilityTable, Rows, Scan, ahead, open_writer
 from dnip.tables.cells import CapturedMass, MassCounts
 from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.reading import counted_rows
@@ -41,8 +41,8 @@ class Application(NamedTuple):
 
 
 def apply_stream(
-    chunks: Iterable[Rows],
-    coefficients: Coefficients,
+    chunks: Iterable[AnyRows],
+    coefficients: CoefficientsLike,
     out: str | os.PathLike[str],
     *,
     progress: Callable[[int], None] | None = None,
@@ -56,7 +56,7 @@ def apply_stream(
     ----------
     chunks : iterable of ProbabilityTable or Rows
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
-    coefficients : Coefficients
+    coefficients : Coefficients, Fit or path
         Fitted for the table's classes.
     out : path-like
         The table to write; its suffix names the format. It may be the file that `chunks` are read
@@ -77,6 +77,7 @@ def apply_stream(
     OutputError
         If `out` cannot be written.
     """
+    coefficients = as_coefficients(coefficients)
     work = partial(reweighted, coefficients)
     if isinstance(chunks, Scan):
         done = chunks.each(work, progress)
@@ -96,8 +97,8 @@ def apply_stream(
 
 
 def estimate_stream(
-    chunks: Iterable[Rows],
-    coefficients: Coefficients,
+    chunks: Iterable[AnyRows],
+    coefficients: CoefficientsLike,
     *,
     progress: Callable[[int], None] | None = None,
 ) -> PriorEstimate:
@@ -109,7 +110,7 @@ def estimate_stream(
     ----------
     chunks : iterable of ProbabilityTable or Rows
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
-    coefficients : Coefficients
+    coefficients : Coefficients, Fit or path
         Fitted for the table's classes; their calibration is used.
     progress : callable, optional
         Receives the number of rows done after each chunk.
@@ -125,6 +126,7 @@ def estimate_stream(
     InvalidInputError
         For bad rows.
     """
+    coefficients = as_coefficients(coefficients)
     calibration = coefficients.calibration  # refused before a long table is read
     sample = RowSample(most_rows(len(coefficients.classes)))
     for chunk in counted_rows(chunks, progress):
@@ -143,7 +145,7 @@ class _Applied(NamedTuple):
     n_deferred: int
 
 
-def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[_Applied]:
+def reweighted(coefficients: Coefficients, chunks: Iterable[AnyRows]) -> Iterator[_Applied]:
     """Yield rows with reweighted probabilities and predictions.
 
     Raises
@@ -152,7 +154,8 @@ def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[_
         If the coefficients were fitted for other classes.
     """
     multipliers = coefficients.multipliers
-    for chunk in chunks:
+    for block in chunks:
+        chunk = block.rows if isinstance(block, ProbabilityTable) else block
         check_same_classes(chunk, coefficients)
         check_raw(chunk)
         p = chunk.probabilities

@@ -13,7 +13,7 @@ from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_level, check_number
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import FitRecord, reading
 from dnip.metrics.confusion import cobias_of
@@ -308,7 +308,7 @@ class Check:
 
 def check(
     chunks: Iterable[AnyRows],
-    coefficients: Coefficients,
+    coefficients: CoefficientsLike,
     *,
     alpha: float = 0.05,
     origin: Mapping[str, str | None] | None = None,
@@ -320,7 +320,7 @@ def check(
     ----------
     chunks : iterable of ProbabilityTable or Rows
         The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
-    coefficients : Coefficients
+    coefficients : Coefficients, Fit or path
         Fitted for the table's classes.
     alpha : float, default=0.05
         The probability of a false alarm that is accepted.
@@ -344,12 +344,12 @@ def check(
     --------
     >>> from dnip import fit
     >>> from dnip.comparing.demonstration import bundled_table
-    >>> fitted = fit(bundled_table("opt"), evidence=False).coefficients
+    >>> fitted = fit(bundled_table("opt"), evidence=False)
     >>> result = check([bundled_table("test")], fitted)
     >>> result.holds, result.effect
     (True, 'small')
     """
-    alpha = check_level("alpha", alpha)
+    alpha, coefficients = check_level("alpha", alpha), as_coefficients(coefficients)
     fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
     sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
     rows, right = np.zeros((2, len(classes)), np.int64)

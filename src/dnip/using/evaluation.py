@@ -17,7 +17,7 @@ from dnip.base.escaping import html_table
 from dnip.base.frames import make_frame
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_level
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals, scores
@@ -25,7 +25,7 @@ from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
 from dnip.tables.cells import CapturedMass, MassCounts
-from dnip.tables.guards import TableLike, as_coefficients, as_table, check_same_classes
+from dnip.tables.guards import TableLike, as_table, check_same_classes
 from dnip.tables.reading import Progress, counted_rows, read_rows
 from dnip.tables.rows import tell_corrected
 from dnip.tables.sampling import SignalSample
@@ -96,11 +96,11 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        names = [name.replace("_", " ") for name in self._columns]
-        return html_table(repr(self), names, [*zip(*self._columns.values(), strict=True)])
+        names = [name.replace("_", " ") for name in self.by_class]
+        return html_table(repr(self), names, [*zip(*self.by_class.values(), strict=True)])
 
     @property
-    def _columns(self) -> dict[str, list[Any]]:
+    def by_class(self) -> dict[str, list[Any]]:
         """What is known of each class."""
         odd = [*self.classes, ""]  # no class is -1
         return {
@@ -147,7 +147,7 @@ class Evaluation:
         >>> Evaluation(("a", "b"), 4, 0, np.array([[2, 0], [1, 1]])).to_frame().before.tolist()
         [1.0, 0.5]
         """
-        return make_frame(self._columns, library)
+        return make_frame(self.by_class, library)
 
     def starving(self, level: float) -> tuple[str, ...]:
         """Return the classes that are right less often than the mean class, weakest first.
@@ -235,9 +235,10 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 def evaluate(
     data: TableLike | Iterable[AnyRows],
     y: ArrayLike | None = None,
-    coefficients: Coefficients | str | os.PathLike[str] | None = None,
+    coefficients: CoefficientsLike | None = None,
     *,
     classes: Sequence[Any] | None = None,
+    label: str | None = None,
     adjusted: Coefficients | None = None,
     target: Floats | None = None,
     progress: Progress | None = None,
@@ -250,11 +251,14 @@ def evaluate(
         Class probabilities, shape (M, N); or a table with its labels, such as a `Scan`.
     y : array-like of shape (M,), optional
         Labels; None, NaN and "" are rows without one, and so is -1 unless it is one of N labels.
-    coefficients : Coefficients or path, optional
+    coefficients : Coefficients, Fit or path, optional
         Fitted for these classes.
     classes : sequence, optional
         The class of each column. By default those of the coefficients or names of a data frame's
         columns; else labels 0..N-1 are numbers of columns, and others are the classes in order.
+    label : str, optional
+        The column of labels in a data frame, if it is not `label`. Where labels name columns of
+        numbers, columns of texts are no classes.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
@@ -288,10 +292,10 @@ def evaluate(
         classes = coefficients.classes if classes is None else classes
     count = partial(_count, coefficients, adjusted)
     blocks: Any = data
-    if y is None and isinstance(data, str | os.PathLike):
+    if y is None and label is None and isinstance(data, str | os.PathLike):
         blocks = read_rows(data, classes)
-    elif y is not None or not _are_rows(data):
-        blocks = [as_table(data, y, classes)]
+    elif y is not None or label is not None or not _are_rows(data):
+        blocks = [as_table(data, y, classes, label)]
     is_scan = isinstance(blocks, Scan)
     parts = blocks.each(count, progress) if is_scan else count(counted_rows(blocks, progress))
     counts = _Counts(coefficients, adjusted)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError, load_optional
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.defer import refuse_defer
 
 #: When a format that multiplies in double precision decides as `dnip apply` does.
@@ -36,8 +36,7 @@ class Export(ABC):
 
     promise: ClassVar[str] = EXACT
 
-    @abstractmethod
-    def render(self, coefficients: Coefficients) -> str | bytes:
+    def render(self, coefficients: CoefficientsLike) -> str | bytes:
         """Return the content of the exported file; text ends in a line end.
 
         Raises
@@ -45,6 +44,11 @@ class Export(ABC):
         InvalidInputError
             If these coefficients, or the options, do not fit the format.
         """
+        return self._render(as_coefficients(coefficients))
+
+    @abstractmethod
+    def _render(self, coefficients: Coefficients) -> str | bytes:
+        """Return the content for coefficients that are read."""
 
 
 def split_names(text: str, classes: Sequence[str], option: str) -> list[str]:
@@ -92,7 +96,7 @@ class _JsonBias(Export):
         "their size may change places"
     )
 
-    def render(self, coefficients: Coefficients) -> str:
+    def _render(self, coefficients: Coefficients) -> str:
         """Return the JSON text, in ASCII."""
         refuse_defer(coefficients.defer, "json-bias")
         return json.dumps({"temperature": 1.0, "bias": coefficients.logit_bias()}) + "\n"
@@ -105,7 +109,7 @@ class _Onnx(Export):
     The metadata entry ``classes`` holds the class names as a JSON array.
     """
 
-    def render(self, coefficients: Coefficients) -> bytes:
+    def _render(self, coefficients: Coefficients) -> bytes:
         """Return the serialized model.
 
         Raises
@@ -144,7 +148,7 @@ class _Script(Export):
     templates: ClassVar[tuple[str, str]]
     literal: ClassVar[staticmethod[[str], str]]  # writes a text in ASCII
 
-    def render(self, coefficients: Coefficients) -> str:
+    def _render(self, coefficients: Coefficients) -> str:
         """Return the file, in ASCII."""
         thresholds = coefficients.defer and coefficients.defer.thresholds.tolist()
         values = {

@@ -212,7 +212,7 @@ class Sql(Export):
     table_name: str = "probabilities"
     columns: str | None = None
 
-    def render(self, coefficients: Coefficients) -> str:
+    def _render(self, coefficients: Coefficients) -> str:
         """Return the query.
 
         Raises

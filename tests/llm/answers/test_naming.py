@@ -60,6 +60,9 @@ def named(words, text):
     (("entailment", "not_entailment"), "(entailment)", ["entailment"]),
     (("a.b", "a"), "a.b", ["a.b"]),
     (("a.b", "a"), "axb", []),
+    (("-1", "0", "1"), "-1", ["-1"]),
+    (("-1", "0", "1"), "Score: -1", ["-1"]),
+    (("C", "C++"), "Answer: C++.", ["C++"]),
     # case, where it matters
     (("us", "US"), "US", ["US"]),
     (("us", "US"), "Us", []),
@@ -117,3 +120,9 @@ def test_thoughts_are_left_out(text, answer):
 def test_odd_label_words_are_refused(words):
     with pytest.raises(InvalidInputError, match="label words must differ"):
         names_of(words)
+
+
+def test_the_thoughts_of_gpt_oss_are_left_out():
+    text = "<|channel|>analysis<|message|>bad?<|end|><|channel|>final<|message|>good"
+    assert without_thoughts(text) == "good"
+    assert without_thoughts("<|channel|>analysis<|message|>bad") == ""

@@ -353,9 +353,9 @@ HAM = {"token": "ham", "logprob": math.log(0.6)}
 
 
 @cases(
-    ({"answer": "ham", "confidence": 0.9}, "column answer holds answers.*logprobs=True.*--votes"),
+    ({"answer": "ham", "confidence": 0.9}, "column answer names a class.*logprobs=True.*--votes"),
     ({"outputs": ["CompletionOutput(index=0, text='ham')"]}, "dataclasses.asdict"),
-    ({"lp": "{'ham': -0.5"}, "no column ham"),
+    ({"lp": "{'ham': -0.5"}, "no column holds probabilities"),
     ({"lp": "__import__('os').system('true')"}, "no column ham"),
     ({"lp": "[" * 5000}, "no column ham"),
 )

@@ -218,9 +218,12 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, cut):
 
 @cases(
     ("0.9,0.1\n0.2,0.8\n", "the first line holds numbers.*such as ham,spam"),
-    ("id,class,prob\n1,ham,0.9\n1,spam,0.1\n", "prob is the only one with a number.*pivoted"),
+    ("id,class,prob\n1,ham,0.9\n1,spam,0.1\n", "only column prob holds a number.*pivoted"),
     ("id,probs,choices\n1,\"[0.9, 0.1]\",\"['a', 'b']\"\n", "the options are a, b"),
     ("id,label,ham,spam\n", "there are no rows"),
+    ("id ham spam\n1 0.9 0.1\n", "Separate columns"),
+    ("generation,in_tokens,out_tokens\nham,9,3\n", "generation names a class.*logprobs=True"),
+    ("id,ham,spam\n1,0.9,NA\n", "spam: 'NA' is not a number. Give a number in every row"),
 )
 def test_tables_without_a_column_for_each_class_say_what_to_change(tmp_path, text, told):
     (tmp_path / "a.csv").write_text(text)

@@ -19,6 +19,7 @@ def evaluate(
     coefficients: Path | None = None,
     classes: options.Names = None,
     picture: Path | None = None,
+    confusion: bool = False,
     confidence: options.Level = 0.9,
     target_prior: str | None = None,
     json: bool = False,
@@ -26,7 +27,8 @@ def evaluate(
     """Show which classes starve, and what coefficients change.
 
     Shows accuracy, COBias and every class, with intervals: for the most probable class, and for the
-    class that coefficients choose. The intervals hold for rows that were not fitted. With
+    class that coefficients choose. The accuracy of a class is its recall; precision and F1 stand
+    beside it where there is room. The intervals hold for rows that were not fitted. With
     --target-prior, rows are weighted to have that class mix, unless it is estimated from them, and
     coefficients are also scored moved to it, as `dnip apply` moves them.
 
@@ -37,6 +39,8 @@ def evaluate(
     picture : FILE
         Draw every class with its accuracy and the class that most of its errors go to, as .png,
         .svg or .pdf.
+    confusion
+        Also print the confusion matrix: a line for each class, a column for what it is taken for.
 
     Examples
     --------
@@ -48,7 +52,7 @@ def evaluate(
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import check_picture, save_figure
-    from dnip.presenting.evaluation import describe, next_step
+    from dnip.presenting.evaluation import describe, describe_confusion, next_step
     from dnip.presenting.flows import odd_class_figure
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
@@ -92,6 +96,8 @@ def evaluate(
         save_figure(odd_class_figure(result), picture)
     content: dict[str, Any] = result.to_dict(confidence) if json else {}
     text = describe(result, confidence=confidence, most=None if fitted else _SCREEN)
+    if confusion:
+        text += f"\n\n{describe_confusion(result)}"
     if fitted is None or result.signal is False:
         text += f"\n\n{next_step(result, confidence, options.line('fit', table, classes))}"
     if moved is not None:

@@ -64,9 +64,9 @@ class FitOptions(options.ObjectiveOptions):
 
     Objective
     ---------
-    objective
-        Make this metric as large as possible, instead of error + β·COBias: the mean recall (class
-        accuracy), or the mean F1. It has no β, and no terms or costs beside it.
+    objective : METRIC
+        What to make as large as possible instead: balanced-accuracy, the mean recall of the
+        classes, or macro-f1, their mean F1. No β, terms or costs go with it.
     terms : A,B,C
         Terms of the objective to keep, comma-separated. [default: error,cobias,pmi]
     cobias

@@ -315,12 +315,11 @@ def _understanding() -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        reason = f": {error}" if isinstance(error, _ProbabilityError) else ""
-        raise BackendError(
-            f"the server's answer is not understood{reason}",
-            hint="Is this the whole answer of an OpenAI-compatible server?",
-            retryable=True,
-        ) from error
+        reason, hint = "", "Is this the whole answer of an OpenAI-compatible server?"
+        if isinstance(error, _ProbabilityError):
+            reason, hint = f": {error}", "Save log-probabilities there, or call probabilities prob"
+        text = f"the server's answer is not understood{reason}"
+        raise BackendError(text, hint=hint, retryable=True) from error
 
 
 class _ProbabilityError(ValueError):

@@ -27,7 +27,7 @@ _LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
 _NEGATION = re.compile(r"(?i:(?:\bnot?|\bnon|n['’]t)(?:-|\s+)(?:an?\s+|the\s+)?[\"'`*_]*\Z)")
 _BETWEEN_WORDS = re.compile(r"[ \t_-]+")
 # A name before a label, such as "Answer:".
-_NAME = r"\W*(?:\w[\w ]{0,30}[:=]\W*)?"
+_NAME = r"\W*?(?:\w[\w ]{0,30}[:=]\W*?)?"
 # A longer text is no label by itself.
 _LONGEST = 200
 _JSON_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?|[^\s{}\[\],:"]+')

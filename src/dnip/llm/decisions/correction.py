@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -24,12 +23,10 @@ from dnip.llm.decisions.answers import (
     number,
     read_answer,
 )
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.tables.provenance import question_of
 
-#: Coefficients, or their file.
-Given: TypeAlias = Coefficients | str | os.PathLike[str]
 _Key = TypeVar("_Key")
 
 # A reported confidence may be rounded to two digits.
@@ -171,18 +168,15 @@ def _check_order(decision: Decision, coefficients: Coefficients) -> None:
         )
 
 
-def load_coefficients(sources: Mapping[_Key, Given]) -> dict[_Key, Coefficients]:
-    """Return coefficients by question; those given as files are read.
+def load_coefficients(sources: Mapping[_Key, CoefficientsLike]) -> dict[_Key, Coefficients]:
+    """Return coefficients by question: those of fits, too, and those of files.
 
     Raises
     ------
     CoefficientsFormatError
         If a file cannot be read, is damaged, or is of an unknown version.
     """
-    return {
-        question: source if isinstance(source, Coefficients) else Coefficients.load(source)
-        for question, source in sources.items()
-    }
+    return {question: as_coefficients(source) for question, source in sources.items()}
 
 
 def reweighted(decision: Decision, coefficients: Coefficients) -> tuple[Decision, bool | None]:

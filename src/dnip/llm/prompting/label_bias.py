@@ -92,7 +92,7 @@ class _LabelBias(Export):
 class LogitBias(_LabelBias):
     """The field `logit_bias` of a request to OpenAI, vLLM or llama.cpp, as JSON."""
 
-    def render(self, coefficients: Coefficients) -> str:
+    def _render(self, coefficients: Coefficients) -> str:
         """Return the JSON text.
 
         Raises
@@ -115,7 +115,7 @@ class LogitBias(_LabelBias):
 class SequenceBias(_LabelBias):
     """The setting `sequence_bias` of `generate` in transformers, as JSON."""
 
-    def render(self, coefficients: Coefficients) -> str:
+    def _render(self, coefficients: Coefficients) -> str:
         """Return the JSON text."""
         bias = self.token_bias(coefficients)
         return json.dumps({"sequence_bias": [[[t], value] for t, value in bias.items()]}) + "\n"

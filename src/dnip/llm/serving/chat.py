@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -15,8 +14,8 @@ from dnip.llm.answers.fill import fill_unreported
 from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of
 from dnip.llm.decisions import Correction, Decision
-from dnip.llm.decisions.correction import Given, load_coefficients, mark_of, marked, reweighted
-from dnip.method.coefficients import Coefficients
+from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
+from dnip.method.coefficients import Coefficients, CoefficientsLike
 from dnip.tables.provenance import Question, fixed_messages, question_of
 
 #: The likeliest tokens to ask for: the most that services give.
@@ -53,7 +52,7 @@ class PassedError(InvalidInputError):
 def correct(
     completion: _Completion,
     *,
-    coefficients: Given | Sequence[Given],
+    coefficients: CoefficientsLike | Sequence[CoefficientsLike],
     messages: Sequence[Mapping[str, Any]] | None = None,
     model: str | None = None,
 ) -> _Completion:
@@ -68,7 +67,7 @@ def correct(
     ----------
     completion : ChatCompletion of the package openai, or mapping
         It is not changed.
-    coefficients : Coefficients, path, or sequence of Coefficients
+    coefficients : Coefficients, Fit or path, or sequence of these
         Of several, those with the fingerprint of the question are taken.
     messages : sequence of mappings, optional
         What was asked. With them, coefficients for another question are refused.
@@ -97,7 +96,7 @@ def correct(
     >>> correct(completion, coefficients=fitted)["choices"][0]["message"]["content"]
     'a'
     """
-    is_single = isinstance(coefficients, Coefficients | str | os.PathLike)
+    is_single = isinstance(coefficients, str) or not isinstance(coefficients, Sequence)
     several: Any = [coefficients] if is_single else coefficients
     known = load_coefficients(dict(enumerate(several))).values()
     body = completion if isinstance(completion, Mapping) else completion.model_dump()  # type: ignore[attr-defined]

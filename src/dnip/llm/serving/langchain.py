@@ -42,7 +42,7 @@ class Reweighted(BaseDecisionModel):  # type: ignore[misc]
     ----------
     model : BaseDecisionModel
     coefficients : mapping
-        Coefficients, or their files, by the name of the question.
+        Coefficients, fits, or paths of files, by the name of the question.
 
     Raises
     ------

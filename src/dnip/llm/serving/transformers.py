@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.correction import load_coefficients
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import CoefficientsLike
 
 
 class Reweighted:
@@ -22,7 +21,7 @@ class Reweighted:
     pipeline : callable
         ``transformers.pipeline("decision", ...)``.
     coefficients : mapping
-        Coefficients, or their files, by the name of the question.
+        Coefficients, fits, or paths of files, by the name of the question.
 
     Raises
     ------
@@ -41,9 +40,7 @@ class Reweighted:
     """
 
     def __init__(
-        self,
-        pipeline: Callable[..., Any],
-        coefficients: Mapping[str, Coefficients | str | os.PathLike[str]],
+        self, pipeline: Callable[..., Any], coefficients: Mapping[str, CoefficientsLike]
     ) -> None:
         self.pipeline = pipeline
         self.coefficients = load_coefficients(coefficients)

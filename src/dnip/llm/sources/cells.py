@@ -133,7 +133,7 @@ def _in_class_order(options: Mapping[str, object], wanted: Wanted) -> list[float
     return [as_number(options[name], name) for name in names]
 
 
-def scores_in(value: object) -> list[Scores]:
+def scores_in(value: object, depth: int = 3) -> list[Scores]:
     """Return the ways in which a value gives a number to each class; none where it does not.
 
     Examples
@@ -157,7 +157,9 @@ def scores_in(value: object) -> list[Scores]:
     pairs = [pair for pair in product(numbers, texts) if len({*map(len, pair)}) == 1]
     if numbers:
         return [Scores(*pair) for pair in pairs] or [Scores(cells) for cells in numbers]
-    return _named([_inner(name, item) for name, item in value.items()])
+    named = _named([_inner(name, item) for name, item in value.items()])
+    inner = [item for item in value.values() if isinstance(item, list | dict) and depth]
+    return named or [scores for item in inner for scores in scores_in(item, depth - 1)]
 
 
 def _are(cells: list[Any], kinds: tuple[type, ...]) -> bool:

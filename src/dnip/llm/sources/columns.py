@@ -13,7 +13,7 @@ from dnip.base.classes import is_number
 from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
 from dnip.llm.answers.answer import ROUNDING, Answer as Text, Reported, Token
-from dnip.llm.answers.reader import reader_of
+from dnip.llm.answers.reader import LabelReader, reader_of
 from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
 
@@ -125,16 +125,28 @@ def _check_one_label(
 def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
     """Return the error for a row without a column for each class."""
     reader, n = reader_of(wanted.names), len(wanted.classes)
-    naming = [name for name in ANSWERS if reader.vote(Text(str(row.get(name, "")))) is not None]
-    numbers = [
-        name
-        for name, cell in row.items()
-        if name not in RESERVED and not isinstance(cell, bool) and is_number(str(cell))
-    ]
+    cells = {name: cell for name, cell in row.items() if name not in RESERVED}
+    ordered = sorted(cells, key=lambda name: name not in ANSWERS)
+    naming = [name for name in ordered if _names_class(cells[name], reader)]
+    numbers = {
+        name: as_number(cell, name)
+        for name, cell in cells.items()
+        if not isinstance(cell, bool) and is_number(str(cell))
+    }
     missing = [name for name in wanted.names if name not in row]
-    if naming and len(numbers) < 2 and len(missing) == n:
+    # Other numbers, such as those of tokens, are not offered.
+    may_be = len(numbers) == n and (
+        max(numbers.values()) <= 0 or any(_is_near(sum(numbers.values()), n, k) for k in (1, 100))
+    )
+    if len(row) == 1 and len("".join(row).split()) > 1:
         return InvalidInputError(
-            f"column {naming[0]} holds answers, but no column holds probabilities",
+            f"there is one column only, {listed(tuple(row))}",
+            hint="Separate columns with commas, semicolons, tabs or bars",
+        )
+    is_answer = bool(naming) and (naming[0] in ANSWERS or len(numbers) != 1)
+    if is_answer and len(missing) == n and not may_be:
+        return InvalidInputError(
+            f"column {naming[0]} names a class, but no column holds probabilities",
             hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
             "them beside each answer; or ask several times for each row, and give --votes",
         )
@@ -145,18 +157,26 @@ def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
         )
     if len(numbers) == 1 and len(missing) >= n - 1:
         return InvalidInputError(
-            f"column {numbers[0]} is the only one with a number, but there are {n} classes",
+            f"only column {next(iter(numbers))} holds a number, but there are {n} classes",
             hint="Give a column for each class: 1 - p is the other one of two; a table with a row "
             "for each class has to be pivoted",
         )
-    several = len(numbers) == n
-    columns = numbers if several else [f"COLUMN_{number + 1}" for number in range(n)]
-    order = ", if that is their order" if several else ""
+    columns = [*numbers] if may_be else [f"COLUMN_{number + 1}" for number in range(n)]
+    order = ", if that is their order" if may_be else ""
     return InvalidInputError(
         f"there is no column {missing[0]}; the columns are {listed(tuple(row))}",
         hint=f"Name the column of each class: {as_map(wanted.classes, columns)}{order}; count "
         "texts with --votes",
     )
+
+
+def _names_class(cell: object, reader: LabelReader) -> bool:
+    return isinstance(cell, str) and reader.vote(Text(cell)) is not None
+
+
+def _is_near(total: float, n: int, whole: float) -> bool:
+    """Say whether a sum of rounded numbers of n classes may be a whole."""
+    return abs(total / whole - 1) < n * ROUNDING + 0.02
 
 
 def _read(row: Answer, wanted: Wanted) -> Row:
@@ -231,8 +251,9 @@ def _check_all_there(
     row: Mapping[str, object], wanted: Wanted, columns: tuple[str, ...], total: float
 ) -> None:
     """Refuse columns that lack a class: one more is called like them, and they do not sum to 1."""
-    is_whole = any(abs(total / whole - 1) < len(columns) * ROUNDING + 0.02 for whole in (1, 100))
-    if is_whole or columns in (wanted.names, wanted.classes):
+    if columns in (wanted.names, wanted.classes):
+        return
+    if any(_is_near(total, len(columns), whole) for whole in (1, 100)):
         return
     before, _, after = columns[0].casefold().partition(wanted.names[0].casefold())
     others = [

@@ -40,6 +40,14 @@ from dnip.tables.text import json_rows, parts_of
 # An id of one of several answers to a row.
 _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
 
+# What to do where answers are lost for a reason.
+_HINTS = {
+    "refused": "Change the prompt, or give other rows",
+    "unmatched": "Say with --map how the answers name the classes",
+    "failed": "Send the requests again",
+    "several": "Ask for the label alone: of two in the last sentence, either may be meant",
+    "silent": "Ask again with logprobs=True, top_logprobs=20",
+}
 # What log-likelihoods of choices may be divided by.
 _BY = ("characters",)
 
@@ -312,7 +320,7 @@ def _nothing_read(
     return InvalidInputError(
         f"{origin}: there are no answers with probabilities or votes; "
         + ", ".join(f"{reason}: {n:,}" for reason, n in lost.items()),
-        hint="Give a file that holds answers, and say with --map how they name the classes",
+        hint=_HINTS[max(lost, key=lost.__getitem__)],
     )
 
 

@@ -184,7 +184,10 @@ def as_number(value: object, name: str) -> float:
         what = "is not a number"
         if isinstance(value, str) and _THOUSANDS.fullmatch(value.strip()):
             what = "may be a thousand or a fraction: write it without a comma, or with a point"
-        raise InvalidInputError(f"{name}: {value!r:.60} {what}") from None
+        hint = "Give a number in every row, or leave the row out"
+        if isinstance(value, list | dict):
+            hint = "Write a row for each answer: to_json(path, orient='records', lines=True)"
+        raise InvalidInputError(f"{name}: {value!r:.60} {what}", hint=hint) from None
 
 
 _THOUSANDS = re.compile(r"\+?[1-9]\d{0,2},\d{3}")

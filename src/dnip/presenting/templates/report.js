@@ -1,6 +1,6 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const { classes, support, bins, choices, deferring, asked } = data;
+const { classes, support, bins, choices, knee, deferring, asked } = data;
 const raw = choices[0];
 const order = classes.map((_, c) => c).filter((c) => raw.rates[c])
   .sort((a, b) => raw.rates[a][0] - raw.rates[b][0]);
@@ -8,7 +8,7 @@ let chosen = 1;
 let focus = null; // the class whose confusions are shown
 
 const at = (id) => document.getElementById(id);
-const short = (name) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
+const short = (name) => (name.length > 60 ? `${name.slice(0, 30)}…${name.slice(-29)}` : name);
 const percent = (rate) => // of a number with three digits, so nothing is rounded here
   `${(100 * rate).toFixed(1)}\u00a0%`;
 
@@ -19,6 +19,16 @@ function make(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children);
   return node;
+}
+
+// A name that loses its middle where there is no room for it: many names differ at the end.
+function named(name) {
+  const letters = [...name];
+  if (letters.length < 20) return name;
+  const space = letters.lastIndexOf(" ", letters.length - 6);
+  const cut = space > letters.length - 16 ? space : letters.length - 10;
+  return make("span", { class: "name", dir: "auto" },
+    make("span", {}, letters.slice(0, cut).join("")), make("span", {}, letters.slice(cut).join("")));
 }
 
 // The counts of a row of a confusion matrix, which holds places and counts without zeros.
@@ -51,7 +61,7 @@ function ticks(low, high) {
 // Axes with round values, and where a value stands on them.
 function chart(id, label, xs, xName, ys, yName) {
   const width = widthOf(id);
-  const [height, left, bottom] = [Math.min(340, 0.75 * width), 56, 40];
+  const [height, left, bottom] = [Math.min(340, 0.75 * width), 64, 40];
   const scale = (values, from, to) => {
     const low = Math.min(...values), high = Math.max(...values);
     const room = (high - low) * 0.05 || 0.01;
@@ -77,14 +87,45 @@ function chart(id, label, xs, xName, ys, yName) {
       make("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, text));
   }
   at(id).replaceChildren(svg);
-  return [svg, x, y];
+  return [svg, x, y, [left, 0, width, height - bottom]];
+}
+
+// Values of an axis, and another one or, where it lies far off, room for the text about it.
+function withRoom(values, other) {
+  const low = Math.min(...values), high = Math.max(...values);
+  const far = (high - low) / 2 || 0.01;
+  if (other < low - far) return [...values, low - 0.3 * far];
+  return [...values, other > high + far ? high + 0.3 * far : other];
+}
+
+// Where a point is drawn that lies beyond the axes, and a text and an arrow that lead to it.
+function farOff(svg, [x, y], [left, top, right, bottom], text) {
+  const end = [Math.min(Math.max(x, left + 4), right - 4), Math.min(Math.max(y, top + 4), bottom - 4)];
+  const [dx, dy] = [Math.sign(x - end[0]), Math.sign(y - end[1])];
+  if (!dx && !dy) return [x, y];
+  const [across, down] = [end[0] - 26 * dx, end[1] - (dx ? 12 : 26) * dy];
+  const turn = Math.atan2(end[1] - down, end[0] - across);
+  const wing = (angle) => `${end[0] - 8 * Math.cos(turn + angle)},${end[1] - 8 * Math.sin(turn + angle)}`;
+  svg.append(make("path", { d: `M${across},${down}L${end}M${wing(0.5)}L${end}L${wing(-0.5)}`,
+    stroke: "var(--before)", "stroke-width": 1.5, fill: "none" }),
+  make("text", { x: across - 11 * (dx || 1), y: down + 4, "text-anchor": dx < 0 ? "start" : "end" }, text));
+  return [across, down];
 }
 
 function drawFront() {
-  const [svg, x, y] = chart("front", "Accuracy and COBias of every choice of weights",
-    choices.map((c) => c.accuracy), "accuracy", choices.map((c) => c.cobias), "COBias");
+  const near = choices.length > 2 ? choices.slice(1) : choices;
+  const [svg, x, y, box] = chart("front", "Accuracy and COBias of every choice of weights",
+    withRoom(near.map((c) => c.cobias), raw.cobias), "COBias",
+    withRoom(near.map((c) => c.accuracy), raw.accuracy), "accuracy");
+  const before = farOff(svg, [x(raw.cobias), y(raw.accuracy)], box,
+    `before: ${raw.totals.accuracy}, ${raw.totals.COBias}`);
   choices.forEach((choice, number) => {
-    const dot = make("circle", { cx: x(choice.accuracy), cy: y(choice.cobias),
+    const [cx, cy] = number ? [x(choice.cobias), y(choice.accuracy)] : before;
+    if (number === knee) {
+      svg.append(make("path", { d: `M${cx - 13},${cy}l13,-13l13,13l-13,13z`, fill: "none",
+        stroke: "var(--after)", "stroke-width": 1.5 }));
+    }
+    const dot = make("circle", { cx, cy,
       r: number === chosen ? 8 : number < 2 ? 6 : 4.5, style: "cursor:pointer",
       fill: number === 0 ? "var(--before)" : number === chosen ? "var(--after)" : "var(--page)",
       stroke: number === 0 ? "var(--before)" : "var(--after)", "stroke-width": 2,
@@ -135,28 +176,30 @@ function rangePlot(before, after) {
 
 // Rows are made once, so that a pressed button keeps the focus; a choice fills in the rest.
 const rows = order.map((c) => {
-  const button = make("button", { type: "button", title: classes[c] }, classes[c]);
+  const button = make("button", { type: "button", title: classes[c] }, named(classes[c]));
   button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
   const [rate, bar, weight] = ["number", "bar", "number"].map((name) => make("td", { class: name }));
+  const details = Object.keys(raw.details).map((title) => [title, make("td", { class: "number extra" })]);
   at("classes").tBodies[0].append(make("tr", {}, make("th", { scope: "row" }, button),
     make("td", { class: "number" }, support[c].toLocaleString("en")), weight,
-    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, bar));
-  return { c, button, rate, bar, weight };
+    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, ...details.map(([, cell]) => cell), bar));
+  return { c, button, rate, bar, weight, details };
 });
 
 function drawClasses() {
   const now = choices[chosen];
-  for (const { c, button, rate, bar, weight } of rows) {
+  for (const { c, button, rate, bar, weight, details } of rows) {
     button.setAttribute("aria-pressed", String(focus === c));
     rate.textContent = percent(now.rates[c][0]);
     bar.replaceChildren(rangePlot(raw.rates[c], now.rates[c]));
     weight.textContent = now.weights[c].toFixed(3);
+    details.forEach(([title, cell]) => { const value = now.details[title][c]; cell.textContent = value === null ? "–" : percent(value); });
   }
 }
 
 function flowTable(title, pairs) {
   const body = make("tbody", {}, ...pairs.map(([name, before, after]) => make("tr", {},
-    make("th", { scope: "row" }, name), make("td", { class: "number" }, before.toLocaleString("en")),
+    make("th", { scope: "row", title: name }, named(name)), make("td", { class: "number" }, before.toLocaleString("en")),
     make("td", { class: "number" }, after.toLocaleString("en")))));
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, title),
     make("th", { scope: "col", class: "number" }, "before"),
@@ -172,7 +215,7 @@ function drawClass() {
   const column = (choice) => classes.map((_, truth) => counts(choice, truth)[focus]);
   at("class").replaceChildren(make("h3", { title: classes[focus] }, short(classes[focus])), make("div", { class: "two" },
     flowTable("its rows are taken for", largest(counts(raw, focus), counts(now, focus))),
-    flowTable("taken for it are rows of", largest(column(raw), column(now)))));
+    flowTable("rows taken for this class", largest(column(raw), column(now)))));
 }
 
 const flows = classes.flatMap((_, truth) => counts(raw, truth)
@@ -182,7 +225,8 @@ const flows = classes.flatMap((_, truth) => counts(raw, truth)
 function drawFlows() {
   const now = choices[chosen];
   at("flows").tBodies[0].replaceChildren(...flows.map(([truth, taken, count]) => make("tr", {},
-    make("th", { scope: "row" }, classes[truth]), make("td", {}, classes[taken]),
+    make("th", { scope: "row", title: classes[truth] }, named(classes[truth])),
+    make("td", { title: classes[taken] }, named(classes[taken])),
     make("td", { class: "number" }, count.toLocaleString("en")),
     make("td", { class: "number" }, counts(now, truth)[taken].toLocaleString("en")))));
 }
