@@ -5,7 +5,7 @@ import pytest
 
 from dnip.method.scales import WeightScale
 from dnip.solvers.kernels import rows
-from dnip.solvers.landscape import levels_of
+from dnip.solvers.landscape import _levels_of
 
 #: What a dense row costs, and how many cells of a tally are worth a row: their flips are tallied or
 #: listed.
@@ -25,7 +25,7 @@ def lay_out_as(layout, p, labels, mass, scale):
     """Return rows in a layout."""
     with pytest.MonkeyPatch.context() as patch:
         take_layout(patch, layout)
-        found = rows.Rows(p, labels, mass, levels_of(scale))
+        found = rows.Rows(p, labels, mass, _levels_of(scale))
     if found.n_rows:
         assert found.layout == layout
     return found

@@ -88,7 +88,8 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'dnip' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -12,11 +12,11 @@ from dnip.fitting.deferring import (
     SURE,
     Decided,
     Helper,
+    _exchange,
+    _is_right_enough,
+    _threshold_of,
     assess,
-    exchange,
-    is_right_enough,
     learn,
-    threshold_of,
 )
 from dnip.fitting.settings import FitSettings
 from dnip.method.defer import NEVER
@@ -71,7 +71,7 @@ def test_the_search_comes_near_the_best_of_all_splits(helper):
         rows = random_rows(seed, 30, n_classes)
         best = best_split(rows, n_classes, 10, helper)
         one = np.full(n_classes, np.sort(rows.sureness)[10])
-        found = exchange(rows, n_classes, 10 / 30, helper)
+        found = _exchange(rows, n_classes, 10 / 30, helper)
         assert abs(rows.below(found).sum() - 10) <= 1
         above.append(system(rows, rows.below(found), n_classes, helper)[-1] - best)
         one_above.append(system(rows, rows.below(one), n_classes, helper)[-1] - best)
@@ -110,7 +110,7 @@ def test_few_rows_stay_near_one_threshold():
         return np.abs(each - one).max()
 
     rows = random_rows(1, 20, 2)
-    way = exchange(rows, 2, 0.3, HELPERS[0])
+    way = _exchange(rows, 2, 0.3, HELPERS[0])
     assert apart(20) < 0.2 * np.abs(way - learn(rows, 2, 0.3, HELPERS[0])[0]).max()
 
 
@@ -217,14 +217,14 @@ def test_what_the_rows_cannot_give_is_noted():
 def test_the_bound_is_that_of_scipy(right, rows, rate):
     binomtest = pytest.importorskip("scipy.stats").binomtest
     p_value = binomtest(right, rows, rate, alternative="greater").pvalue
-    assert is_right_enough(right, rows, rate) == (p_value <= 1 - SURE)
+    assert _is_right_enough(right, rows, rate) == (p_value <= 1 - SURE)
 
 
 def test_rows_at_the_border_of_a_rate_are_rarely_served():
     wrong = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)
-        served = threshold_of(rng.random(200), rng.random(200) < 0.8 - 0.01, 0.8)
+        served = _threshold_of(rng.random(200), rng.random(200) < 0.8 - 0.01, 0.8)
         wrong += served != NEVER
     assert wrong / 400 <= 1 - SURE + 0.02
 

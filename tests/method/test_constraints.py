@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from cases import cases
 from dnip import Constraints, InvalidInputError
-from dnip.method.constraints import by_label, find_class
+from dnip.method.constraints import _find_class, by_label
 from strategies import seeded
 
 CLASSES = ("cat", "dog", "bird")
@@ -31,9 +31,9 @@ def test_what_all_means(classes, present, least):
 
 
 def test_a_name_goes_before_an_index():
-    assert find_class("1", ["1", "0"]) == 0
-    assert find_class("1", ["a", "b"]) == 1
-    assert find_class(1, ["1", "0"]) == 1
+    assert _find_class("1", ["1", "0"]) == 0
+    assert _find_class("1", ["a", "b"]) == 1
+    assert _find_class(1, ["1", "0"]) == 1
 
 
 @seeded

@@ -59,8 +59,6 @@ def test_published_settings():
     assert Objective() == dataclasses.replace(
         Objective.published(), beta=0.5, tau=0.0, smoothing=None
     )
-    assert Objective.published().is_published
-    assert not Objective().is_published
 
 
 @cases(

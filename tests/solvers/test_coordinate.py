@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dnip import Objective, solve
+from dnip import Constraints, Objective, solve
 from dnip.method.problem import Problem
-from dnip.solvers import Settings, find_optimum
+from dnip.solvers import Settings, coordinate, find_optimum
 
 
 def silent_class(seed, n_rows=60):
@@ -61,3 +61,47 @@ def test_rows_without_any_spread(p):
     assert (found.scale.span, found.scale.size) == (1.0, 10_000)
     hits = (p * found.weights).argmax(axis=1) == labels
     assert found.terms["error"] == pytest.approx(1 - hits.mean())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("objective", [Objective(), Objective(2.7, 0.2)], ids=str)
+def test_a_sample_of_many_rows_leads_to_where_all_rows_do(objective, weighted, monkeypatch):
+    p, labels = silent_class(0, 4_000)
+    weight = np.random.default_rng(0).random(4_000) if weighted else None
+    whole = solve(p, labels, objective, sample_weight=weight)
+    monkeypatch.setattr(coordinate, "_ROWS_PER_CLASS", 130)
+    sampled = solve(p, labels, objective, sample_weight=weight)
+    assert sampled.value == pytest.approx(whole.value, abs=2e-3)
+    counted = np.diag(whole.confusion) - np.diag(sampled.confusion)
+    assert len(sampled.trace) == 2  # the raw argmax, and the end of the descent on all rows
+    assert sampled.confusion.sum() == pytest.approx(whole.confusion.sum())
+    assert np.abs(counted).max() <= 0.02 * len(labels)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"constraints": Constraints(max_accuracy_loss=0.01)},
+        {"objective": lambda confusion: float(-np.diag(confusion).min()), "scale": 12},
+    ],
+    ids=["constraints", "callable"],
+)
+def test_where_each_row_may_matter_all_are_searched(question, monkeypatch):
+    p, labels = silent_class(0, 1_000)
+    whole = solve(p, labels, **question)
+    monkeypatch.setattr(coordinate, "_ROWS_PER_CLASS", 10)
+    assert solve(p, labels, **question).evaluations == whole.evaluations
+
+
+def test_a_sample_holds_rare_classes_whole_and_counts_as_all_rows():
+    p, labels = silent_class(0, 3_000)
+    labels = np.where(np.arange(3_000) < 7, 2, labels % 2)
+    weight = np.random.default_rng(0).integers(0, 3, 3_000).astype(float)
+    rows = Problem.of(p, labels, sample_weight=weight)
+    sample = rows.thinned(50, np.random.default_rng(1))
+    rare = np.count_nonzero(weight[:7])
+    np.testing.assert_array_equal(np.bincount(sample.labels), [50, 50, rare])
+    np.testing.assert_allclose(sample.class_counts * sample.unit, rows.class_counts, rtol=1e-6)
+    shared = Problem.shared(p, weight[:, None] * np.eye(3)[labels], ["a", "b", "c"])
+    again = shared.thinned(50, np.random.default_rng(1))
+    np.testing.assert_array_equal(again.probabilities, sample.probabilities)

@@ -35,6 +35,13 @@ def test_equals_exhaustive_search(objective, seed, scale, kind):
     np.testing.assert_array_equal(solution.confusion, counted)
 
 
+@pytest.mark.usefixtures("blind")
+def test_an_optimum_whose_largest_index_is_not_the_top_is_reached():
+    p = np.array([[1000.5 / 1002.5, 1.0], [999.5 / 1001.5, 1.0]])  # 500/501 lies between, alone
+    solution = solve(p / p.sum(axis=1, keepdims=True), [0, 1], scale=1000, solver="exact")
+    assert (solution.weight_indices.tolist(), solution.value) == ([501, 500], 0.0)
+
+
 def hard_problem(n_rows=1500, n_classes=8):
     rng = np.random.default_rng(0)
     labels = rng.integers(n_classes, size=n_rows)

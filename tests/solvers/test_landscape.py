@@ -12,7 +12,7 @@ from cases import cases
 from dnip import solve
 from dnip.method.problem import Problem
 from dnip.solvers import Coordinate, landscape
-from dnip.solvers.landscape import Passes, levels_of
+from dnip.solvers.landscape import _levels_of, _Passes
 from layouts import LAYOUTS, each_layout, take_layout, weights_of
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
@@ -48,7 +48,7 @@ def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype,
         labels = rng.integers(n_classes, size=len(p))
         mass = rng.integers(0, 4, len(p)) if weighted else np.broadcast_to(np.int64(1), len(p))
         problem = Problem(p, labels, mass, 1.0, tuple(map(str, range(n_classes))))
-        divided = Passes(problem, levels_of(scale))
+        divided = _Passes(problem, _levels_of(scale))
         assert divided.whole is None
         here = rng.integers(1, size + 1, n_classes).astype(np.float64)
         confusion = divided.count(here)
@@ -70,7 +70,7 @@ def test_a_settled_row_is_predicted_alike_at_every_point(table, scale):
     for p in table.p:
         predictions = np.unique(oracles.predict(p, points))
         products = scale * np.delete(p, p.argmax())
-        if Rows(p[None], np.array([0]), np.array([1]), levels_of(scale)).n_rows == 0:
+        if Rows(p[None], np.array([0]), np.array([1]), _levels_of(scale)).n_rows == 0:
             assert len(predictions) == 1
         elif not (products == p.max()).any():  # a product that only ties may win nowhere
             assert len(predictions) > 1
@@ -119,7 +119,7 @@ def test_edges_of_the_input(force, layout, n_threads, scale, edge):
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 30), (np.float32, "log:1000")])
-@pytest.mark.parametrize(("n_rows", "n_classes"), [(300_000, 4), (100_000, 14), (60_000, 64)])
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(100_000, 4), (50_000, 14), (60_000, 64)])
 def test_a_fit_holds_its_rows_once_more_and_a_little_for_each(n_rows, n_classes, dtype, scale):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)

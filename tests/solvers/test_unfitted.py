@@ -11,7 +11,7 @@ from dnip import Objective, Status, solve
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.solvers import Anneal, Coordinate
-from dnip.solvers.landscape import Passes, levels_of
+from dnip.solvers.landscape import _levels_of, _Passes
 from strategies import KINDS, random_probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore:no labelled example")
@@ -64,7 +64,7 @@ def test_rows_flip_to_followers_and_on_where_recounting_says_so(scale):
         rng, scale = np.random.default_rng(seed), WeightScale.of(scale)
         problem = Problem.of(p, labels)
         present, missing = np.flatnonzero(problem.present), np.flatnonzero(~problem.present)
-        passes = Passes(problem, levels_of(scale), followers=missing.tolist())
+        passes = _Passes(problem, _levels_of(scale), followers=missing.tolist())
         here = rng.integers(1, scale.size + 1, p.shape[1]).astype(np.float64)
         counts = passes.count(here)
         predicted = counts.sum(axis=0)

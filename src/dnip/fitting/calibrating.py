@@ -11,6 +11,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.smooth import batch_shift, fit_shift
+from dnip.method.problem import draw_per_class
 from dnip.metrics.chance import smirnov_p_value
 from dnip.metrics.intervals import effective_rows
 from dnip.priors.estimate import (
@@ -25,7 +26,6 @@ from dnip.priors.estimate import (
 )
 from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 from dnip.tables.sampling import RowSample
-from dnip.tables.splitting import draw_per_class
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
 # few parameters, and takes milliseconds.
@@ -100,7 +100,7 @@ def calibrate_sample(
 _LEVEL = 0.01
 
 
-class Drift(NamedTuple):
+class _Drift(NamedTuple):
     """Labelled rows moved to where the unlabelled ones are, and the p value of the test."""
 
     probabilities: Probabilities  # (M, N) of the labelled rows
@@ -113,7 +113,7 @@ def find_drift(
     unlabelled: Probabilities,
     target: Floats | None = None,
     counts: Floats | None = None,
-) -> Drift | None:
+) -> _Drift | None:
     """Return moved labelled rows if the two sets differ beyond chance and class mix, else None.
 
     Another class mix changes no class accuracy. So labelled rows first get weights for the mix that
@@ -164,7 +164,7 @@ def find_drift(
     variance = np.average(away**2, axis=0, weights=counts).mean()
     spread = np.sqrt(there.var(axis=0).mean() / max(variance, 1e-12))
     moved = away * spread + there.mean(axis=0)
-    return Drift(softmax(moved), float(p_value))
+    return _Drift(softmax(moved), float(p_value))
 
 
 def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:

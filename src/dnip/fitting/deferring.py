@@ -155,7 +155,7 @@ def learn(rows: Decided, n_classes: int, share: float, helper: Helper) -> tuple[
     [array([0.1, 0.1]), array([0.15, 0.05])]
     """
     predicted = np.bincount(rows.chosen, minlength=n_classes)
-    way = exchange(rows, n_classes, share, helper) - _cut(rows.sureness, rows.weight, share)
+    way = _exchange(rows, n_classes, share, helper) - _cut(rows.sureness, rows.weight, share)
     thresholds = []
     for trust in (0 * way, predicted / (predicted + _HALFWAY)):
         offsets = trust * way
@@ -174,7 +174,7 @@ def _cut(scores: Floats, weight: Floats, share: float) -> float:
     return float(middle if middle > values[at] else values[at + 1])
 
 
-def exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Floats:
+def _exchange(rows: Decided, n_classes: int, share: float, helper: Helper) -> Floats:
     """Return thresholds of shape (N,) that defer a share of rows and serve these rows best.
 
     It starts from one threshold for all. A chunk of rows moves from one class to another, the pair
@@ -224,15 +224,15 @@ SURE = 0.95
 _STEP = 1.25
 
 
-def is_right_enough(right: int, rows: int, rate: float) -> bool:
+def _is_right_enough(right: int, rows: int, rate: float) -> bool:
     """Return whether so many right of so many rows are proof of a rate, with 95 % confidence.
 
     The exact bound of Clopper and Pearson (1934): at that rate, so few errors would be rare.
 
     Examples
     --------
-    >>> is_right_enough(59, 59, 0.95), is_right_enough(58, 58, 0.95), is_right_enough(92, 93, 0.95)
-    (True, False, True)
+    >>> [_is_right_enough(right, rows, 0.95) for right, rows in ((59, 59), (58, 58), (92, 93))]
+    [True, False, True]
     """
     wrong = rows - right
     chance = sum(comb(rows, k) * (1 - rate) ** k * rate ** (rows - k) for k in range(wrong + 1))
@@ -242,12 +242,12 @@ def is_right_enough(right: int, rows: int, rate: float) -> bool:
 def _least_rows(wrong: int, rate: float) -> int:
     """Return of how many rows so many may be wrong."""
     rows = wrong + 1
-    while not is_right_enough(rows - wrong, rows, rate):
+    while not _is_right_enough(rows - wrong, rows, rate):
         rows += 1
     return rows
 
 
-def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
+def _threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
     """Return the least sureness at which what is served is sure to be right at that rate.
 
     The rows are predicted as one class by weights that have not seen them. Ever more are served,
@@ -258,7 +258,7 @@ def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
     Examples
     --------
     >>> sure = np.arange(200) / 200
-    >>> threshold_of(sure, sure >= 0.5, 0.9), threshold_of(sure[:9], sure[:9] >= 0, 0.9)
+    >>> _threshold_of(sure, sure >= 0.5, 0.9), _threshold_of(sure[:9], sure[:9] >= 0, 0.9)
     (0.56, 2.0)
     """
     order = np.argsort(-sureness, kind="stable")
@@ -270,7 +270,7 @@ def threshold_of(sureness: Floats, right: Booleans, rate: float) -> float:
     while rows <= n_rows:
         # equal rows are served together
         rows = int(np.searchsorted(-values, -values[rows - 1], side="right"))
-        if not is_right_enough(int(hits[rows - 1]), rows, rate):
+        if not _is_right_enough(int(hits[rows - 1]), rows, rate):
             break
         threshold = float(values[rows - 1])
         rows = rows + 1 if rows == n_rows else min(max(int(_STEP * rows), rows + 1), n_rows)
@@ -367,7 +367,7 @@ def defer_below(rate: float, problem: Problem, refits: Sequence[LeftOut]) -> Def
     served = np.zeros(len(labels), np.bool_)
     for c in range(n_classes):
         members = np.flatnonzero(chosen == c)
-        thresholds[c] = threshold_of(sureness[members], labels[members] == c, rate)
+        thresholds[c] = _threshold_of(sureness[members], labels[members] == c, rate)
         sure = members[sureness[members] >= thresholds[c]]
         served[sure] = True
         shares[c] = len(sure) / max(len(members), 1)

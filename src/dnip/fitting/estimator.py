@@ -17,7 +17,7 @@ from dnip.fitting.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.constraints import Constraints
 from dnip.method.objective import MetricObjective, Objective, on_classes
 from dnip.method.problem import Problem
-from dnip.method.scales import WeightScale
+from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
 from dnip.priors.estimate import to_power
 from dnip.priors.target import check_prior, weigh_rows
@@ -30,7 +30,7 @@ _HALFWAY, _ALL_LABELLED = 4.0, 20.0
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
 
-class RobustSolution(NamedTuple):
+class _RobustSolution(NamedTuple):
     """Weights, and how they came about."""
 
     solution: Solution
@@ -139,14 +139,13 @@ class Estimator:
         if drift is not None:
             p = to_power(drift.probabilities, 1 / exponent)
             self.rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
-        rows_of_all = p, labels, counts, unlabelled, rng, target, deadline
+        rows_of_all = p, labels, counts, unlabelled, rows.classes, rng, target, deadline
         self._smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
-        self._expected = self._smooth.as_problem(rows.classes)
         self._drift, self._n_unlabelled = drift, len(unlabelled)
 
     def solve(
         self, settings: FitSettings, deadline: float | None = None, progress: Progress | None = None
-    ) -> RobustSolution:
+    ) -> _RobustSolution:
         """Find weights for an objective.
 
         Parameters
@@ -186,7 +185,7 @@ class Estimator:
 
         problem, absent = self._problem, self._absent
         if not self.is_robust:
-            return RobustSolution(optimum_of(problem, settings), None)
+            return _RobustSolution(optimum_of(problem, settings), None)
         smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)
         repair = _ConstraintRepair(settings.constraints, problem)
         frozen = list(repair.demands.frozen)
@@ -194,7 +193,7 @@ class Estimator:
         settings = replace(settings, scale=scale)
         freezing = Constraints(freeze=frozen, allow_silence=True)
         solution = optimum_of(
-            self._expected, replace(settings, objective=goal, constraints=freezing)
+            smooth.expected, replace(settings, objective=goal, constraints=freezing)
         )
 
         # between the two, on the scale, and so that the constraints hold
@@ -207,7 +206,7 @@ class Estimator:
             blended = np.minimum(blended - blended[frozen].mean(), 0.0)
             blended[frozen] = 0.0
         indices, toward = repair.repair(
-            round_to_scale(blended, scale, anchored=bool(frozen), absent=absent),
+            _round_to_scale(blended, scale, anchored=bool(frozen), absent=absent),
             lambda: optimum_of(problem, settings, anew=not repair.raw_keeps),
             scale,
             absent,
@@ -233,7 +232,7 @@ class Estimator:
             seconds=time.perf_counter() - began,
             constraints=repair.demands.to_dict(counts, problem.in_examples(repair.raw)),
         )
-        return RobustSolution(solution, decision)
+        return _RobustSolution(solution, decision)
 
 
 def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
@@ -345,7 +344,7 @@ class _ConstraintRepair:
         for step in range(1, _STEPS):
             way = step / _STEPS
             blended = (1 - way) * here + way * there
-            between = round_to_scale(blended, scale, anchored=anchored, absent=absent)
+            between = _round_to_scale(blended, scale, anchored=anchored, absent=absent)
             if self.keeps(self._problem.confusion(scale.multipliers(between))):
                 return between, way
         return end, 1.0
@@ -356,7 +355,7 @@ class _ConstraintRepair:
         return bool((correct >= self._least).all() and correct.sum() >= self._total)
 
 
-def round_to_scale(
+def _round_to_scale(
     log_weights: Floats, scale: WeightScale, *, anchored: bool = False, absent: Sequence[int] = ()
 ) -> WeightIndices:
     """Return the weights of a scale whose ratios come closest to those of log-weights.
@@ -380,13 +379,15 @@ def round_to_scale(
 
     Examples
     --------
-    >>> round_to_scale(np.log([0.7, 0.4, 0.1]), WeightScale.of(30))
+    >>> _round_to_scale(np.log([0.7, 0.4, 0.1]), WeightScale.of(30))
     array([28, 16,  4])
     """
     ratios = log_weights - log_weights.max()
     levels = np.log(scale.levels)
     borders = (levels[:-1] + levels[1:]) / 2
-    tops = levels[-1:] if anchored else levels[::-1]
+    # steps of a geometric scale are alike wherever the largest weight is
+    is_alike = anchored or scale.spacing is Spacing.LOG
+    tops = levels[-1:] if is_alike else levels[::-1]
     candidates = np.searchsorted(borders, tops[:, None] + ratios)
     error = levels[candidates] - ratios
     error -= error.mean(axis=1, keepdims=True)

@@ -98,21 +98,21 @@ class Refits:
         self._captured_mass, self._raw = captured_mass, decide(rows.probabilities)
         sizes = sizes_of(groups)
         self._weight = None if sizes is None else 1 / sizes
-        folds = folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
+        folds = _folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
 
-        def without(fold: Booleans) -> Estimator:
-            p, y, rest = rows.probabilities, rows.labels, ~fold
-            return Estimator(
-                Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
-                _of_refits(settings),
-                unlabelled,
-                group_sizes=None if sizes is None else sizes[rest],
-                exponent=exponent,
-                there=there,
-            )
-
+        p, y, self._folds = rows.probabilities, rows.labels, list[tuple[Booleans, Estimator]]()
         with unwarned():
-            self._folds = [(fold, without(fold)) for fold in folds]
+            for fold in folds:
+                rest = ~fold
+                estimator = Estimator(
+                    Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
+                    _of_refits(settings),
+                    unlabelled,
+                    group_sizes=None if sizes is None else sizes[rest],
+                    exponent=exponent,
+                    there=there,
+                )
+                self._folds.append((fold, estimator))
 
     def left_out(self, settings: FitSettings) -> list[LeftOut]:
         """Return every fold and the weights that were fitted without it."""
@@ -269,7 +269,7 @@ def sizes_of(groups: Integers | None) -> Floats | None:
     return None if groups is None else np.bincount(groups)[groups].astype(np.float64)
 
 
-def folds_of(
+def _folds_of(
     labels: Labels, n_folds: int, seed: int, groups: Integers | None = None
 ) -> list[Booleans]:
     """Divide rows into folds that each get an even share of every class.
@@ -292,7 +292,7 @@ def folds_of(
 
     Examples
     --------
-    >>> [np.flatnonzero(fold).tolist() for fold in folds_of(np.array([0, 0, 1, 1, 1, 1]), 2, 0)]
+    >>> [np.flatnonzero(fold).tolist() for fold in _folds_of(np.array([0, 0, 1, 1, 1, 1]), 2, 0)]
     [[1, 3, 4], [0, 2, 5]]
     """
     first, member = np.arange(len(labels)), np.arange(len(labels))

@@ -118,14 +118,7 @@ class Alternative(NamedTuple):
     accuracy: float
     cobias: float
     worst: float  # the accuracy of the class that will be worst
-    is_chosen: bool = False
-
-    @classmethod
-    def of(cls, beta: float, evidence: FitEvidence, *, is_chosen: bool = False) -> Alternative:
-        """Return what refits with a β say."""
-        side = evidence.reweighted
-        accuracy = evidence.accuracies[1]
-        return cls(beta, accuracy, side.cobias, side.worst_class_accuracy, is_chosen)
+    is_chosen: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
-from dnip.method.problem import Problem
+from dnip.method.problem import Problem, draw_per_class
 from dnip.priors.estimate import (
     Calibration,
     label_shares,
@@ -18,7 +18,6 @@ from dnip.priors.estimate import (
     update_shares,
 )
 from dnip.solvers.landscape import is_over
-from dnip.tables.splitting import draw_per_class
 
 # Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
 _PULLS = (100.0, 10.0, 1.0, 0.1)
@@ -234,7 +233,7 @@ _LEAST_MEMBERSHIP = 0.005
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 
 
-class Smooth(NamedTuple):
+class _Smooth(NamedTuple):
     """Calibrated log-odds, and what they say about unlabelled rows."""
 
     support: Floats  # (N,) labels of each class
@@ -242,16 +241,7 @@ class Smooth(NamedTuple):
     log_weights: Floats  # (N,) classes without labels have the mean of the others
     sharpness: float  # inverse temperature
     shares: Floats  # (N,) class shares where the weights will be used
-    probabilities: Probabilities  # (R, N) of labelled rows, then of unlabelled ones
-    counts: Floats  # (R, N) as how many labels of each class a row counts
-
-    def as_problem(self, classes: Sequence[str]) -> Problem:
-        """Return the rows as a problem whose classes have these shares."""
-        support = self.counts.sum(axis=0)
-        factors = np.where(support > 0, self.shares, 0.0) / np.where(support > 0, support, 1.0)
-        counts = self.counts * factors * (support.sum() / (factors * support).sum())
-        counted = counts.any(axis=1)
-        return Problem.shared(self.probabilities[counted], counts[counted], classes)
+    expected: Problem  # labels, and all rows as what they may be, in the mix of these shares
 
 
 def fit_smooth(
@@ -259,13 +249,14 @@ def fit_smooth(
     labels: Labels,
     weight: Floats,
     unlabelled: Probabilities,
+    classes: Sequence[str],
     rng: np.random.Generator,
     target: Floats | None = None,
     deadline: float | None = None,
     *,
     exponent: float = 1.0,
     there: Floats | None = None,
-) -> Smooth:
+) -> _Smooth:
     """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
 
     Rows then count for every class that they may be of, beside their labels. The accuracy of a
@@ -280,6 +271,8 @@ def fit_smooth(
     weight : ndarray of shape (M,)
         How often each example counts.
     unlabelled : ndarray of shape (U, N)
+    classes : sequence of str
+        Class names.
     rng : numpy.random.Generator
         For samples of large sets.
     target : ndarray of shape (N,), optional
@@ -325,12 +318,15 @@ def fit_smooth(
         expected = np.where(matters, membership, 0.0) * weights[:, None]
         total = expected.sum(axis=0)
         counts[sampled] += _EXPECTED_LABELS * expected / np.where(total > 0, total, 1.0)
-    return Smooth(
+    seen = counts.sum(axis=0)
+    factors = np.where(seen > 0, shares, 0.0) / np.where(seen > 0, seen, 1.0)
+    counts = counts * factors * (seen.sum() / (factors * seen).sum())
+    counted = counts.any(axis=1)
+    return _Smooth(
         support,
         batch / exponent,
         log_weights / exponent,
         shift.sharpness * exponent,
         shares,
-        everything,
-        counts,
+        Problem.shared(everything[counted], counts[counted], classes),
     )

@@ -114,7 +114,7 @@ class Coefficients:
 
     def __reduce__(self) -> tuple[type[Coefficients], tuple[Any, ...]]:
         """Let the constructor make copies too: their arrays are read-only."""
-        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+        return type(self), tuple(getattr(self, column.name) for column in fields(self))
 
     def __repr__(self) -> str:
         return f"Coefficients({listed([f'{name}: {weight:.3f}' for name, weight in self._rows])})"
@@ -278,7 +278,7 @@ class Coefficients:
             target_prior = target_prior.shares
         target = check_prior(target_prior, self.classes)
         moved = adjust(self.weights, self.calibration, shares, target, changed)
-        if moved.part == 0 and (target > 0).all():
+        if moved.way == 0 and (target > 0).all():
             return self
         if self.defer is not None:
             raise InvalidInputError(
@@ -288,7 +288,7 @@ class Coefficients:
         # the value, scores and sketch belong to other weights, or to rows of another mix
         objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
-        adjusted = {"part": moved.part, "from": before}
+        adjusted = {"part": moved.way, "from": before}
         fit = replace(self.fit, class_shares=target, adjusted=adjusted, scores=None, sketch=None)
         return Coefficients(self.classes, [], FREE, objective, fit, moved.weights)
 

@@ -100,15 +100,15 @@ class Constraints:
             if every class is frozen.
         """
         least = np.zeros(len(classes))
-        given: dict[int, float] = {}
+        floors: dict[int, float] = {}
         for key, rate in self.min_class_accuracies.items():
             if key == EVERY_CLASS and key not in classes:
                 least[present] = rate
                 continue
-            c = find_class(key, classes)
-            if c in given:
+            c = _find_class(key, classes)
+            if c in floors:
                 raise InvalidInputError(
-                    f"class {classes[c]} has two least accuracies, {given[c]:g} and {rate:g}",
+                    f"class {classes[c]} has two least accuracies, {floors[c]:g} and {rate:g}",
                     hint="Name every class once",
                 )
             if not present[c]:
@@ -117,10 +117,10 @@ class Constraints:
                     f"known of its accuracy, but it is to be at least {rate:g}",
                     hint="Label examples of it, or leave it out of the constraints",
                 )
-            given[c] = float(rate)
-        for c, rate in given.items():
+            floors[c] = float(rate)
+        for c, rate in floors.items():
             least[c] = rate
-        frozen = tuple(sorted({find_class(key, classes) for key in self.freeze}))
+        frozen = tuple(sorted({_find_class(key, classes) for key in self.freeze}))
         if not (present & ~np.isin(np.arange(len(classes)), frozen)).any():
             raise InvalidInputError(
                 "every class with labels is frozen, and there is nothing left to fit",
@@ -153,9 +153,9 @@ class Demands:
     no_silence: bool
 
     @property
-    def has_floors(self) -> bool:
-        """Whether some number of correct predictions must be reached."""
-        return self.no_silence or self.max_accuracy_loss is not None or bool((self.least > 0).any())
+    def has_rates(self) -> bool:
+        """Whether an accuracy must be reached."""
+        return self.max_accuracy_loss is not None or bool((self.least > 0).any())
 
     def floors(self, true: Integers, raw: Integers) -> tuple[Integers, int]:
         """Return the correct counts that must be reached: by each class, (N,), and by all together.
@@ -169,7 +169,7 @@ class Demands:
         """
         least = [
             # of a rate as written: 0.7, not the nearest float64
-            max(0, math.ceil((Fraction(repr(rate)) - _ROUNDING) * n))
+            max(0, math.ceil((Fraction(repr(rate)) - _ROUNDING) * n)) if rate else 0
             for rate, n in zip(self.least.tolist(), true.tolist(), strict=True)
         ]
         floors = np.maximum(np.array(least, np.int64), (raw > 0) & self.no_silence)
@@ -189,18 +189,18 @@ class Demands:
         clauses: list[tuple[float, str]] = []
         if self.max_accuracy_loss is not None:
             loss = float((np.trace(raw) - np.trace(confusion)) / confusion.sum())
-            said = f"accuracy falls by {loss:.4f}, at most {self.max_accuracy_loss:g} is asked"
-            clauses.append((loss - self.max_accuracy_loss, said))
+            clause = f"accuracy falls by {loss:.4f}, at most {self.max_accuracy_loss:g} is asked"
+            clauses.append((loss - self.max_accuracy_loss, clause))
         for c, name in enumerate(self.classes):
             n_rows, right, floor = confusion[c].sum(), confusion[c, c], float(self.least[c])
             if floor > 0:
                 rate = float(right / n_rows)
-                said = f"class {name} has an accuracy of {rate:.4f}, at least {floor:g} is asked"
-                clauses.append((floor - rate, said))
+                clause = f"class {name} has an accuracy of {rate:.4f}, at least {floor:g} is asked"
+                clauses.append((floor - rate, clause))
             elif self.no_silence and raw[c, c] > 0 and right == 0:
                 clauses.append((float(1 / n_rows), f"class {name} is right on no row any more"))
         clauses.sort(reverse=True)
-        return [said for shortfall, said in clauses if shortfall > _ROUNDING]
+        return [clause for shortfall, clause in clauses if shortfall > _ROUNDING]
 
     def to_dict(self, confusion: Counts, raw: Counts) -> dict[str, Any] | None:
         """Return what was asked and what was reached, as a coefficients file records it, if it was.
@@ -232,12 +232,12 @@ class Demands:
 _DIGITS = 9
 
 
-def find_class(key: str | int, classes: Sequence[str]) -> int:
+def _find_class(key: str | int, classes: Sequence[str]) -> int:
     """Return the index of a class, by name or by index.
 
     Examples
     --------
-    >>> find_class("dog", ["cat", "dog"]), find_class(1, ["cat", "dog"])
+    >>> _find_class("dog", ["cat", "dog"]), _find_class(1, ["cat", "dog"])
     (1, 1)
     """
     if key in classes:

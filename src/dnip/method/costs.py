@@ -148,8 +148,8 @@ class Costs:
                 f"{listed(classes)}",
                 hint="Name the classes in the costs as in the table",
             )
-        place = [self.classes.index(name) for name in classes]
-        return Costs(tuple(tuple(self.values[i][j] for j in place) for i in place))
+        order = [self.classes.index(name) for name in classes]
+        return Costs(tuple(tuple(self.values[i][j] for j in order) for i in order))
 
 
 def _no_costs(why: str) -> InvalidInputError:

@@ -68,8 +68,8 @@ class Deferral:
         t = np.asarray(self.thresholds)
         numbers = t.ndim == 1 and t.dtype.kind in "iuf"
         if not numbers or not (((t >= 0) & (t <= 1)) | (t == NEVER)).all():
-            told = "thresholds of deferring must be one number from 0 to 1, or 2, for each class"
-            raise InvalidInputError(f"{told}; got {shown(self.thresholds)}")
+            must = "thresholds of deferring must be one number from 0 to 1, or 2, for each class"
+            raise InvalidInputError(f"{must}; got {shown(self.thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
         vars(self).update(thresholds=t, share=float(self.share))
@@ -91,8 +91,8 @@ class Deferral:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a coefficients file holds it: the arguments that make it."""
-        kept = {name: value for name, value in vars(self).items() if name != "below" or value}
-        return {**kept, "thresholds": self.thresholds.tolist()}
+        arguments = {name: value for name, value in vars(self).items() if name != "below" or value}
+        return {**arguments, "thresholds": self.thresholds.tolist()}
 
 
 def refuse_defer(defer: Deferral | None, where: str) -> None:
@@ -123,8 +123,8 @@ def served(defer: Deferral, routed: Counts) -> dict[str, Any]:
     Examples
     --------
     >>> routed = np.array([[8, 0, 2, 0], [0, 4, 4, 2]])
-    >>> found = served(Deferral([0.9, 0.6], 0.3, helper_accuracy=0.5), routed)
-    >>> found["share"], found["remaining"]["accuracy"], found["system"]["accuracy"]
+    >>> scores = served(Deferral([0.9, 0.6], 0.3, helper_accuracy=0.5), routed)
+    >>> scores["share"], scores["remaining"]["accuracy"], scores["system"]["accuracy"]
     (0.4, 1.0, 0.8)
     """
     remaining, deferred = np.hsplit(routed.astype(np.float64), 2)
@@ -134,8 +134,8 @@ def served(defer: Deferral, routed: Counts) -> dict[str, Any]:
         answers = np.full(remaining.shape, (1 - right) / (len(routed) - 1))
         np.fill_diagonal(answers, right)
         sides["system"] = remaining + deferred.sum(axis=1, keepdims=True) * answers
-    told: dict[str, Any] = {"share": float(deferred.sum() / routed.sum()), "asked": defer.share}
+    scores: dict[str, Any] = {"share": float(deferred.sum() / routed.sum()), "asked": defer.share}
     for name, counts in sides.items():
         several = np.count_nonzero(counts.sum(axis=1)) > 1
-        told[name] = {each: METRICS[each].of(counts) if several else None for each in HEADLINE}
-    return {**told, "helper_accuracy": right}
+        scores[name] = {n: METRICS[n].of(counts) if several else None for n in HEADLINE}
+    return {**scores, "helper_accuracy": right}

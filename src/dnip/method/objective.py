@@ -32,14 +32,14 @@ PUBLISHED_TAU, PUBLISHED_MU = 0.2, 4000.0
 ConfusionFunction = Callable[[Any], float]
 
 
-def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
+def _term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
     """Return every term by name, in rates and without its weight.
 
     ``pmi`` is the sum over classes. `smoothing` is as in :func:`dnip.metrics.pmi`.
 
     Examples
     --------
-    >>> terms = term_values([[8, 2], [4, 6]], smoothing=1.0)
+    >>> terms = _term_values([[8, 2], [4, 6]], smoothing=1.0)
     >>> sorted(terms), round(terms["error"], 6)
     (['cobias', 'cobias_single', 'error', 'pmi'], 0.3)
     """
@@ -153,11 +153,6 @@ class Objective:
         """
         return cls(beta=2.7, tau=PUBLISHED_TAU, smoothing=PUBLISHED_MU)
 
-    @property
-    def is_published(self) -> bool:
-        """Whether μ is a number of examples, so that Z is minimised as the paper has it."""
-        return self.smoothing is not None
-
     def smoothing_over(self, n_examples: float) -> float:
         """Return μ for M examples.
 
@@ -167,18 +162,6 @@ class Objective:
         (4000.0, 1.0)
         """
         return smoothing_over(n_examples) if self.smoothing is None else float(self.smoothing)
-
-    def on_classes(self, classes: Sequence[str]) -> Objective:
-        """Return the objective with its costs in the order of these classes.
-
-        Raises
-        ------
-        InvalidInputError
-            If the costs are of other classes.
-        """
-        if self.costs is None:
-            return self
-        return replace(self, costs=Costs.of(self.costs).in_order(classes))
 
     @property
     def needs_cells(self) -> bool:
@@ -217,7 +200,7 @@ class Objective:
 
         Terms that Z leaves out are included, and so is the mean ``cost`` if there are costs.
         """
-        values = term_values(confusion, self.smoothing)
+        values = _term_values(confusion, self.smoothing)
         if self.costs is not None:
             counts = np.asarray(confusion)
             values["cost"] = float((self.cost_matrix * counts).sum() / counts.sum())
@@ -277,7 +260,7 @@ class MetricObjective:
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
         """Return the terms of the paper's objective, for information only."""
-        return term_values(confusion)
+        return _term_values(confusion)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name as a coefficients file records it."""
@@ -312,7 +295,7 @@ class CustomObjective:
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
         """Return the terms of the paper's objective, for information only."""
-        return term_values(confusion)
+        return _term_values(confusion)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the function's name as a coefficients file records it."""
@@ -331,7 +314,7 @@ def as_objective(objective: Goal) -> ObjectiveLike:
 
     Examples
     --------
-    >>> as_objective(None) == Objective(), as_objective("macro-f1")([[8, 2], [2, 8]])
+    >>> as_objective(None) == Objective(), round(as_objective("macro-f1")([[8, 2], [2, 8]]), 3)
     (True, 0.2)
     """
     if objective is None:
@@ -344,8 +327,16 @@ def as_objective(objective: Goal) -> ObjectiveLike:
 
 
 def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLike:
-    """Return an objective for these classes: costs by class name are put in their order."""
-    return objective.on_classes(classes) if isinstance(objective, Objective) else objective
+    """Return an objective for these classes: costs by class name are put in their order.
+
+    Raises
+    ------
+    InvalidInputError
+        If the costs are of other classes.
+    """
+    if not isinstance(objective, Objective) or objective.costs is None:
+        return objective
+    return replace(objective, costs=Costs.of(objective.costs).in_order(classes))
 
 
 def beta_of(objective: ObjectiveLike) -> float:

@@ -96,7 +96,10 @@ class Problem:
         p = check_probabilities(probabilities, keep_single=True)
         names = classes and names_of(p.shape[1], classes)
         y, names = labels_of_columns(p, labels, names, unlabelled=False)
-        return cls.trusted(p, y, names, sample_weight)
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, n_examples=len(y))
+        return cls.trusted(p, y, names, weight)
 
     @classmethod
     def trusted(
@@ -104,27 +107,18 @@ class Problem:
         probabilities: Probabilities,
         labels: Labels,
         classes: Sequence[str],
-        sample_weight: ArrayLike | None = None,
+        weight: Floats | None = None,
     ) -> Problem:
-        """Make a problem of probabilities and labels that were checked before.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (M, N)
-        labels : ndarray of shape (M,)
-        classes : sequence of str
-            Class names.
-        sample_weight : array-like of shape (M,), optional
-            How much each example counts; this is checked.
+        """Make a problem of probabilities, labels and weights that were checked before.
 
         Raises
         ------
         InvalidInputError
-            For weights that break their contract, or labels of fewer than two classes.
+            For labels of fewer than two classes, or weights that are all tiny or huge.
         """
         counts, unit = np.broadcast_to(np.int64(1), len(labels)), 1.0  # one number, seen M times
-        if sample_weight is not None:
-            counts, unit = _as_counts(check_sample_weight(sample_weight, n_examples=len(labels)))
+        if weight is not None:
+            counts, unit = _as_counts(weight)
         problem = cls(probabilities, labels, counts, unit, tuple(classes))
         check_several_classes(problem.present, classes)
         return problem
@@ -141,8 +135,7 @@ class Problem:
         >>> rows.class_counts, rows.expanded().labels, rows.expanded().counts
         (array([3, 1]), array([0, 1]), array([3, 1]))
         """
-        counted, unit = _as_counts(check_sample_weight(weights.ravel(), n_examples=weights.size))
-        shares = counted.reshape(weights.shape)
+        shares, unit = _as_counts(weights)
         labels = shares.argmax(axis=1)
         return cls(probabilities, labels, shares.sum(axis=1), unit, tuple(classes), shares)
 
@@ -153,6 +146,26 @@ class Problem:
         row, label = np.nonzero(self.shares)
         counts = self.shares[row, label]
         return Problem(self.probabilities[row], label, counts, self.unit, self.classes)
+
+    def thinned(self, most: int, rng: np.random.Generator) -> Problem:
+        """Return a sample of at most so many rows of each class, which count for all.
+
+        Examples
+        --------
+        >>> rows = Problem.of([[0.9, 0.1], [0.6, 0.4]] * 50, [0, 1] * 50)
+        >>> sample = rows.thinned(10, np.random.default_rng(0))
+        >>> len(sample.labels), sample.class_counts
+        (20, array([50, 50]))
+        """
+        counted = np.where(self.counts > 0, self.labels, -1)
+        rows = draw_per_class(counted, self.n_classes, rng, most)
+        p, labels, counts = self.probabilities[rows], self.labels[rows], self.counts[rows]
+        sizes = np.bincount(self.labels, self.counts, self.n_classes)
+        factors = sizes / np.maximum(np.bincount(labels, counts, self.n_classes), 1) * self.unit
+        if self.shares is not None:
+            shares = self.shares[rows] * factors[labels, None]
+            return Problem.shared(p, shares, self.classes)
+        return Problem.trusted(p, labels, self.classes, counts * factors[labels])
 
     @property
     def n_classes(self) -> int:
@@ -218,3 +231,20 @@ def _as_counts(weight: Floats) -> tuple[Integers, float]:
     whole = bool((weight == np.floor(weight)).all()) and weight.max() <= 2**_BITS
     unit = 1.0 if whole else 2.0 ** (math.frexp(weight.max())[1] - _BITS)
     return np.rint(weight / unit).astype(np.int64), unit
+
+
+def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:
+    """Return row numbers in ascending order: all rows of a class, or a sample of `most`.
+
+    Examples
+    --------
+    >>> draw_per_class(np.array([0, 1, 1, 1]), 2, np.random.default_rng(0), most=1).size
+    2
+    """
+    drawn = []
+    for c in range(n_classes):
+        rows = np.flatnonzero(labels == c)
+        if len(rows) > most:
+            rows = rng.choice(rows, most, replace=False)
+        drawn.append(rows)
+    return np.sort(np.concatenate(drawn))

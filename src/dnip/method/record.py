@@ -56,9 +56,9 @@ class DataRecord:
         kinds = {"source": str, "sha256": str, "rows": int, "labelled_rows": int}
         return cls(
             **{
-                each.name: content[each.name]
-                for each in fields(cls)
-                if isinstance(content.get(each.name), kinds.get(each.name, dict))
+                column.name: content[column.name]
+                for column in fields(cls)
+                if isinstance(content.get(column.name), kinds.get(column.name, dict))
             }
         )
 
@@ -132,7 +132,7 @@ class FitRecord:
             For a part that is damaged.
         """
         known: dict[str, Any] = {"search": {}, "notes": {}}
-        names = {each.name for each in fields(cls)} - known.keys()
+        names = {column.name for column in fields(cls)} - known.keys()
         for name, value in content.items():
             if name in names:
                 known[name] = _read(name, value, n_classes)
@@ -186,7 +186,7 @@ def reading(name: str) -> Iterator[None]:
 
 def _present(record: DataRecord | FitRecord) -> dict[str, Any]:
     """Return the parts that are there, by name, ready for JSON."""
-    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    values = {column.name: getattr(record, column.name) for column in fields(record)}
     return {name: _plain(value) for name, value in values.items() if not _is_missing(value)}
 
 
@@ -282,7 +282,7 @@ def _read_content(text: str, source: str) -> dict[str, Any]:
     missing = [key for key in ("classes", "weight_indices", "scale") if key not in content]
     if missing:
         raise _broken(source, f"{', '.join(missing)} missing")
-    spacing, known = content["spacing"], [each.value for each in Spacing]
+    spacing, known = content["spacing"], [member.value for member in Spacing]
     if spacing not in known:
         names = " or ".join(map(json.dumps, known))
         raise _broken(source, f'"spacing" is {spacing!r}, not {names}')

@@ -117,7 +117,7 @@ class WeightScale:
     @classmethod
     def over(cls, probabilities: Probabilities, weight: Floats | Integers) -> WeightScale:
         """Return the default scale of rows: 10,000 geometric steps over their spread."""
-        return cls.spanning(min(max(spread_of(probabilities, weight), _NARROWEST), _WIDEST))
+        return cls.spanning(min(max(_spread_of(probabilities, weight), _NARROWEST), _WIDEST))
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> WeightScale:
@@ -223,7 +223,7 @@ def _are_close(stated: ArrayLike, weights: Floats) -> bool:
     return numbers and np.allclose(values, weights, rtol=1e-8, atol=0)
 
 
-def spread_of(probabilities: Probabilities, weight: Floats | Integers) -> float:
+def _spread_of(probabilities: Probabilities, weight: Floats | Integers) -> float:
     """Return how far apart the classes are in most rows, in nats.
 
     It is max - min of ln p over the positive probabilities of a row: the least that 95 % of the
@@ -233,9 +233,9 @@ def spread_of(probabilities: Probabilities, weight: Floats | Integers) -> float:
 
     Examples
     --------
-    >>> spread_of(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), np.ones(3))
+    >>> _spread_of(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), np.ones(3))
     0.6931471806
-    >>> spread_of(np.array([[0.5, 0.5], [1.0, 0.0]]), np.ones(2))
+    >>> _spread_of(np.array([[0.5, 0.5], [1.0, 0.0]]), np.ones(2))
     1.0
     """
     step = len(probabilities) // _ROWS + 1

@@ -148,7 +148,8 @@ def labels_of_columns(
     cells = check_vector(name, labels, n_rows, None if hasattr(labels, "dtype") else np.object_)
     names = sorted_labels(cells, n_columns, location) if classes is None else tuple(classes)
     indices = read_labels(cells, names, location, unlabelled=unlabelled)
-    if classes is None and any(isinstance(label, str) and label for label in cells.tolist()):
+    may_be_names = classes is None and cells.dtype.kind not in "biuf"
+    if may_be_names and any(isinstance(label, str) and label for label in cells.tolist()):
         known = indices != UNLABELLED
         check_order(probabilities[known], indices[known], names)
     return indices, names

@@ -118,7 +118,6 @@ def softmax(scores: Floats) -> Probabilities:
 
     Examples
     --------
-    >>> import numpy as np
     >>> softmax(np.log([[1.0, 3.0]]))
     array([[0.25, 0.75]])
     """
@@ -274,9 +273,11 @@ def _standard_errors(posterior: Probabilities, shares: Floats, labels: Floats) -
     noise = centred.T @ centred / n_rows**2
     membership = u * shares
     mass = membership.sum(axis=0)
-    part = shares**2 / np.maximum(labels, _HALF_A_ROW)
+    chance = shares**2 / np.maximum(labels, _HALF_A_ROW)
     means = membership.T @ u / mass[:, None]
-    noise += (u * (membership @ (part / mass))[:, None]).T @ u - (means * part[:, None]).T @ means
+    noise += (u * (membership @ (chance / mass))[:, None]).T @ u - (
+        means * chance[:, None]
+    ).T @ means
     # Shares sum to 1: they move within the plane that is orthogonal to (1, …, 1).
     plane = np.linalg.svd(np.ones((1, n_classes)))[2][1:].T
     inverse = np.linalg.pinv(plane.T @ information @ plane)

@@ -131,15 +131,15 @@ def read_prior(text: str, classes: Sequence[str]) -> Floats:
         return check_prior(_load(Path(text)), classes)
     if text == UNIFORM:
         return check_prior(text, classes)
-    parts = [part.strip() for part in text.split(",")]
+    clauses = [clause.strip() for clause in text.split(",")]
     if "=" not in text:
-        return check_prior([_share(part) for part in parts], classes)
+        return check_prior([_share(clause) for clause in clauses], classes)
     shares: dict[str, float] = {}
-    for part in parts:
-        name, equals, share = (each.strip() for each in part.rpartition("="))
+    for clause in clauses:
+        name, equals, share = (word.strip() for word in clause.rpartition("="))
         if not equals:
             raise InvalidInputError(
-                f"target prior: {part!r} is not NAME=SHARE",
+                f"target prior: {clause!r} is not NAME=SHARE",
                 hint="Name all classes or none; names with a comma stand in a .json file",
             )
         if name in shares:
@@ -180,9 +180,10 @@ def _load(path: Path) -> PriorLike:
             raise ValueError(f"it holds {content!r}")
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else first_line(error)
-        told = f"target prior: no mix can be read from {path}: {reason}"
-        hint = 'Write {"NAME": SHARE, …} or [SHARE, …]'
-        raise InvalidInputError(told, hint=hint) from error
+        raise InvalidInputError(
+            f"target prior: no mix can be read from {path}: {reason}",
+            hint='Write {"NAME": SHARE, …} or [SHARE, …]',
+        ) from error
     return content
 
 
@@ -216,35 +217,35 @@ class TargetPrior:
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints and a coefficients file holds."""
-        found: dict[str, Any] = {"source": "given" if self.estimate is None else "estimate"}
-        found["shares"] = dict(zip(classes, self.shares.tolist(), strict=True))
+        content: dict[str, Any] = {"source": "given" if self.estimate is None else "estimate"}
+        content["shares"] = dict(zip(classes, self.shares.tolist(), strict=True))
         if self.estimate is not None:
-            found |= self.estimate.to_dict(classes)
+            content |= self.estimate.to_dict(classes)
         if self.effective_rows is not None:
-            found["effective_rows"] = self.effective_rows
-        return found
+            content["effective_rows"] = self.effective_rows
+        return content
 
     def sentence(self, classes: Sequence[str]) -> str:
         """Return the shares as a line of text; of many classes, those of the most frequent."""
         shown = np.arange(len(classes))
         if len(classes) > _NAMED:
             shown = np.argsort(-self.shares, kind="stable")[:_NAMED]
-        parts = []
+        shares = []
         for c in shown.tolist():
-            part = f"{classes[c]} {self.shares[c]:.3f}"
+            share = f"{classes[c]} {self.shares[c]:.3f}"
             if self.estimate is not None:
-                part += f" ({self.estimate.low[c]:.3f} to {self.estimate.high[c]:.3f})"
-            parts.append(part)
+                share += f" ({self.estimate.low[c]:.3f} to {self.estimate.high[c]:.3f})"
+            shares.append(share)
         more = "" if len(shown) == len(classes) else f", and {len(classes) - len(shown)} more"
         rows = "" if self.estimate is None else f", estimated from {self.estimate.n_rows:,} rows"
-        return f"target prior{rows}: {', '.join(parts)}{more}"
+        return f"target prior{rows}: {', '.join(shares)}{more}"
 
 
-class Adjustment(NamedTuple):
+class _Adjustment(NamedTuple):
     """Weights for another mix."""
 
     weights: Floats  # (N,) the largest is 1
-    part: float  # of the way to the weights of most accuracy, 0..1
+    way: float  # how much of the way to the weights of most accuracy, 0..1
 
 
 def adjust(
@@ -253,7 +254,7 @@ def adjust(
     fitted_for: Floats,
     target: Floats,
     changed: Booleans | None = None,
-) -> Adjustment:
+) -> _Adjustment:
     """Return the weights for a target mix.
 
     By the calibration, weights ω are those that are right most often where the class shares are
@@ -281,9 +282,9 @@ def adjust(
     >>> sharp = Calibration(np.zeros(2), 2.0, np.array([50.0, 50.0]))
     >>> half = np.array([0.5, 0.5])
     >>> adjust(np.ones(2), sharp, half, np.array([0.8, 0.2]))
-    Adjustment(weights=array([1. , 0.5]), part=1.0)
+    _Adjustment(weights=array([1. , 0.5]), way=1.0)
     >>> adjust(np.ones(2), sharp, np.array([0.8, 0.2]), half)
-    Adjustment(weights=array([1., 1.]), part=0.0)
+    _Adjustment(weights=array([1., 1.]), way=0.0)
     """
     log_weights = np.log(weights)
     occurs = target > 0
@@ -295,10 +296,10 @@ def adjust(
         change = np.where(changed, change, 0.0)
     d, delta = (some - some.mean() for some in (way[compared], change[compared]))
     squared = float(d @ d)
-    part = min(max(float(d @ delta) / squared, 0.0), 1.0) if squared > 0 else 0.0
-    moved = log_weights + part * way / calibration.sharpness
+    taken = min(max(float(d @ delta) / squared, 0.0), 1.0) if squared > 0 else 0.0
+    moved = log_weights + taken * way / calibration.sharpness
     moved = np.where(occurs, moved, -np.inf)
-    return Adjustment(np.maximum(np.exp(moved - moved.max()), LEAST_WEIGHT), part)
+    return _Adjustment(np.maximum(np.exp(moved - moved.max()), LEAST_WEIGHT), taken)
 
 
 def weigh_rows(
@@ -339,8 +340,8 @@ def weigh_rows(
     >>> weigh_rows(np.array([0, 0, 0, 1]), np.array([0.5, 0.5]), ["a", "b"])
     array([0.66666667, 0.66666667, 0.66666667, 2.        ])
     """
-    own = np.ones(len(labels)) if sample_weight is None else sample_weight
-    mass = np.bincount(labels, own, len(target))
+    weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+    mass = np.bincount(labels, weight, len(target))
     counted = (mass > 0) & (target > 0)
     if np.count_nonzero(counted) < 2:
         raise InvalidInputError(
@@ -355,4 +356,4 @@ def weigh_rows(
             "labelled row: the other classes count in proportion"
         )
     ratio = np.where(counted, target, 0.0) / np.where(counted, mass, 1.0)
-    return np.asarray(own * ratio[labels] * (own.sum() / target[counted].sum()))
+    return np.asarray(weight * ratio[labels] * (weight.sum() / target[counted].sum()))

@@ -16,7 +16,7 @@ from dnip.base.classes import check_classes
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.evidence import NEEDED, NO_SIGNAL
+from dnip.fitting.evidence import LEVEL, NO_SIGNAL
 from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
 from dnip.fitting.settings import FitSettings
@@ -54,11 +54,15 @@ cobias_scorer = make_scorer(cobias_score, greater_is_better=False)
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Correct a classifier with one learned coefficient per class, so that no class starves.
 
+    It does for any number of classes what ``TunedThresholdClassifierCV`` does for two: a
+    coefficient is the inverse of a threshold. By default it evens out the recalls of the classes
+    (their accuracies, here); `objective` makes it maximise balanced accuracy or macro-F1 instead.
+
     Predicts argmax_n ξ_n·p_mn, the first class on a tie: p are the class probabilities of
-    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI is low. They are
-    fitted on out-of-fold probabilities, as an estimator is too sure of what it was fitted on;
-    then the estimator is fitted on all data. Without an estimator, X itself is the matrix of
-    class probabilities, such as an LLM's.
+    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI is low. COBias is the
+    mean gap between the recalls of two classes. Weights are fitted on out-of-fold probabilities, as
+    an estimator is too sure of what it was fitted on; then the estimator is fitted on all data.
+    Without an estimator, X itself is the matrix of class probabilities, such as an LLM's.
 
     An estimator with ``decision_function`` alone, such as ``LinearSVC``, is taken as scikit-learn's
     ``response_method="auto"`` does: p is the softmax of its scores, for two classes the sigmoid.
@@ -109,7 +113,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Whether to judge the fit by five refits of the coefficients, each without a fold of the
         labels; None: if that is quick.
     only_if_better : bool, default=False
-        Leave weights of 1, which decide as the raw argmax does, unless the verdict is "apply".
+        Unless the verdict is "apply", leave weights of 1, which decide as the raw argmax does, and
+        warn. Not with ``evidence=False``.
     random_state : int, default=0
         Seed of the solver; the same seed gives the same coefficients.
 
@@ -135,11 +140,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         The class labels.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
         The columns seen in `fit`, if the estimator knows them and if they had names.
-
-    References
-    ----------
-    Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
-    Prompting Accuracy", section 3.
 
     Examples
     --------
@@ -265,7 +265,14 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             more = ProbabilityTable(
                 self._probabilities(unlabelled), classes=table.classes, source="unlabelled"
             )
-        settings = self._on_classes(settings, table.classes)
+        target = self.target_prior
+        if isinstance(target, dict):
+            target = {str(label): share for label, share in target.items()}
+        settings = replace(
+            settings,
+            target_prior=None if target is None else check_prior(target, table.classes),
+            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
+        )
         sample, count = sample_of(table)
         with warnings.catch_warnings():
             if alone := np.setdiff1d(labels, labels[rows]).tolist():
@@ -282,43 +289,52 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 weight=None if weight is None else weight[rows],
                 more=more,
                 finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
-                evidence=self.evidence or (True if self.only_if_better else self.evidence),
+                evidence=self.only_if_better or self.evidence,
             )
             self.fit_ = fitter.fit(settings)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
-        follows = self.only_if_better and self.verdict_ != "apply"
-        self.coefficients_ = self.fit_.unweighted() if follows else self.fit_.coefficients
-        self.weights_ = self.coefficients_.weights
-        self.weight_indices_ = self.coefficients_.weight_indices
-        self._warn_of_loss()
+        coefficients = self.fit_.coefficients
+        if self.only_if_better and self.verdict_ != "apply":
+            coefficients = self.fit_.unweighted()
+        self.coefficients_, self.weights_ = coefficients, coefficients.weights
+        self.weight_indices_ = coefficients.weight_indices
+        self._warn_of_verdict()
         return self
 
-    def _warn_of_loss(self) -> None:
-        """Warn where accuracy on rows left out is sure to fall by more than two points."""
-        found = self.evidence_
-        if self.verdict_ == "no signal":
+    def _warn_of_verdict(self) -> None:
+        """Warn where it is followed, or accuracy is sure to fall by more than two points."""
+        evidence = self.evidence_
+        if self.only_if_better and self.verdict_ != "apply":
+            why = " ".join(self.fit_.reason.split())
+            warn(f"the verdict is {self.verdict_!r}, so the raw argmax stays: {why}")
+        elif self.verdict_ == "no signal":
             warn(" ".join(NO_SIGNAL.split()))
-        elif found is not None and found.accuracy_change < -_TWO_POINTS:
-            if found.evaluation.accuracy_change(NEEDED)[1] >= 0:
-                return
-            before, after = found.accuracies
-            gaps = found.raw.cobias, found.reweighted.cobias
+        elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
+            return
+        elif evidence.evaluation.accuracy_change(LEVEL)[1] < 0:
+            before, after = evidence.accuracies
+            gaps = evidence.raw.cobias, evidence.reweighted.cobias
             warn(
                 f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
                 f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
-                "lose less, give a smaller beta, or "
-                "constraints=dnip.Constraints(max_accuracy_loss=0.01). With only_if_better=True, "
-                "the raw argmax stays unless the verdict is 'apply'"
+                "lose less, give a smaller beta, or constraints=dnip.Constraints("
+                "max_accuracy_loss=0.01). With only_if_better=True, the raw argmax stays unless "
+                "the verdict is 'apply'"
             )
 
     def _settings(self) -> FitSettings:
         """Return the settings of the fit, checked."""
-        found = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
-        if self.estimator is not None and not (found[0] and any(found[1:])):
+        fits, *responds = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
+        if self.estimator is not None and not (fits and any(responds)):
             raise InvalidInputError(
                 f"estimator must have fit, and {' or '.join(_RESPONSES)}; got {self.estimator!r}",
                 hint="Give a classifier that scores every class, or None for a matrix as X",
+            )
+        if self.only_if_better and self.evidence is False:
+            raise InvalidInputError(
+                "only_if_better follows the verdict of refits, but evidence is off",
+                hint="Leave evidence=False out",
             )
         if self.estimator is not None and self.classes is not None:
             raise InvalidInputError(
@@ -329,9 +345,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_choice("cv", self.cv, ["prefit"])
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
-        own = Objective(self.beta, self.tau, self.smoothing) if self.objective is None else None
+        objective = self.objective
+        if objective is None:
+            objective = Objective(self.beta, self.tau, self.smoothing)
         return FitSettings(
-            own or self.objective,
+            objective,
             robust=self.robust,
             defer=self.defer,
             helper_accuracy=self.helper_accuracy,
@@ -339,17 +357,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             solver=self.solver,
             seed=check_integer("random_state", self.random_state, at_least=0),
             constraints=self.constraints,
-        )
-
-    def _on_classes(self, settings: FitSettings, names: tuple[str, ...]) -> FitSettings:
-        """Return settings whose target prior and constraints name the classes as tables do."""
-        target = self.target_prior
-        if isinstance(target, dict):
-            target = {str(label): share for label, share in target.items()}
-        return replace(
-            settings,
-            target_prior=None if target is None else check_prior(target, names),
-            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
         )
 
     def _unseen_probabilities(
@@ -369,8 +376,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_is_fitted(self.estimator)
             self._take_estimator(self.estimator)
             return self._probabilities(X), rows
-        own, splitting = self._route(weight, fit_params)
-        self._take_estimator(clone(self.estimator).fit(X, labels, **own))
+        fitting, splitting = self._route(weight, fit_params)
+        self._take_estimator(clone(self.estimator).fit(X, labels, **fitting))
         return predict_out_of_fold(
             self.estimator,
             X,
@@ -378,7 +385,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             classes=self.classes_,
             cv=self.cv,
             n_jobs=self.n_jobs,
-            fit_params=own,
+            fit_params=fitting,
             split_params=splitting,
         )
 

@@ -95,7 +95,7 @@ def predict_out_of_fold(
             "the splits of cv train on fewer than 2 of the classes that they then test",
             hint="Stratify the splits, or shuffle them",
         )
-    return check_estimated(p), rows
+    return _check_estimated(p), rows
 
 
 def _splitter(cv: Any, y: NDArray[Any]) -> Any:
@@ -128,11 +128,11 @@ def _predict_fold(
     X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
     if get_tags(estimator).input_tags.pairwise:  # X holds what each row is to each other one
         X_train, X_test = X_train[:, train], X_test[:, train]
-    own = {
-        name: _safe_indexing(given, train) if _length(given) == len(y) else given
-        for name, given in fit_params.items()
+    params = {
+        name: _safe_indexing(value, train) if _length(value) == len(y) else value
+        for name, value in fit_params.items()
     }
-    estimator.fit(X_train, y_train, **own)
+    estimator.fit(X_train, y_train, **params)
     columns = [classes.tolist().index(label) for label in np.asarray(estimator.classes_).tolist()]
     p = np.zeros((len(y_test), len(classes)))
     p[:, columns] = probabilities_of(estimator, X_test)
@@ -232,14 +232,14 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             check_label_count(names, p.shape[1])
         else:
             names_of(p.shape[1], names, "X")
-        own = take_columns(X, None, "X")[1] if self.classes is None else None
-        if own not in (None, tuple(names)) and tuple(names) != default_classes(len(names)):
+        columns = take_columns(X, None, "X")[1] if self.classes is None else None
+        if columns not in (None, tuple(names)) and tuple(names) != default_classes(len(names)):
             raise InvalidInputError(
-                f"the columns of X are {listed(own or ())}, but the sorted labels are "
+                f"the columns of X are {listed(columns or ())}, but the sorted labels are "
                 f"{listed(names)}",
                 hint="Pass classes=list(X.columns)",
             )
-        if self.classes is None and own is None and isinstance(y[0], str):
+        if self.classes is None and columns is None and isinstance(y[0], str):
             check_order(p, np.searchsorted(self.classes_, y), names)
         return p
 
@@ -260,15 +260,15 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             kind = {"dtype": np.float64, "ensure_min_features": 2, "ensure_all_finite": False}
             p = validate_data(self, X, reset=reset, **kind)
             return check_probabilities(p, location=Location("X"))
-        return check_estimated(probabilities_of(self.estimator_, X))
+        return _check_estimated(probabilities_of(self.estimator_, X))
 
 
-def check_estimated(probabilities: ArrayLike) -> Probabilities:
+def _check_estimated(probabilities: ArrayLike) -> Probabilities:
     """Return the probabilities that an estimator gave, checked.
 
     Examples
     --------
-    >>> check_estimated([[1.0, 3.0]])
+    >>> _check_estimated([[1.0, 3.0]])
     array([[0.25, 0.75]])
     """
     location = Location("estimator.predict_proba(X)")

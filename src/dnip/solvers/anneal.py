@@ -112,8 +112,8 @@ class Anneal(Solver):
                 while generated < most and chain.accepted < enough:
                     if generated:
                         yield Proposal(chain.best, chain.best_value)
-                    part = slice(generated, generated + landscape.most_lines)
-                    moves = classes[part], others[part], chances[part]
+                    next_ones = slice(generated, generated + landscape.most_lines)
+                    moves = classes[next_ones], others[next_ones], chances[next_ones]
                     generated += _make(landscape, chain, moves, temperature, enough)
             accepted, improved = chain.accepted, chain.improved
             yield Proposal(
@@ -158,7 +158,9 @@ def _make(
         )
         landscape.evaluations += made
         return made
-    for i, (c, other, chance) in enumerate(zip(*(each.tolist() for each in moves), strict=True)):
+    for i, (c, other, chance) in enumerate(
+        zip(*(column.tolist() for column in moves), strict=True)
+    ):
         if chain.accepted >= enough:
             return i
         _move(landscape, chain, c, other, temperature, partial(float, chance))

@@ -112,7 +112,7 @@ class Exact(Solver):
         yield replace(best, lower_bound=best.value if proven else queue.bound)
 
 
-def least_top(landscape: Landscape, rows: BoxRows) -> int:
+def _least_top(landscape: Landscape, rows: BoxRows) -> int:
     """Return a height above 1 that some index of every point reaches, or of a copy of it.
 
     On a linear scale ξ and 2ξ predict alike, so this is K/2. On a geometric one weights that are
@@ -207,7 +207,7 @@ class _Searches:
             problem.probabilities, problem.labels, problem.counts, weights[low], weights[high]
         )
         # unless a class is held, every point has a copy that reaches this high and predicts alike
-        top = 0 if landscape.held else least_top(landscape, rows)
+        top = 0 if landscape.held else _least_top(landscape, rows)
         self._searches = [
             DepthFirst(
                 rows,

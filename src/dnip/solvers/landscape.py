@@ -91,6 +91,8 @@ class Landscape:
 
     Attributes
     ----------
+    n_classes : int
+        N.
     scale : int
         K.
     spacing : Spacing
@@ -124,12 +126,13 @@ class Landscape:
         demands: Demands | None = None,
         following: Sequence[int] = (),
     ) -> None:
-        self.problem = problem
+        self.problem, self.n_classes = problem, problem.n_classes
         self.objective = objective
         weights = WeightScale.of(scale)
         self.scale, self.spacing, self.span = weights.size, weights.spacing, weights.span
         self.levels = weights.levels
         self._weights, self.held, self.following = weights, dict(held), list(following)
+        self._held_classes, self._held_indices = [*self.held], [*self.held.values()]
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
@@ -138,18 +141,38 @@ class Landscape:
         per_value = self.n_classes
         if isinstance(objective, Objective) and objective.needs_cells:
             per_value **= 2
-        levels = levels_of(weights)
-        self._passes = Passes(problem, levels, per_value, self.following)
+        levels = _levels_of(weights)
+        self._passes = _Passes(problem, levels, per_value, self.following)
         self.most_lines = self._passes.most_lines
-        self._floors = self._count_floors(demands)
+        self._demands, self._floors = demands, dict[str, Any]()
+        if demands is not None and (demands.no_silence or demands.has_rates):
+            raw = np.diag(self._passes.count(self.equal_weights()))
+            floors, total = demands.floors(problem.class_counts, raw)
+            self._floors = {"floors": floors, "floor": total}
         self.values = self.compile()
         self.rows: Rows | None = self._passes.whole if self._compiled else None
         self._descent = Descent(self.values, levels, self.rows)
 
-    @property
-    def n_classes(self) -> int:
-        """N."""
-        return self.problem.n_classes
+    def thinned(
+        self, per_class: int, many_times: int, rng: np.random.Generator
+    ) -> Landscape | None:
+        """Return the same over a sample of the rows, at most so many of each class.
+
+        None where there are not many times more rows, and where each row of them may matter:
+        constraints on accuracies, an objective that is called.
+        """
+        problem, demands = self.problem, self._demands
+        is_strict = demands is not None and demands.has_rates
+        if is_strict or not self._compiled:
+            return None
+        if len(problem.labels) < many_times * per_class * self.n_classes:
+            return None
+        sample = problem.thinned(per_class, rng)
+        thinned = Landscape(
+            sample, self.objective, self._weights, self.held, demands, self.following
+        )
+        thinned.deadline = self.deadline
+        return thinned
 
     def equal_weights(self) -> Floats:
         """Return the point of the raw argmax: all weights are equal."""
@@ -157,7 +180,8 @@ class Landscape:
 
     def evaluate(self, point: WeightIndices | Floats) -> Proposal:
         """Return a point and its value; held classes keep their index."""
-        here = self._with_held(point)
+        here = np.array(point, np.float64)
+        here[self._held_classes] = self._held_indices
         return Proposal(here, self._value(self._passes.count(here)))
 
     def settle(self, proposal: Proposal) -> Proposal:
@@ -173,22 +197,24 @@ class Landscape:
 
         A class that is at one of its best indices stays there.
         """
-        descent = self._descent
-        descent.begin(self._with_held(point), order)
+        descent, start = self._descent, np.array(point, np.float64)
+        start[self._held_classes] = self._held_indices
+        descent.begin(start, order)
         while self.rows is not None:
             n_searches = descent.run(self.most_lines)
-            self._count_searches(n_searches)
+            self.line_searches += n_searches
+            self.evaluations += n_searches * self.scale
             if n_searches < self.most_lines or is_over(self.deadline):
                 return Proposal(descent.point.copy(), descent.value)
         while (c := descent.next_class()) >= 0:
             if not descent.counted:
                 descent.set_counts(self._passes.count(descent.point))
             flips = self._passes.find_flips(descent.point, c)
+            self.line_searches += 1
             if self._compiled:
-                self._count_searches(1)
+                self.evaluations += self.scale
                 descent.search(flips)
             else:
-                self.line_searches += 1
                 counts = descent.confusion, descent.predicted
                 descent.settle(*self._search_line(flips, int(descent.point[c]), *counts))
             if is_over(self.deadline):
@@ -244,24 +270,6 @@ class Landscape:
             **self._floors,
         )
 
-    def _count_floors(self, demands: Demands | None) -> dict[str, Any]:
-        if demands is None or not demands.has_floors:
-            return {}
-        true = self.problem.class_counts
-        raw = np.diag(self._passes.count(self.equal_weights()))
-        floors, total = demands.floors(true, raw)
-        return {"floors": floors, "floor": total}
-
-    def _with_held(self, point: WeightIndices | Floats) -> Floats:
-        here = np.array(point, np.float64)
-        for c, index in self.held.items():
-            here[c] = index
-        return here
-
-    def _count_searches(self, n_searches: int) -> None:
-        self.line_searches += n_searches
-        self.evaluations += n_searches * self.scale
-
     def _search_line(
         self, flips: Flips, now: int, confusion: Confusion, predicted: Integers
     ) -> tuple[int, float]:
@@ -304,13 +312,13 @@ def is_over(deadline: float | None) -> bool:
 
 
 @lru_cache(maxsize=8)
-def levels_of(scale: int | str | WeightScale) -> Levels:
+def _levels_of(scale: int | str | WeightScale) -> Levels:
     """Return the weights of a scale in the form for compiled code."""
     scale = WeightScale.of(scale)
     return Levels(scale.levels, linear=scale.spacing is Spacing.LINEAR)
 
 
-class Passes:
+class _Passes:
     """What a search needs from the rows of a problem.
 
     The open rows are copied into the layout that is searched fastest. Those of a large table are
@@ -349,11 +357,11 @@ class Passes:
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
 
-        def lay_out(part: slice) -> Rows:
-            shares = None if problem.shares is None else problem.shares[part]
-            return Rows(p[part], labels[part], counts[part], levels, shares, *following)
-
-        self._parts = self._run(lay_out, [slice(*ends) for ends in bounds])
+        shares = problem.shares  # of a problem that is in one piece
+        self._parts = self._run(
+            lambda piece: Rows(p[piece], labels[piece], counts[piece], levels, shares, *following),
+            [slice(*ends) for ends in bounds],
+        )
         self.whole = self._parts[0] if n_parts == 1 else None
         # a line reads every row, and counts where a row flips
         read = sum(rows.n_cells + rows.n_rows for rows in self._parts)
@@ -372,10 +380,10 @@ class Passes:
 
         The next call uses the same memory.
         """
-        found = self._run(lambda rows: rows.find_flips(indices, c), self._parts)
-        if len(found) == 1:
-            return found[0]
-        self._joined.join(found)
+        flips = self._run(lambda rows: rows.find_flips(indices, c), self._parts)
+        if len(flips) == 1:
+            return flips[0]
+        self._joined.join(flips)
         return self._joined
 
     def _run(self, work: Callable[[S], T], parts: list[S]) -> list[T]:

@@ -130,7 +130,7 @@ class Settings:
                 f"constraints must be a Constraints; got {constraints!r}",
                 hint="Give dnip.Constraints(max_accuracy_loss=..., min_class_accuracies=..., ...)",
             )
-        if isinstance(goal, Objective) and goal.is_published:
+        if isinstance(goal, Objective) and goal.smoothing is not None:  # as published
             demanded = replace(demanded, allow_silence=True)
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)

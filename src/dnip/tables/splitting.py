@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Integers, Labels
+from dnip.base.typing import Integers
 from dnip.base.validation import check_integer, check_number
 
 #: Draws of up to this many rows are class-balanced, larger ones uniform. The paper only says that
@@ -175,23 +175,6 @@ def draw_rows(labels: Integers, n_classes: int, n: int, seed: int, *, balanced: 
         for index, quota in enumerate(quotas)
     ]
     return np.sort(np.concatenate(drawn).astype(np.int64))
-
-
-def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:
-    """Return row numbers in ascending order: all rows of a class, or a sample of `most`.
-
-    Examples
-    --------
-    >>> draw_per_class(np.array([0, 1, 1, 1]), 2, np.random.default_rng(0), most=1).size
-    2
-    """
-    drawn = []
-    for c in range(n_classes):
-        rows = np.flatnonzero(labels == c)
-        if len(rows) > most:
-            rows = rng.choice(rows, most, replace=False)
-        drawn.append(rows)
-    return np.sort(np.concatenate(drawn))
 
 
 def _balanced_quotas(available: Integers, n: int, rng: np.random.Generator) -> Integers:

@@ -14,7 +14,6 @@ from dnip.base.arrays import check_mass, check_probabilities
 from dnip.base.classes import UNLABELLED, names_of
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import make_frame
-from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.metrics.chance import labels_of_columns
 from dnip.tables.cells import CapturedMass, as_list, check_ids
 from dnip.tables.provenance import DataHash
@@ -50,6 +49,23 @@ class ProbabilityTable:
         Captured mass: the probability that a language model gave to all labels of a row together;
         None where it is not known.
 
+    Attributes
+    ----------
+    rows : Rows
+        All of the below together.
+    probabilities : ndarray of shape (M, N)
+        Rows sum to 1.
+    labels : ndarray of shape (M,) or None
+        Class indices, -1 for an unlabelled row; None without a label column.
+    ids : ndarray of shape (M,) or None
+    classes : tuple of str
+    n_classes : int
+        N.
+    source : str
+    mass : ndarray of shape (M,) or None
+    corrected_by : str or None
+        The hash of the coefficients that corrected the probabilities; None for raw ones.
+
     Raises
     ------
     InvalidInputError
@@ -79,59 +95,23 @@ class ProbabilityTable:
         mass: ArrayLike | None = None,
     ) -> None:
         if isinstance(probabilities, Rows):  # checked already
-            self._rows = replace(probabilities, others=None, columns=None)
-            return
-        p = check_probabilities(probabilities)
-        ids = None if ids is None else check_ids(ids, n_examples=len(p))
-        mass = None if mass is None else check_mass(mass, n_examples=len(p))
-        names = names_of(p.shape[1], classes or None)
-        if labels is not None:
-            labels, _ = labels_of_columns(p, labels, names)
-        self._rows = Rows(p, labels, ids, names, source, mass)
-
-    @property
-    def rows(self) -> Rows:
-        """The rows, checked."""
-        return self._rows
-
-    @property
-    def probabilities(self) -> Probabilities:
-        """Class probabilities, shape (M, N); rows sum to 1."""
-        return self._rows.probabilities
-
-    @property
-    def labels(self) -> Labels | None:
-        """Class indices, shape (M,), -1 for an unlabelled row; None without a label column."""
-        return self._rows.labels
-
-    @property
-    def ids(self) -> NDArray[np.object_] | None:
-        """A name for each row, shape (M,); None without an id column."""
-        return self._rows.ids
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Class names."""
-        return self._rows.classes
-
-    @property
-    def source(self) -> str:
-        """Where the rows come from, for messages."""
-        return self._rows.source
-
-    @property
-    def mass(self) -> Floats | None:
-        """Captured mass of each row, shape (M,); None where it is not known."""
-        return self._rows.mass
-
-    @property
-    def corrected_by(self) -> str | None:
-        """The hash of the coefficients that corrected the probabilities; None for raw ones."""
-        return self._rows.corrected_by
+            rows = replace(probabilities, others=None, columns=None)
+        else:
+            p = check_probabilities(probabilities)
+            ids = None if ids is None else check_ids(ids, n_examples=len(p))
+            mass = None if mass is None else check_mass(mass, n_examples=len(p))
+            names = names_of(p.shape[1], classes or None)
+            if labels is not None:
+                labels, _ = labels_of_columns(p, labels, names)
+            rows = Rows(p, labels, ids, names, source, mass)
+        self.rows, self.n_classes = rows, len(rows.classes)
+        self.probabilities, self.labels, self.ids = rows.probabilities, rows.labels, rows.ids
+        self.classes, self.source, self.mass = rows.classes, rows.source, rows.mass
+        self.corrected_by = rows.corrected_by
 
     def __len__(self) -> int:
         """Return the number of rows, M."""
-        return len(self._rows)
+        return len(self.probabilities)
 
     def __repr__(self) -> str:
         """Describe the table in one line."""
@@ -143,11 +123,6 @@ class ProbabilityTable:
             f"<ProbabilityTable: {len(self)} rows, {self.n_classes} classes, {labelled}{mark}, "
             f"from {self.source}>"
         )
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, N."""
-        return len(self.classes)
 
     @property
     def captured_mass(self) -> CapturedMass | None:
@@ -244,7 +219,7 @@ class ProbabilityTable:
            label    p0    p1
         0      1  0.25  0.75
         """
-        block = block_of(self._rows)
+        block = block_of(self.rows)
         columns = {
             name: cells if name in block.layout.probabilities else as_list(cells)
             for name, cells in block.columns.items()
@@ -274,7 +249,7 @@ class ProbabilityTable:
         ('ham', 'spam')
         """
         with open_writer(path, self.classes) as writer:
-            writer.write(self._rows)
+            writer.write(self.rows)
 
     def take(self, rows: ArrayLike) -> ProbabilityTable:
         """Return the table of some rows, in the order given.
@@ -297,9 +272,9 @@ class ProbabilityTable:
         array([[0.25, 0.75]])
         """
         chosen = row_numbers(rows, len(self), self.source)
-        columns = {name: getattr(self._rows, name) for name in _COLUMNS}
+        columns = {name: getattr(self.rows, name) for name in _COLUMNS}
         held = {name: cells[chosen] for name, cells in columns.items() if cells is not None}
-        taken = replace(self._rows, **held)
+        taken = replace(self.rows, **held)
         if taken.ids is not None and len(np.unique(chosen)) < len(chosen):
             check_ids(taken.ids, n_examples=len(taken))
         return ProbabilityTable(taken)
@@ -315,7 +290,7 @@ class ProbabilityTable:
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        return ProbabilityTable(replace(rows._rows, labels=None))
+        return ProbabilityTable(replace(rows.rows, labels=None))
 
     def split(
         self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True

@@ -298,8 +298,9 @@ def evaluate(
         blocks = [as_table(data, y, classes, label)]
     is_scan = isinstance(blocks, Scan)
     parts = blocks.each(count, progress) if is_scan else count(counted_rows(blocks, progress))
-    counts = _Counts(coefficients, adjusted)
-    for piece in parts:
+    pieces = iter(parts)
+    counts = next(pieces, None) or _Counts(coefficients, adjusted)
+    for piece in pieces:
         counts.join(piece)
     tell_corrected(counts.source, counts.corrected_by)
     return counts.evaluation(target)

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import oracles
 from dnip.solvers.kernels import coordinate
-from dnip.solvers.landscape import levels_of
+from dnip.solvers.landscape import _levels_of
 from layouts import each_layout, lay_out_as, weights_of
 from strategies import KINDS, labelled_rows, scales, seeded, tables
 
@@ -87,7 +87,7 @@ def test_finds_the_best_index(layout, table, scale, terms, data):
     """Search class after class; before each, try all of its indices with the twin."""
     p, labels, mass = table
     labels[:2], mass[:2] = [0, 1], 1  # COBias needs two classes
-    size = levels_of(scale).size
+    size = _levels_of(scale).size
     rows = lay_out_as(layout, p, labels, mass, scale)
     start = st.lists(st.integers(1, size), min_size=p.shape[1], max_size=p.shape[1])
     here = np.array(data.draw(start), np.float64)

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import oracles
 from dnip.method.scales import WeightScale
-from dnip.solvers.landscape import levels_of
+from dnip.solvers.landscape import _levels_of
 from strategies import TINY, probability, scales, seeded
 
 positive = probability.filter(lambda p: p > 0)
@@ -53,12 +53,12 @@ def test_first_winning_index_of_close_races(name, data, ties_win):
     p, rival_p, at, scale = data.draw(close_races(name))
     weights = WeightScale.of(scale).levels
     expected = oracles.first_winning_index(p, weights[at - 1] * rival_p, ties_win, weights)
-    assert first_winning_index(p, rival_p, at, ties_win, levels_of(scale)) == expected
+    assert first_winning_index(p, rival_p, at, ties_win, _levels_of(scale)) == expected
 
 
 @pytest.mark.parametrize("scale", [1, 30, 10_000, "log:1", "log:30", "log:10000"])
 def test_a_tiny_probability_never_wins_and_overflows_nothing(scale):
-    levels = levels_of(scale)
+    levels = _levels_of(scale)
     found = {first_winning_index(p, 1.0, levels.size, True, levels) for p in (0.0, *TINY)}
     assert found == {levels.size + 1}
 
@@ -75,7 +75,7 @@ def test_any_ascending_weights_will_do():
 @seeded
 @given(scale=scales(40), weight=st.floats(1e-4, 1e3))
 def test_the_nearest_weight_is_found(scale, weight):
-    levels = levels_of(scale)
+    levels = _levels_of(scale)
     weights = WeightScale.of(scale).levels
     descent = Descent(Values(np.ones(2, np.int64)), levels)
     at, first = np.flatnonzero(weights == 1) + 1.0, np.zeros(1, np.int64)
