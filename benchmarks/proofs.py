@@ -72,7 +72,7 @@ def _run_large(cases: list[tuple[str, Rows]]) -> None:
                     name,
                     f"{p.shape[1]}",
                     f"{objective.tau:g}",
-                    f"{scale}",
+                    f"{scale or 'over the spread'}",
                     solution.status.value,
                     f"{raw:.4f}",
                     f"{solution.value:.4f}",

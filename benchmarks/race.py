@@ -230,11 +230,11 @@ def _print_cells(cells: list[Cell]) -> None:
     header = [f"{ROWS} rows, mean of {SEEDS} seeds", *columns, *(f"{c}, SciPy" for c in columns)]
     print_markdown("The default search beside differential evolution", header, rows)
     behind, ahead = (sum(sign * gap > TOLERANCE for gap in apart) for sign in (1, -1))
-    print(
-        f"\nSciPy is behind in {behind} of {len(apart)} searches, by {max(apart):.3f} at most and "
-        f"{np.mean(apart):.4f} in the mean, and ahead in {ahead}, by {max(0.0, -min(apart)):.4f} "
-        f"at most. It takes {seconds['SciPy'] / seconds['ours']:.0f} times our processor time."
-    )
+    header = ["searches", "SciPy behind", "mean gap", "largest", "SciPy ahead", "processor time"]
+    gaps = f"{np.mean(apart):.3f}", f"{max(apart):.3f}"
+    times = f"{seconds['SciPy'] / seconds['ours']:.0f} times ours"
+    row = [f"{len(apart)}", f"{behind}", *gaps, f"{ahead}", times]
+    print_markdown("All searches by differential evolution", header, [row])
 
 
 def default_search(p: Probabilities, labels: Labels, goal: Objective, seed: int) -> Floats:

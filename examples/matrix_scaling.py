@@ -60,13 +60,12 @@ for name, classes in predicted.items():
     counts = confusion_matrix(test.labels, classes, test.n_classes)
     scores = accuracy(counts), cobias(counts), worst_class_accuracy(counts)
     print(f"{name:22}  {scores[0]:8.3f}  {scores[1]:6.3f}  {scores[2]:11.3f}")
-    plt.plot(*scores[:2], "o", label=name)
+    plt.plot(scores[1], scores[0], "o", label=name)
 
 # %%
-# Up and right is better. On other tables both together may be no better than DNIP alone:
+# Up and left is better. On other tables both together may be no better than DNIP alone:
 # ``python -m benchmarks together`` measures five more.
 
-plt.gca().set(xlabel="accuracy", ylabel="COBias")
-plt.gca().invert_yaxis()
+plt.gca().set(xlabel="COBias", ylabel="accuracy")
 plt.legend(frameon=False)
 plt.show()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Workers share the cores; and sums over one thread end in the same bits on any machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -17,6 +18,9 @@ for _name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_pr
 # Every run tries the same examples, also where a test has no settings of its own.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("repeatable")
+# Else it would try numbers of whatever files are imported, which is up to the other tests.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 #: Helpers that need torch: test files import them where it is installed.
 collect_ignore = ["plain_language_model.py", "tiny_models.py"]

@@ -12,7 +12,7 @@ def ran(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-def wait_for(condition, seconds=200):
+def wait_for(condition, seconds=600):
     """Wait until there is something, and return it; on a busy machine that takes a while."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

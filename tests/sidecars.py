@@ -90,7 +90,7 @@ class Upstream:
 
 
 def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=200)
     connection.request(method, path, body, {"Authorization": KEY, **(headers or {})})
     response = connection.getresponse()
     content = response.read()

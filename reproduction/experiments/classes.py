@@ -186,7 +186,7 @@ def draw_densities(figure: Any, run: Run, results: Any) -> None:
     cell, classes, own = shown(run, results, "kde")
     p, y = simulate(cell)
     figure.set_size_inches(11, 5.6)
-    panels = figure.subplots(2, len(SHOWN), sharex=True)
+    panels = figure.subplots(2, len(SHOWN), sharex=True, sharey=True)
     for column, method in enumerate(SHOWN):
         weighted = p * np.asarray(own[method].weights)
         simulated = weighted[np.arange(len(y)), y] / weighted.sum(axis=1)
@@ -196,8 +196,8 @@ def draw_densities(figure: Any, run: Run, results: Any) -> None:
             for name, colour, c in zip(classes, COLOURS[1:], range(len(classes)), strict=False):
                 axes.plot(GRID, density(of_true[labels == c]), color=colour, label=literal(name))
             plain(axes, f"{method}, {what}")
-        axes.set_xlabel(f"probability of the true class, {cell.task}")
-    panels[0, 0].legend(fontsize=7, frameon=False)
+        axes.set(xlabel=f"probability of the true class, {cell.task}", yscale="symlog")
+    panels[0, -1].legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def judge_densities(_run: Run, _results: Any, scores: Scores) -> Claims:

@@ -1,5 +1,7 @@
 """Everyone in the race reports falling values of Z, and our solvers end at the optimum."""
 
+import time
+
 import pytest
 
 import oracles
@@ -17,7 +19,8 @@ from problems import KNOWN
 
 
 @pytest.mark.parametrize("problem", ["two classes, ties", "three classes"])
-def test_courses_fall_to_the_optimum(problem):
+def test_courses_fall_to_the_optimum(problem, monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", time.process_time)  # whoever else computes
     known = KNOWN[problem]
 
     def z(confusion):

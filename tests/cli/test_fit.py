@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import get_args
 
@@ -11,12 +12,11 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
+from dnip import Coefficients, Constraints, InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
-from dnip.fitting.settings import FitSettings
 from dnip.method.objective import MetricObjective
-from dnip.solvers import SOLVERS, Exhaustive
+from dnip.solvers import SOLVERS, Coordinate, Exhaustive
 from populations import biased_rows
 from problems import KNOWN
 
@@ -36,7 +36,6 @@ def opt(folder):
 
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
-    assert vars(FitOptions().settings()) == vars(FitSettings())
     assert FitOptions(preset="paper").settings().objective == Objective.published()
     silent = FitOptions(allow_silence=True).settings().constraints
     assert silent == Constraints(allow_silence=True)
@@ -223,6 +222,36 @@ def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monk
     assert judged["verdict"] in ("apply", "keep", "no signal")
 
 
+@pytest.mark.parametrize("verdict", ["apply", "keep", "no signal", "not judged"])
+def test_only_if_better_is_the_same_for_the_classifier(dnip, folder, verdict, monkeypatch):
+    sklearn = pytest.importorskip("dnip.sklearn.classifier")
+    rows = biased_rows(np.random.default_rng(7), 240, bias=[1.5, 0.0, -1.5])
+    p, labels = rows.probabilities, rows.labels
+    if verdict == "keep":  # nothing is wrong
+        labels = p.argmax(axis=1)
+    elif verdict == "no signal":
+        labels = np.random.default_rng(0).permutation(labels)
+    elif verdict == "not judged":
+        monkeypatch.setattr(Coordinate, "search", _interrupted)
+    ProbabilityTable(p, labels).write("t.csv")
+    stays = verdict != "apply"
+    classifier = sklearn.DNIPClassifier(only_if_better=True)
+    with pytest.warns(match=f"'{verdict}', so the raw argmax") if stays else nullcontext():
+        classifier.fit(p, labels)
+    run = dnip("fit", "t.csv", "--only-if-better", "--json")
+    assert run.json["evidence"]["verdict"] == classifier.verdict_ == verdict
+    assert run.json["holds"] == ("raw" if stays else "fitted")
+    weights = Coefficients.load("coefficients.json").weights.tolist()
+    assert classifier.weights_.tolist() == weights
+    assert (weights == [1, 1, 1]) == stays
+    with pytest.raises(InvalidInputError, match="only_if_better follows the verdict"):
+        sklearn.DNIPClassifier(only_if_better=True, evidence=False).fit(p, labels)
+
+
+def _interrupted(*_):
+    raise KeyboardInterrupt
+
+
 def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt, monkeypatch):
     table = ProbabilityTable.read(opt)
     few = table.take(np.concatenate([np.flatnonzero(table.labels == c)[:1] for c in range(3)]))
@@ -328,13 +357,6 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, fo
     assert stored["objective"]["costs"] == costs.tolist()
     again = dnip("fit", four, "--costs", "c.json", *settings).json
     assert again["weight_indices"] == run["weight_indices"]
-
-
-def test_costs_of_other_classes_are_refused(dnip, four, folder):
-    (folder / "other.csv").write_text(",A,B,C,D\nA,0,1,1,1\nB,1,0,1,1\nC,1,1,0,1\nD,1,1,1,0\n")
-    told = "costs is of the classes A, B, C, D, but the classes are"
-    dnip("fit", four, "--costs", "other.csv").assert_refused(told)
-    assert not (folder / "coefficients.json").exists()
 
 
 def test_what_cannot_be_served_right_is_named_and_kept(dnip, folder):

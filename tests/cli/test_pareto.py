@@ -10,7 +10,6 @@ from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.estimator import Estimator
 from dnip.metrics import METRICS
-from dnip.metrics.catalogue import Metric
 from dnip.solvers import Coordinate
 from populations import biased_rows
 
@@ -98,22 +97,6 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
     run = dnip("pareto", "opt.csv", "--test", "test.csv", "--no-evidence", "--json")
     assert run.status == 0
     assert run.err == "warning: test.csv: no labelled row of class good: left out\n"
-
-
-def misses(counts):
-    return float(counts.sum() - np.trace(counts))
-
-
-def test_a_metric_of_the_catalogue_is_told_of_every_point(dnip, tables, monkeypatch):
-    monkeypatch.setitem(METRICS, "misses", Metric("misses", misses))
-    run = dnip("pareto", "opt.csv", "--test", "test.csv", "--no-evidence", "--json")
-    for name, place in (("opt", lambda point: point), ("test", lambda point: point["test"])):
-        table = ProbabilityTable.read(f"{name}.csv")
-        for point in run.json["points"]:
-            weights = np.array([*point["weights"].values()])
-            chosen = (weights * table.probabilities).argmax(axis=1)
-            assert place(point)["misses"] == (chosen != table.labels).sum()
-    assert run.json["raw"]["misses"] > 0
 
 
 @cases(

@@ -54,36 +54,37 @@ def test_a_port_in_use_is_refused(dnip, folder):
         dnip(*UP, "--coefficients", "q=c.json", "--port", port).assert_refused(f"port {port}")
 
 
-def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder):
+@pytest.mark.parametrize("grace", [200, 1])
+def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder, grace):
     FITTED.save("c.json")
-    waiting = threading.Event()
+    ready = threading.Event()
 
     def slowly(body):
-        waiting.wait(body["state"])
+        ready.wait()
         return decision(body)
 
-    def wait(port, seconds):
-        status, content, _ = ask(port, body=json.dumps({"state": seconds}).encode())
-        answers[seconds] = status, json.loads(content)
+    def is_deaf(port):
+        with suppress(ConnectionError), socket.create_connection(("127.0.0.1", port)):
+            return False
+        return True
 
-    answers = {}
-    with FailingServer(slowly) as upstream:
-        with sidecar(upstream.url.removesuffix("/v1"), 0, "--grace", "2") as process:
-            askers = [threading.Thread(target=wait, args=(process.port, n)) for n in (1, 8)]
-            for asker in askers:
-                asker.start()
-            while upstream.under_way < 2:
-                waiting.wait(0.01)
+    with FailingServer(slowly) as upstream, ThreadPoolExecutor(1) as client:
+        url = upstream.url.removesuffix("/v1")
+        with sidecar(url, 0, "--grace", str(grace)) as process:
+            asked = client.submit(ask, process.port, body=b'{"state": 1}')
+            wait_for(lambda: upstream.under_way)
             process.terminate()
-            for asker in askers:
-                asker.join()
+            wait_for(lambda: is_deaf(process.port))
+            if grace > 1:
+                time.sleep(0.5)  # in which a server that waits for nothing has given up
+                ready.set()
+            status, content, _ = asked.result()
             process.wait()
-        waiting.set()
-    assert answers[1][0] == 200
-    assert answers[8][0] == 503
-    assert "was stopped" in answers[8][1]["error"]["message"]
+        ready.set()
+    assert status == (200 if grace > 1 else 503)
+    for text in (content.decode(), process.err):
+        assert ("was stopped" in text) != (grace > 1)
     assert "Traceback" not in process.err
-    assert "was stopped" in process.err
 
 
 # --- recording ---

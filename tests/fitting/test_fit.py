@@ -8,13 +8,12 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
+from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit, sample_of
 from dnip.fitting.path import trace_path
 from dnip.fitting.settings import FitSettings
-from dnip.using.drift import check
 from dnip.using.sketch import Sketch
 from problems import KNOWN
 
@@ -119,21 +118,6 @@ def test_rows_are_weighed_to_a_target_prior(opt):
     weight = (mix / np.bincount(opt.labels))[opt.labels]
     found = fit(opt, robust="off", target_prior=mix, evidence=False).coefficients
     assert kept(found) == sketch_of(opt.probabilities, weight)
-
-
-def test_the_classifier_and_the_path_keep_a_sketch_and_scores_too(opt, new):
-    plain = FitSettings(robust="off")
-    path = trace_path(opt, settings=plain, betas=(0.5,)).points[0].fit.coefficients
-    names = np.array(opt.classes)
-    classifier = DNIPClassifier(classes=opt.classes, robust="off")
-    classifier.fit(opt.probabilities, names[opt.labels])
-    shuffled = np.random.default_rng(0).permutation(new.labels)
-    wrong = ProbabilityTable(new.probabilities, shuffled, classes=new.classes)
-    for coefficients in (path, classifier.coefficients_):
-        assert kept(coefficients) == sketch_of(opt.probabilities)
-        result = check([new], coefficients)
-        assert (result.same_distribution, result.compared) == (True, True)
-        assert not check([wrong], coefficients).holds
 
 
 @cases(

@@ -18,7 +18,7 @@ from outcomes import Outcome
 #: How many times the examples of an everyday run: 1, or what ``make fuzz`` says.
 BUDGET = int(os.environ.get("DNIP_FUZZ", "1"))
 #: Seconds after which a run counts as endless.
-PATIENCE = 60.0
+PATIENCE = 200.0
 #: Status of a run that was stopped by a signal.
 STOPPED = 130
 

@@ -62,7 +62,7 @@ def sidecar(tmp_path_factory):
     """The server, and its port."""
     coefficients = tmp_path_factory.mktemp("sidecar") / "topic.json"
     FITTED.save(coefficients)
-    with serving(Upstream(reply(SYSTEM_ONE)).url, coefficients, grace=1, timeout=0.5) as both:
+    with serving(Upstream(reply(SYSTEM_ONE)).url, coefficients, grace=1, timeout=2) as both:
         yield both
 
 

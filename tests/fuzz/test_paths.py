@@ -65,7 +65,7 @@ def test_odd_places(choice, place, suffix):
             path = f"pipe{suffix}"
             os.mkfifo(path)
             with subprocess.Popen(["sh", "-c", f"exec cat t.csv >{path}"]) as writer:
-                run(*line(*choice, path), outputs=OUTPUTS, patience=5)
+                run(*line(*choice, path), outputs=OUTPUTS)
                 writer.kill()
             return
         odd = place in TEXTS or len(place) > 200

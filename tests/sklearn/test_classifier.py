@@ -91,8 +91,8 @@ class Recorder(ClassifierMixin, BaseEstimator):
 @parametrize_with_checks(
     [
         DNIPClassifier(LogisticRegression()),
-        DNIPClassifier(DecisionTreeClassifier(random_state=0)),
-        DNIPClassifier(RidgeClassifier(), cv=3),
+        DNIPClassifier(DecisionTreeClassifier(random_state=0), evidence=False),
+        DNIPClassifier(RidgeClassifier(), cv=3, evidence=False),
     ]
 )
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
@@ -195,6 +195,7 @@ def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(shy):
     ({}, Objective(), "coordinate"),
     ({"beta": 0.0, "tau": 1.0, "smoothing": 4.0}, Objective(0.0, 1.0, 4.0), "coordinate"),
     ({"objective": Objective(gap="single"), "beta": 9}, Objective(gap="single"), "coordinate"),
+    ({"objective": "macro-f1"}, "macro-f1", "coordinate"),
     ({"solver": "anneal"}, Objective(), "anneal"),
     ({"solver": Coordinate(effort=0.1)}, Objective(), Coordinate(effort=0.1)),
 )
@@ -258,8 +259,8 @@ def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
         DNIPClassifier(**settings).fit(X, list(y))
 
 
-@pytest.mark.filterwarnings("ignore:The probabilities tell nothing")
 # --- Sample weights and metadata ---
+@pytest.mark.filterwarnings("ignore:The probabilities tell nothing")
 def test_the_estimator_gets_the_weights_of_its_rows():
     Recorder.weights.clear()
     weight = np.arange(1.0, len(y) + 1)
@@ -317,7 +318,8 @@ def test_clone_and_pickle(shy):
 
 def test_grid_search_over_the_objective_and_the_estimator(shy):
     grid = {"beta": [0.0, 2.7], "estimator__logisticregression__C": [1e-3, 1.0]}
-    search = GridSearchCV(DNIPClassifier(shy), grid, scoring="balanced_accuracy", cv=3).fit(X, y)
+    classifier = DNIPClassifier(shy, cv=3, evidence=False)
+    search = GridSearchCV(classifier, grid, scoring="balanced_accuracy", cv=3).fit(X, y)
     assert search.best_score_ > 0.9
 
 

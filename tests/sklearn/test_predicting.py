@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from joblib import parallel_config
 from sklearn.datasets import load_wine
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -75,7 +76,9 @@ def test_fit_parameters_are_cut_to_the_fold_and_split_parameters_reach_the_split
 
 def test_parallel_folds_are_the_same_folds_and_the_estimator_stays_as_it_was():
     estimator = GaussianNB()
-    for alone, together in zip(out_of_fold(estimator), out_of_fold(n_jobs=2), strict=True):
+    with parallel_config(backend="threading"):
+        parallel = out_of_fold(n_jobs=2)
+    for alone, together in zip(out_of_fold(estimator), parallel, strict=True):
         np.testing.assert_array_equal(alone, together)
     assert not hasattr(estimator, "classes_")
 

@@ -95,7 +95,7 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
     ((pd.DataFrame(P, columns=["a", "b", "b"]), Y), {}, "two columns have the same name"),
     ((pd.DataFrame(P, columns=["1", 1, "b"]), Y), {}, "column 1 appears twice"),
     ((WHOLE.replace("cow", "dog"),), {}, "'dog' is none of the columns ant, bee, cow"),
-    ((WHOLE.assign(cow="x"),), {}, "column cow: 'x' is not a number.*classes="),
+    ((FRAME.assign(text="x"), INDEX), {}, "column text: 'x' is not a number.*classes="),
     ((pl.from_pandas(FRAME).lazy(), Y), {}, "Collect a lazy frame"),
 )
 def test_bad_input_is_refused_with_a_remedy(call, given, options, message):

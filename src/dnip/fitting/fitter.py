@@ -50,6 +50,9 @@ PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
 #: the smooth estimate sees all at this spread. Any from ln 30 to ln 60 does as well.
 COMMON_SPREAD = math.log(50)
 
+# Level of the interval that keeps a limit on lost accuracy: one standard error to either side.
+_SPARE = 0.68
+
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
 
@@ -222,7 +225,7 @@ class Fitter:
         within = {
             beta: evidence.reweighted.cobias
             for beta, evidence in path.items()
-            if evidence.accuracy_change - evidence.accuracy_error >= -limit
+            if evidence.evaluation.accuracy_change(_SPARE)[0] >= -limit
         }
         best = min(within, key=within.__getitem__, default=None)
         if best is None or within[best] >= path[best].raw.cobias:

@@ -135,11 +135,11 @@ def test_streams_pass_as_they_come_and_break_off_as_they_do(start, upstream):
 
     def parts():
         yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata1\r\n"
-        assert go_on.wait(20)
+        assert go_on.wait(200)
         yield b"5\r\ndata2\r\n"
 
     upstream.answer = parts()
-    connection = http.client.HTTPConnection("127.0.0.1", start(), timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", start(), timeout=200)
     connection.request("POST", "/v1/chat/completions", b"{}")
     response = connection.getresponse()
     assert response.read(5) == b"data1"
@@ -211,7 +211,7 @@ def test_what_is_no_new_file_leaves_the_coefficients_as_they_were(coefficients, 
     for number, spoil in enumerate(spoilers, 1):
         spoil()
         for _ in range(2):  # it is said once
-            asyncio.run(asyncio.wait_for(watched.refresh(), 3))
+            asyncio.run(asyncio.wait_for(watched.refresh(), 200))
         assert watched.current["topic"].weights.tolist() == [1, 0.5]
         assert len(caplog.messages) == number
         assert "'topic' keeps the coefficients" in caplog.messages[-1]
@@ -226,9 +226,9 @@ def test_a_file_that_is_never_read_to_its_end_stops_no_request(coefficients, cap
 
     watched = watching.WatchedCoefficients({"topic": coefficients})
     monkeypatch.setattr(watching, "_SECONDS", 0.1)
-    monkeypatch.setattr(Coefficients, "load", lambda _: threading.Event().wait(30))
+    monkeypatch.setattr(Coefficients, "load", lambda _: threading.Event().wait(1000))
     Coefficients(["a", "b"], [1, 2], 2).save(coefficients)
-    asyncio.run(asyncio.wait_for(watched.refresh(), 5))
+    asyncio.run(asyncio.wait_for(watched.refresh(), 200))
     assert "not read within 0.1 s" in caplog.text
 
 

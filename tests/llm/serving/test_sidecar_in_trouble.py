@@ -113,14 +113,14 @@ def is_given_up(client):
 @cases(HEAD + b"{", HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{")
 def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent):
     upstream.answer = reply(SYSTEM_ONE)
-    port = start(timeout=0.5)
+    port = start(timeout=2)
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
     for client in clients:
         client.sendall(sent)
     assert ask(port)[0] == 200
     assert all(map(is_closed, clients))
     [line] = caplog.messages
-    assert "took more than 0.5 s to send" in line
+    assert "took more than 2 s to send" in line
     assert numbers(port)['dnip_failures_total{status="408"}'] == 20
     for client in clients:
         client.close()

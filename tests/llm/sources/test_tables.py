@@ -220,7 +220,7 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, cut):
     ("0.9,0.1\n0.2,0.8\n", "the first line holds numbers.*such as ham,spam"),
     ("id,class,prob\n1,ham,0.9\n1,spam,0.1\n", "only column prob holds a number.*pivoted"),
     ("id,probs,choices\n1,\"[0.9, 0.1]\",\"['a', 'b']\"\n", "the options are a, b"),
-    ("id,label,ham,spam\n", "there are no rows"),
+    ("id,label,ham,spam\n", "there are no answers"),
     ("id ham spam\n1 0.9 0.1\n", "Separate columns"),
     ("generation,in_tokens,out_tokens\nham,9,3\n", "generation names a class.*logprobs=True"),
     ("id,ham,spam\n1,0.9,NA\n", "spam: 'NA' is not a number. Give a number in every row"),
