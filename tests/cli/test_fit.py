@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import get_args
 
@@ -11,11 +12,11 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Constraints, Objective, ProbabilityTable, solve
+from dnip import Coefficients, Constraints, InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
 from dnip.method.objective import MetricObjective
-from dnip.solvers import SOLVERS, Exhaustive
+from dnip.solvers import SOLVERS, Coordinate, Exhaustive
 from populations import biased_rows
 from problems import KNOWN
 
@@ -150,7 +151,7 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
 
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
-    line = "robust: with 10 to 45 labels per class, the weights go 33% to 69% of the way\n"
+    line = "robust: the labels (10 to 45 per class) decide 33% to 69% of each weight,\n"
     asked = "\nRows without labels help, too: --unlabelled NEW.csv, the rows to be corrected.\n"
     text = dnip("fit", opt).out
     assert line in text
@@ -219,6 +220,36 @@ def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monk
     assert f"\nNext, ask for a verdict: dnip fit {opt} --evidence\n" in told
     judged = dnip("fit", opt, *PLAIN, "--evidence", "--json").json["evidence"]
     assert judged["verdict"] in ("apply", "keep", "no signal")
+
+
+@pytest.mark.parametrize("verdict", ["apply", "keep", "no signal", "not judged"])
+def test_only_if_better_is_the_same_for_the_classifier(dnip, folder, verdict, monkeypatch):
+    sklearn = pytest.importorskip("dnip.sklearn.classifier")
+    rows = biased_rows(np.random.default_rng(7), 240, bias=[1.5, 0.0, -1.5])
+    p, labels = rows.probabilities, rows.labels
+    if verdict == "keep":  # nothing is wrong
+        labels = p.argmax(axis=1)
+    elif verdict == "no signal":
+        labels = np.random.default_rng(0).permutation(labels)
+    elif verdict == "not judged":
+        monkeypatch.setattr(Coordinate, "search", _interrupted)
+    ProbabilityTable(p, labels).write("t.csv")
+    stays = verdict != "apply"
+    classifier = sklearn.DNIPClassifier(only_if_better=True)
+    with pytest.warns(match=f"'{verdict}', so the raw argmax") if stays else nullcontext():
+        classifier.fit(p, labels)
+    run = dnip("fit", "t.csv", "--only-if-better", "--json")
+    assert run.json["evidence"]["verdict"] == classifier.verdict_ == verdict
+    assert run.json["holds"] == ("raw" if stays else "fitted")
+    weights = Coefficients.load("coefficients.json").weights.tolist()
+    assert classifier.weights_.tolist() == weights
+    assert (weights == [1, 1, 1]) == stays
+    with pytest.raises(InvalidInputError, match="only_if_better follows the verdict"):
+        sklearn.DNIPClassifier(only_if_better=True, evidence=False).fit(p, labels)
+
+
+def _interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt, monkeypatch):

@@ -195,6 +195,7 @@ def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(shy):
     ({}, Objective(), "coordinate"),
     ({"beta": 0.0, "tau": 1.0, "smoothing": 4.0}, Objective(0.0, 1.0, 4.0), "coordinate"),
     ({"objective": Objective(gap="single"), "beta": 9}, Objective(gap="single"), "coordinate"),
+    ({"objective": "macro-f1"}, "macro-f1", "coordinate"),
     ({"solver": "anneal"}, Objective(), "anneal"),
     ({"solver": Coordinate(effort=0.1)}, Objective(), Coordinate(effort=0.1)),
 )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dnip.base.arrays import check_probabilities
 from dnip.base.classes import check_several_classes, names_of, read_indices
 from dnip.base.columns import CONTENT_FREE
-from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.base.validation import check_integer
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
@@ -75,24 +75,6 @@ class OptSet:
         check_several_classes(np.bincount(y, minlength=n_classes) > 0, names)
         parts = dict.fromkeys(("unlabelled", "batch", "content_free"), np.empty((0, n_classes)))
         return cls(p, y, classes=names, **parts | {k: np.asarray(v) for k, v in others.items()})
-
-    def hide_labels_but(self, rows: Integers) -> OptSet:
-        """Return the set in which only some rows have their labels; the others are unlabelled.
-
-        Raises
-        ------
-        InvalidInputError
-            If these labels are of fewer than two classes.
-        """
-        labels = self.labels[rows]
-        check_several_classes(np.bincount(labels, minlength=self.n_classes) > 0, self.classes)
-        rest = np.delete(self.probabilities, rows, axis=0)
-        return replace(
-            self,
-            probabilities=self.probabilities[rows],
-            labels=labels,
-            unlabelled=np.concatenate([rest, self.unlabelled]),
-        )
 
     @property
     def n_classes(self) -> int:
@@ -206,12 +188,14 @@ class Material:
         """
         if n_labels is None:
             return self.opt
-        labels = self.opt.labels
-        check_integer("labels", n_labels, at_least=2, at_most=len(labels))
+        opt = self.opt
+        check_integer("labels", n_labels, at_least=2, at_most=len(opt.labels))
         balanced = n_labels <= BALANCED_UP_TO
-        return self.opt.hide_labels_but(
-            draw_rows(labels, self.opt.n_classes, n_labels, seed, balanced=balanced)
-        )
+        rows = draw_rows(opt.labels, opt.n_classes, n_labels, seed, balanced=balanced)
+        drawn = replace(opt, probabilities=opt.probabilities[rows], labels=opt.labels[rows])
+        check_several_classes(drawn.present, opt.classes)
+        others = np.delete(opt.probabilities, rows, axis=0)
+        return replace(drawn, unlabelled=np.concatenate([others, opt.unlabelled]))
 
 
 def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:

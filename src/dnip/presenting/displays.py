@@ -20,11 +20,14 @@ from dnip.using.evaluation import Evaluation, evaluate
 
 
 class _Display:
-    """What all displays share: two ways to make one, and where it is drawn."""
+    """What displays share: two ways to make one, of an evaluation, and where it is drawn."""
 
     _size: ClassVar[tuple[float, float]] = (6.4, 4.2)
     ax_: Any
     figure_: Any
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
 
     @classmethod
     def from_estimator(
@@ -95,7 +98,7 @@ class _Display:
 
     @classmethod
     def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        raise NotImplementedError
+        return cls(evaluate(table, coefficients=coefficients))
 
     def plot(self, ax: Any = None) -> Self:  # noqa: ANN401 - matplotlib's
         """Draw.
@@ -126,18 +129,7 @@ class _Display:
         raise NotImplementedError
 
 
-class _EvaluationDisplay(_Display):
-    """What is drawn of an evaluation."""
-
-    def __init__(self, evaluation: Evaluation) -> None:
-        self.evaluation = evaluation
-
-    @classmethod
-    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        return cls(evaluate(table, coefficients=coefficients))
-
-
-class ClassAccuracyDisplay(_EvaluationDisplay):
+class ClassAccuracyDisplay(_Display):
     """Bars: the accuracy of every class, before and after coefficients.
 
     Parameters
@@ -167,7 +159,7 @@ class ClassAccuracyDisplay(_EvaluationDisplay):
         draw_class_accuracies(axes, self.evaluation)
 
 
-class OddClassDisplay(_EvaluationDisplay):
+class OddClassDisplay(_Display):
     """Arrows: how accurate every class is, and which class most of its errors go to.
 
     With coefficients it shows their decisions, else those of the most probable class.

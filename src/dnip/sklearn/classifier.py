@@ -54,11 +54,15 @@ cobias_scorer = make_scorer(cobias_score, greater_is_better=False)
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Correct a classifier with one learned coefficient per class, so that no class starves.
 
+    It does for any number of classes what ``TunedThresholdClassifierCV`` does for two: a
+    coefficient is the inverse of a threshold. By default it evens out the recalls of the classes
+    (their accuracies, here); `objective` makes it maximise balanced accuracy or macro-F1 instead.
+
     Predicts argmax_n ξ_n·p_mn, the first class on a tie: p are the class probabilities of
-    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI is low. They are
-    fitted on out-of-fold probabilities, as an estimator is too sure of what it was fitted on;
-    then the estimator is fitted on all data. Without an estimator, X itself is the matrix of
-    class probabilities, such as an LLM's.
+    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI is low. COBias is the
+    mean gap between the recalls of two classes. Weights are fitted on out-of-fold probabilities, as
+    an estimator is too sure of what it was fitted on; then the estimator is fitted on all data.
+    Without an estimator, X itself is the matrix of class probabilities, such as an LLM's.
 
     An estimator with ``decision_function`` alone, such as ``LinearSVC``, is taken as scikit-learn's
     ``response_method="auto"`` does: p is the softmax of its scores, for two classes the sigmoid.
@@ -109,7 +113,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Whether to judge the fit by five refits of the coefficients, each without a fold of the
         labels; None: if that is quick.
     only_if_better : bool, default=False
-        Leave weights of 1, which decide as the raw argmax does, unless the verdict is "apply".
+        Unless the verdict is "apply", leave weights of 1, which decide as the raw argmax does, and
+        warn. Not with ``evidence=False``.
     random_state : int, default=0
         Seed of the solver; the same seed gives the same coefficients.
 
@@ -289,17 +294,21 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             self.fit_ = fitter.fit(settings)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
-        follows = self.only_if_better and self.verdict_ != "apply"
-        coefficients = self.fit_.unweighted() if follows else self.fit_.coefficients
+        coefficients = self.fit_.coefficients
+        if self.only_if_better and self.verdict_ != "apply":
+            coefficients = self.fit_.unweighted()
         self.coefficients_, self.weights_ = coefficients, coefficients.weights
         self.weight_indices_ = coefficients.weight_indices
-        self._warn_of_loss()
+        self._warn_of_verdict()
         return self
 
-    def _warn_of_loss(self) -> None:
-        """Warn where accuracy on rows left out is sure to fall by more than two points."""
+    def _warn_of_verdict(self) -> None:
+        """Warn where it is followed, or accuracy is sure to fall by more than two points."""
         evidence = self.evidence_
-        if self.verdict_ == "no signal":
+        if self.only_if_better and self.verdict_ != "apply":
+            why = " ".join(self.fit_.reason.split())
+            warn(f"the verdict is {self.verdict_!r}, so the raw argmax stays: {why}")
+        elif self.verdict_ == "no signal":
             warn(" ".join(NO_SIGNAL.split()))
         elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
             return
@@ -321,6 +330,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise InvalidInputError(
                 f"estimator must have fit, and {' or '.join(_RESPONSES)}; got {self.estimator!r}",
                 hint="Give a classifier that scores every class, or None for a matrix as X",
+            )
+        if self.only_if_better and self.evidence is False:
+            raise InvalidInputError(
+                "only_if_better follows the verdict of refits, but evidence is off",
+                hint="Leave evidence=False out",
             )
         if self.estimator is not None and self.classes is not None:
             raise InvalidInputError(
