@@ -174,17 +174,17 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]]).repeat(9, axis=0)
     >>> table = ProbabilityTable(p, np.array([0, 1]).repeat(9), classes=["ham", "spam"])
     >>> print(next_step(evaluate(table), 0.9, "dnip fit opt.csv"))
-    Starving: spam. Sure to be right less often than the mean class, 0.500.
+    Starving: spam. Below the average class, 0.500, by more than chance.
     Next, learn coefficients: dnip fit opt.csv
     """
     if evaluation.signal is False:
         return wrapped(f"{NO_SIGNAL}\nNext, look at the prompt: dnip audit TASK --model MODEL")
     weak = evaluation.starving(level)
-    text = "No class is sure to be right less often than the mean class."
+    text = "No class is below the average class by more than chance."
     if weak:
         mean = np.nanmean(class_accuracies(evaluation.raw))
         text = f"Starving: {listed(weak, _FEW)}. "
-        text += f"Sure to be right less often than the mean class, {mean:.3f}."
+        text += f"Below the average class, {mean:.3f}, by more than chance."
     if evaluation.always is not None:
         text = f"{always_sentence(evaluation.always)}\n{text}"
     return f"{wrapped(text)}\nNext, learn coefficients: {command}"

@@ -231,6 +231,17 @@ def test_tables_without_a_column_for_each_class_say_what_to_change(tmp_path, tex
         read_answers([tmp_path / "a.csv"], ["ham", "spam"])
 
 
+@cases(
+    {"p": [{"Name": "1", "Score": 0.75}, {"Name": "2", "Score": 0.25}]},
+    {"probs": [0.75, 0.25], "embedding": [0.1, 0.2]},
+    {"probs": [0.25, 0.75], "order": ["2", "1"]},
+    {"usage": {"in": 5, "out": 1}, "out": {"label": "1", "scores": {"1": 75, "2": 25}}},
+)
+def test_of_several_numbers_those_of_the_classes_are_taken(row):
+    table, _ = read_answers([row], ["1", "2"])
+    np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
+
+
 def test_log_probabilities_may_stand_in_one_cell():
     table, _ = read_answers(
         [{"text": "?", "logits": "[-1.3862943611198906, -0.2876820724517809]"}], ["a", "b"]
