@@ -75,6 +75,7 @@ docs: $(VENV)/.docs          ## the documentation, into site/
 
 printed: $(VENV)/.dev        ## the output and the tables quoted in README and docs, written again
 	$(BIN)/cog -p 'from tools.printed import show, table' -I . -r README.md docs/*.md
+	$(BIN)/python -m tools.make_notebook
 
 pictures: $(VENV)/.dev       ## the pictures of the documentation, drawn again; needs Chromium
 	$(BIN)/python tools/make_docs.py --pictures

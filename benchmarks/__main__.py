@@ -46,6 +46,7 @@ BENCHMARKS = {
     "scores": scores.run,
     "constraints": constraints.run,
     "race": race.run,
+    "cells": race.cells,
     "corrections": corrections.run,
     "together": corrections.together,
     "classifier": classifier.run,

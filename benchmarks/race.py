@@ -1,7 +1,10 @@
 """The solvers beside what a user would pick instead, on the same objective, table and time.
 
-The authors' loops and SciPy's dual annealing start again with another seed until time is up. On
-prompted cells the default search stands beside SciPy's differential evolution, free weights each.
+    python -m benchmarks race cells
+
+The authors' loops and SciPy's dual annealing start again with another seed until time is up.
+`cells` has the default search beside SciPy's differential evolution on prompted cells, with free
+weights each.
 """
 
 from __future__ import annotations
@@ -56,7 +59,6 @@ def run(tables: list[Table]) -> None:
         races[name] = race(rows.probabilities, rows.labels)
         _print_race(name, races[name])
     _print_summary(races)
-    _print_cells(list(_cells()))
 
 
 def race(
@@ -200,18 +202,18 @@ def _print_summary(races: dict[str, dict[str, list[Course]]]) -> None:
     print_markdown(title, header, rows)
 
 
-def _cells() -> Iterator[Cell]:
+def _evenly_drawn() -> Iterator[Cell]:
     """Yield cells of the saved probabilities that lie evenly over tasks, prompts and seeds."""
     saved = read(COMMITTED)
     tasks = [task for task in saved.tasks if task not in SLOW_TASKS]
-    cells = [cell for shots in (ONE, FIVE, BALANCED) for cell in saved.cells(shots, tasks)]
-    yield from cells[:: len(cells) // CELLS][:CELLS]
+    every = [cell for shots in (ONE, FIVE, BALANCED) for cell in saved.cells(shots, tasks)]
+    yield from every[:: len(every) // CELLS][:CELLS]
 
 
-def _print_cells(cells: list[Cell]) -> None:
-    """Print Z of the default search and of SciPy's; both may silence classes here."""
+def cells(_tables: list[Table]) -> None:
+    """Print Z of the default search and of SciPy's on prompted cells; both may silence classes."""
     rows, seconds, apart = [], {"ours": 0.0, "SciPy": 0.0}, []
-    for cell, beta in product(cells, (Objective().beta, OBJECTIVE.beta)):
+    for cell, beta in product(_evenly_drawn(), (Objective().beta, OBJECTIVE.beta)):
         p, labels, goal = cell.opt.p[:ROWS], cell.opt.y[:ROWS], Objective(beta)
         values, shown = [], []
         for who, search in (("ours", default_search), ("SciPy", evolution)):

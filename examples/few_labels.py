@@ -27,7 +27,7 @@ scores = {"robust": [], "plain optimum": []}
 for size in sizes:
     draws = [rng.permutation(len(opt)) for _ in range(8)]
     for name, robust in (("robust", "on"), ("plain optimum", "off")):
-        found = []
+        drawn = []
         for order in draws:
             fitted = fit(
                 opt.take(np.sort(order[:size])),
@@ -36,8 +36,9 @@ for size in sizes:
                 evidence=False,
             )
             counts = evaluate(test, coefficients=fitted.coefficients).reweighted
-            found.append((accuracy(counts), cobias(counts)))
-        scores[name].append(np.mean(found, axis=0))
+            drawn.append((accuracy(counts), cobias(counts)))
+        scores[name].append(np.mean(drawn, axis=0))
+        print(f"{size:4} labels, {name:13}: accuracy %.3f, COBias %.3f" % tuple(scores[name][-1]))
 
 # %%
 # The most probable class, without coefficients, is the dashed line.
@@ -45,10 +46,10 @@ for size in sizes:
 raw = evaluate(test).raw
 _, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 titles = ("accuracy on other rows", "COBias on other rows")
-for place, (axes, title) in enumerate(zip(panels, titles, strict=True)):
-    for name, found in scores.items():
-        axes.plot(sizes, np.array(found)[:, place], "o-", label=name)
-    axes.axhline((accuracy(raw), cobias(raw))[place], color="grey", ls="--")
+for column, (axes, title) in enumerate(zip(panels, titles, strict=True)):
+    for name, means in scores.items():
+        axes.plot(sizes, np.array(means)[:, column], "o-", label=name)
+    axes.axhline((accuracy(raw), cobias(raw))[column], color="grey", ls="--")
     axes.set(xscale="log", xlabel="labels", title=title)
     axes.set_xticks(sizes, sizes)
     axes.minorticks_off()

@@ -13,7 +13,10 @@ DuckDB, makes a query of the coefficients, and runs it there. In a shell the que
 
 from pathlib import Path
 
-import duckdb
+try:
+    import duckdb
+except ImportError:
+    raise SystemExit("this example needs DuckDB: pip install duckdb") from None
 import matplotlib.pyplot as plt
 
 import dnip

@@ -1,17 +1,28 @@
 """The generated parts of the documentation are those that the sources make today."""
 
+import csv
+import json
+import math
+import os
 import re
+import shutil
+import subprocess
 import sys
+import tomllib
 from contextlib import suppress
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import dnip
 from benchmarks.kept import RESULTS, defaults
+from cases import cases
 from dnip import MissingDependencyError
+from failing_server import FailingServer
 from processes import ran
+from sidecars import ask, completion
 from tools.make_docs import PICTURES
 
 ROOT = Path(__file__).parents[1]
@@ -91,6 +102,122 @@ def test_readme_names_files_that_exist():
     named = [part.split(")")[0].split("#")[0] for part in readme.split("](")[1:]]
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+# --- every block of README, typed one after the other by a new user ---
+BLOCK = re.compile(r"^```(sh|python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXTRAS = re.compile(r"pip install '\.\[([\w,]+)\]")
+
+
+def blocks():
+    """Yield every block that can be typed, and the extras that are named beside it."""
+    readme, end = (ROOT / "README.md").read_text(encoding="utf-8"), 0
+    for block in BLOCK.finditer(readme):
+        named = EXTRAS.findall(readme, end, block.end())
+        end = block.end()
+        yield block[1], block[2], named[-1].split(",") if named else []
+
+
+def is_installed(extra):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    with suppress(metadata.PackageNotFoundError):
+        for text in project["optional-dependencies"][extra]:
+            metadata.version(Requirement(text).name)
+        return True
+    return False
+
+
+def answers(folder):
+    """Yield the saved answers of the examples as chat completions, again and again."""
+    while True:
+        with (folder / "examples" / "answers.csv").open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                top = json.loads(row["top_logprobs"])
+                p = {token: math.exp(logprob) for token, logprob in top.items()}
+                yield completion(row["answer"], (row["answer"], p))
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of what README names, and what stands for the model and the data of a user."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for name in ("reproduction", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "DIR").mkdir()
+    rows = [path.read_text("utf-8") for path in (ROOT / "examples/news").glob("*.jsonl")]
+    (tmp_path / "DIR" / "train.jsonl").write_text("".join(rows), "utf-8")
+    shutil.copy(ROOT / "examples/news/test.jsonl", tmp_path / "DIR")
+    if is_installed("transformers"):
+        import_module("tiny_models").save_model(tmp_path / "FOLDER", "llama")
+    return tmp_path
+
+
+def typed(folder, *words):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    settings = {"PATH": path, "MPLBACKEND": "agg", "NO_COLOR": "1"}
+    return ran(*words, cwd=folder, env=os.environ | settings)
+
+
+def serve_chats(folder, line):
+    """Serve as README says, at a free port, and ask as many chats as a check needs."""
+    saved = answers(folder)
+    with FailingServer(lambda _: next(saved)) as upstream:
+        words = line.replace("URL", upstream.url).replace("dnip", f"{sys.executable} -m dnip", 1)
+        command = [*words.split(), "--port", "0"]
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+            port = int(server.stdout.readline().split()[0].rpartition(":")[2])
+            corrects = server.stdout.readline()
+            body = json.dumps({"messages": [{"role": "user", "content": "a text"}]}).encode()
+            headers = [ask(port, "/v1/chat/completions", body=body)[2] for _ in range(60)]
+            server.terminate()
+    assert corrects == "topic: coefficients.json corrects /v1/chat/completions\n"
+    assert all("DNIP-Corrected-By" in each for each in headers)
+
+
+@pytest.mark.timeout(900)  # a dozen commands, on a busy machine
+def test_every_block_of_readme_runs_in_order(checkout):
+    missing = []
+    for language, text, extras in blocks():
+        lacking = [extra for extra in extras if not is_installed(extra)]
+        missing += lacking
+        if lacking:
+            continue
+        if language != "sh":
+            (checkout / "block").write_text(text, "utf-8")
+            runner = [sys.executable, *(["-m", "doctest"] if language == "pycon" else []), "block"]
+            done = typed(checkout, *runner)
+            assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+            continue
+        for line in (line.partition("  #")[0].strip() for line in text.splitlines()):
+            if line.startswith("dnip serve"):
+                serve_chats(checkout, line)
+            elif not line.startswith(("#", "python3 -m venv", "pip install")):
+                # one experiment of the reproduction: all take hours
+                done = typed(
+                    checkout, "bash", "-ec", line.replace("reproduction ", "reproduction cot ")
+                )
+                assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    if missing:
+        pytest.skip(f"blocks of README need the extras {', '.join(missing)}")
+
+
+@cases(
+    ("plot", "matplotlib", "dnip evaluate examples/opt.csv --picture a.png"),
+    ("report", "jinja2", "dnip report examples/opt.csv"),
+    ("sklearn", "sklearn", "python -c 'import dnip; dnip.DNIPClassifier()'"),
+    ("transformers", "torch", "dnip prompt ag_news --model FOLDER --data DIR --out opt.csv"),
+    ("reproduction", "joblib", "python -m reproduction --out results"),
+    ("serve", "uvicorn", "dnip serve --upstream http://h --coefficients topic=c.json"),
+)
+def test_a_door_of_readme_whose_extra_is_missing_names_it(checkout, extra, library, line):
+    assert extra in [extra for *_, extras in blocks() for extra in extras]
+    (checkout / "without").mkdir()
+    hook = f"import sys; sys.modules[{library!r}] = None"
+    (checkout / "without" / "sitecustomize.py").write_text(hook)
+    (checkout / "FOLDER").mkdir(exist_ok=True)
+    done = typed(checkout, "bash", "-c", f"PYTHONPATH=without {line}")
+    assert done.returncode == 1
+    assert f"pip install '.[{extra}]'" in done.stderr
 
 
 def test_the_walk_through_the_code_names_files_that_exist():

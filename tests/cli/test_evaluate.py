@@ -92,7 +92,7 @@ def test_alone_it_names_what_starves_and_the_line_to_type(dnip, folder):
     rows = [f"{c},{p},{1 - p}" for c, p in [("cat", 0.9)] * 20 + [("dog", 0.6)] * 20]
     Path("my table.csv").write_text("\n".join(["label,cat,dog", *rows]))
     run = dnip("evaluate", "my table.csv")
-    assert "\nStarving: dog. Sure to be right less often than the mean class, 0.500.\n" in run.out
+    assert "\nStarving: dog. Below the average class, 0.500, by more than chance." in run.out
     assert run.out.endswith("Next, learn coefficients: dnip fit 'my table.csv'\n")
     assert dnip("evaluate", "my table.csv", "--json").json["starving"] == ["dog"]
     assert dnip("fit", "my table.csv").status == 0

@@ -151,7 +151,7 @@ def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
 
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
-    line = "robust: with 10 to 45 labels per class, the weights go 33% to 69% of the way\n"
+    line = "robust: the labels (10 to 45 per class) decide 33% to 69% of each weight,\n"
     asked = "\nRows without labels help, too: --unlabelled NEW.csv, the rows to be corrected.\n"
     text = dnip("fit", opt).out
     assert line in text

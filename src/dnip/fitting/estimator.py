@@ -92,8 +92,8 @@ class Estimator:
     >>> solution.weights.round(2)
     array([0.37, 1.  ])
     >>> print(decision.sentence)
-    robust: with 2 labels per class, the weights go 28% of the way
-    from a simple model to the best weights for the labels and 50 unlabelled rows.
+    robust: the labels (2 per class) decide 28% of each weight,
+    and a simple model of the probabilities, also of 50 unlabelled rows, the rest.
     """
 
     def __init__(

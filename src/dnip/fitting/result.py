@@ -72,10 +72,9 @@ class Blend:
         present = self.support > 0
         labels = _span(self.support[present], "{:,.0f}")
         trust = _span(self.trust[present], "{:.0%}")
-        rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
-        noun = "label" if labels == "1" else "labels"
-        text = f"robust: with {labels} {noun} per class, the weights go {trust} of the way"
-        text += f"\nfrom a simple model to the best weights for the labels{rows}."
+        rows = f", also of {self.n_unlabelled:,} unlabelled rows," if self.n_unlabelled else ""
+        text = f"robust: the labels ({labels} per class) decide {trust} of each weight,"
+        text += f"\nand a simple model of the probabilities{rows} the rest."
         if self.drift is not None:
             text += (
                 f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
@@ -220,8 +219,8 @@ class Fit:
         Examples
         --------
         >>> from dnip import fit
-        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()
-        ['class', 'rows', 'weight', 'before', 'after', 'taken_for', 'least_weight', 'most_weight']
+        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()[:7]
+        ['class', 'rows', 'weight', 'before', 'after', 'precision', 'f1']
         """
         return make_frame(self._by_class, library)
 

@@ -123,7 +123,7 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         "labels of ids that no answer has": summary.n_unknown,
         "rows without a label": summary.n_labelled and summary.n - summary.n_labelled,
         "rows whose decision depends on labels that are not reported": summary.n_open,
-        "answers that name no class, read at their first token": summary.n_nameless,
+        "answers whose text names no class, of which the first token was read": summary.n_nameless,
         "rows whose numbers do not sum to 1, divided by their sum": summary.n_normalised,
         "rows that give everything to one class, so that no weights can move them": (
             summary.n_one_class

@@ -44,7 +44,7 @@ class Status(StrEnum):
 _SENTENCES = {
     Status.OPTIMAL: "Proven optimal: no weight indices on this scale give a lower objective.",
     Status.WITHIN_GAP: "Proven to be within the gap that was asked for.",
-    Status.FINISHED: "The search ran to its end. That is no proof: more effort may find better.",
+    Status.FINISHED: "The search ran to its end. More effort may find better weights.",
     Status.TIME_LIMIT: "Stopped at the time limit with the best found so far; allow more time "
     "for a full search.",
     Status.INTERRUPTED: "Interrupted; this is the best found so far.",

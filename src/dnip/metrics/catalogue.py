@@ -10,32 +10,7 @@ import numpy as np
 
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.confusion import (
-    accuracy,
-    as_counts,
-    balanced_accuracy,
-    class_accuracies,
-    class_f1,
-    class_precisions,
-    cobias,
-    cobias_single,
-    in_mix,
-    macro_f1,
-    odd_classes,
-    prediction_ratios,
-    worst_class_accuracy,
-)
-from dnip.metrics.intervals import (
-    accuracy_interval,
-    balanced_accuracy_interval,
-    class_accuracy_intervals,
-    cobias_interval,
-    cobias_single_interval,
-    effective_rows,
-    macro_f1_interval,
-    wilson,
-    worst_class_interval,
-)
+from dnip.metrics import confusion as matrix, intervals
 
 
 @dataclass(frozen=True)
@@ -72,12 +47,16 @@ class Metric:
 
 
 _METRICS = (
-    Metric("accuracy", accuracy, accuracy_interval, depends_on_mix=True, headline=True),
-    Metric("COBias", cobias, cobias_interval, headline=True),
-    Metric("COBias_single", cobias_single, cobias_single_interval),
-    Metric("balanced accuracy", balanced_accuracy, balanced_accuracy_interval),
-    Metric("worst class", worst_class_accuracy, worst_class_interval, headline=True),
-    Metric("macro-F1", macro_f1, macro_f1_interval, depends_on_mix=True),
+    Metric(
+        "accuracy", matrix.accuracy, intervals.accuracy_interval, depends_on_mix=True, headline=True
+    ),
+    Metric("COBias", matrix.cobias, intervals.cobias_interval, headline=True),
+    Metric("COBias_single", matrix.cobias_single, intervals.cobias_single_interval),
+    Metric("balanced accuracy", matrix.balanced_accuracy, intervals.balanced_accuracy_interval),
+    Metric(
+        "worst class", matrix.worst_class_accuracy, intervals.worst_class_interval, headline=True
+    ),
+    Metric("macro-F1", matrix.macro_f1, intervals.macro_f1_interval, depends_on_mix=True),
 )
 
 #: Every metric by its name.
@@ -86,8 +65,8 @@ METRICS = {metric.name: metric for metric in _METRICS}
 #: Those that every report shows.
 HEADLINE = tuple(name for name, metric in METRICS.items() if metric.headline)
 
-#: What tables show of each class beside its accuracy, which is its recall.
-CLASS_TITLES = {"class_precisions": "precision", "class_f1": "F1"}
+#: What tables show of each class beside its accuracy, which is its recall, by title.
+CLASS_METRICS = {"precision": matrix.class_precisions, "F1": matrix.class_f1}
 
 
 def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
@@ -112,12 +91,12 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     >>> summary["accuracy"], summary["odd_classes"]
     (0.7, [1, 0])
     """
-    counts = as_counts(confusion)
+    counts = matrix.as_counts(confusion)
     values: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
-    for function in (class_accuracies, class_precisions, class_f1, prediction_ratios):
+    for function in (matrix.class_accuracies, *CLASS_METRICS.values(), matrix.prediction_ratios):
         by_class = function(counts).tolist()
         values[function.__name__] = [None if np.isnan(value) else value for value in by_class]
-    values["odd_classes"] = [None if c < 0 else c for c in odd_classes(counts).tolist()]
+    values["odd_classes"] = [None if c < 0 else c for c in matrix.odd_classes(counts).tolist()]
     return {**values, "confusion": confusion.tolist()} if with_counts else values
 
 
@@ -157,13 +136,13 @@ def metric_intervals(
     """
     check_level("confidence", level)
     rows = confusion if target is None else confusion * (target > 0)[:, None]
-    intervals: dict[str, Any] = {
+    bounds: dict[str, Any] = {
         name: metric.interval(rows, level)
         for name, metric in METRICS.items()
         if metric.interval is not None and (target is None or not metric.depends_on_mix)
     }
     if target is not None:
-        n_effective = effective_rows(rows.sum(axis=1), target)
-        right = accuracy(in_mix(confusion, target)) * n_effective
-        intervals["accuracy"] = wilson([right], [n_effective], level)[0].tolist()
-    return {**intervals, "class_accuracies": class_accuracy_intervals(rows, level)}
+        n_effective = intervals.effective_rows(rows.sum(axis=1), target)
+        right = matrix.accuracy(matrix.in_mix(confusion, target)) * n_effective
+        bounds["accuracy"] = intervals.wilson([right], [n_effective], level)[0].tolist()
+    return {**bounds, "class_accuracies": intervals.class_accuracy_intervals(rows, level)}

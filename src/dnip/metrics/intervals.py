@@ -75,28 +75,6 @@ def wilson(hits: ArrayLike, sizes: ArrayLike, level: float) -> Floats:
     return np.asarray(bounds)
 
 
-def mean_bounds(hits: Floats, sizes: Floats, level: float) -> tuple[float, float]:
-    """Return the interval of the unweighted mean of independent proportions.
-
-    The distances of each proportion from its Wilson limits add up in squares.
-
-    References
-    ----------
-    Zou, Huang and Zhang, "A note on confidence interval estimation for a linear function of
-    binomial proportions" (2009).
-
-    Examples
-    --------
-    >>> low, high = mean_bounds(np.array([8.0, 6.0]), np.array([10.0, 10.0]), 0.9)
-    >>> round(low, 2), round(high, 2)
-    (0.52, 0.82)
-    """
-    p = hits / sizes
-    low, high = wilson(hits, sizes, level).T
-    below, above = (np.sqrt(((p - limit) ** 2).sum()) / len(p) for limit in (low, high))
-    return float(p.mean() - below), float(p.mean() + above)
-
-
 def paired_bounds(gained: ArrayLike, lost: ArrayLike, sizes: ArrayLike, level: float) -> Floats:
     """Return the interval of the difference of two proportions on the same rows.
 
@@ -208,8 +186,24 @@ def class_accuracy_intervals(confusion: Counts, level: float) -> list[Interval |
 
 
 def balanced_accuracy_interval(confusion: Counts, level: float) -> Interval:
-    """Return the interval of the mean of the class accuracies."""
-    return list(mean_bounds(*hits_and_sizes(confusion), level))
+    """Return the interval of the unweighted mean of the class accuracies.
+
+    The distances of each from its Wilson limits add up in squares.
+
+    References
+    ----------
+    Zou, Huang and Zhang, "A note on confidence interval estimation for a linear function of
+    binomial proportions" (2009).
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in balanced_accuracy_interval(np.array([[8, 2], [4, 6]]), 0.9)]
+    [0.52, 0.82]
+    """
+    hits, sizes = hits_and_sizes(confusion)
+    p, ends = hits / sizes, wilson(hits, sizes, level).T
+    below, above = (np.sqrt(((p - end) ** 2).sum()) / len(p) for end in ends)
+    return [float(p.mean() - below), float(p.mean() + above)]
 
 
 def worst_class_interval(confusion: Counts, level: float) -> Interval:

@@ -22,12 +22,14 @@ from dnip.presenting.formats import (
 )
 from dnip.using.drift import Check
 
+# How entries begin that say what the coefficients are, and whether they help.
+_SHOWN = ("mark", "scale", "objective.beta", "fit.data", "fit.evidence", "fit.package", "defer")
 # Letters of a class name, of the name of an entry and of a value, so that lines fit 80 columns.
 _CLASS, _ENTRY, _WIDE, _NARROW = 40, 28, 50, 23
 
 
 def describe_coefficients(coefficients: Coefficients) -> str:
-    """Return the weight of every class, and what is recorded of the fit.
+    """Return the weight of every class, and what most want to know of the fit.
 
     Examples
     --------
@@ -42,7 +44,8 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     mark            202fe88dd43e4192
     scale           30
     objective.beta  2.7
-    fit.seed        0
+    <BLANKLINE>
+    1 more entry: --json
     """
     indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
     columns: dict[Column, Sequence[Value]] = {
@@ -52,12 +55,16 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     }
     if coefficients.defer is not None:
         columns[Column("deferred below", 5)] = coefficients.defer.thresholds.tolist()
-    entries = [
+    entries = {"mark": coefficients.digest, **_entries(coefficients)}
+    shown = [
         (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
-        for name, value in {"mark": coefficients.digest, **_entries(coefficients)}.items()
+        for name, value in entries.items()
+        if name.startswith(_SHOWN)
     ]
-    record = to_text([Column("entry"), Column("value")], entries)
-    return f"{columns_to_text(columns)}\n\n{record}"
+    record = to_text([Column("entry"), Column("value")], shown)
+    n_more = len(entries) - len(shown)
+    more = f"\n\n{n_more} more {'entry' if n_more == 1 else 'entries'}: --json" if n_more else ""
+    return f"{columns_to_text(columns)}\n\n{record}{more}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from dnip.base.errors import listed
 from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
-from dnip.metrics import CLASS_TITLES, HEADLINE, METRICS, class_accuracies, odd_classes
+from dnip.metrics import CLASS_METRICS, HEADLINE, METRICS, class_accuracies, odd_classes
 from dnip.presenting.formats import (
     WIDTH,
     Column,
@@ -92,7 +92,7 @@ def describe(
 
 
 #: Columns that a table goes without where it would be too wide, the first one first.
-DETAILS = tuple(Column(title, 3) for title in reversed(CLASS_TITLES.values()))
+DETAILS = tuple(Column(title, 3) for title in reversed(CLASS_METRICS))
 
 
 def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[Value]]:
@@ -112,7 +112,7 @@ def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[
             None if rate is None else Estimate(rate, *ends)
             for rate, ends in zip(rates, bounds, strict=True)
         ]
-    details = {Column(title, 3): side[name] for name, title in CLASS_TITLES.items()}
+    details = {Column(name, 3): side[of.__name__] for name, of in CLASS_METRICS.items()}
     return {Column(title, 3): rates, **details}
 
 
@@ -174,17 +174,17 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]]).repeat(9, axis=0)
     >>> table = ProbabilityTable(p, np.array([0, 1]).repeat(9), classes=["ham", "spam"])
     >>> print(next_step(evaluate(table), 0.9, "dnip fit opt.csv"))
-    Starving: spam. Sure to be right less often than the mean class, 0.500.
+    Starving: spam. Below the average class, 0.500, by more than chance.
     Next, learn coefficients: dnip fit opt.csv
     """
     if evaluation.signal is False:
         return wrapped(f"{NO_SIGNAL}\nNext, look at the prompt: dnip audit TASK --model MODEL")
     weak = evaluation.starving(level)
-    text = "No class is sure to be right less often than the mean class."
+    text = "No class is below the average class by more than chance."
     if weak:
         mean = np.nanmean(class_accuracies(evaluation.raw))
         text = f"Starving: {listed(weak, _FEW)}. "
-        text += f"Sure to be right less often than the mean class, {mean:.3f}."
+        text += f"Below the average class, {mean:.3f}, by more than chance."
     if evaluation.always is not None:
         text = f"{always_sentence(evaluation.always)}\n{text}"
     return f"{wrapped(text)}\nNext, learn coefficients: {command}"

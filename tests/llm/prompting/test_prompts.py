@@ -155,7 +155,9 @@ def fill(template):
         ("{% set n = namespace(a=1) %}{% for c in choices %}{% set n.a = 3 %}{% endfor %}{{ n.a }}",
          "3"),
         ("{% for key, value in deep.items() %}{{ key }}{{ value.b }}{% endfor %}", "a1"),
-        ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no")
+        ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no"),
+        ("{{ '{:>4}|{{{x}}}'.format(1, x='y') }}{{ '%03d %s'|format(7, 'z') }}", "   1|{y}007 z"),
+        ("{{ '%s-%d' % ('a', 2) }}{{ '{x}'.format_map({'x': 1}) }}", "a-21"),
 )  # fmt: skip
 def test_templates_write_fields_with_conditions_loops_and_filters(template, expected):
     assert fill(template) == expected
@@ -194,9 +196,17 @@ def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     ("{{ 10**10000000 }}", "a power is too large"),
     ("{{ 'a' * 1000000000 }}", "repeated too often"),
     ("{{ 1000000000 * choices }}", "repeated too often"),
-    ("{{ '%999999999d' % 1 }}", "not an operator of texts"),
-    ("{{ '%999999999d'|format(1) }}", "No filter named 'format'"),
-    ("{{ '{:999999999}'.format(1) }}", "unsafe"),
+    ("{{ '%999999999d' % 1 }}", "makes more than"),
+    ("{{ '%999999999d'|format(1) }}", "makes more than"),
+    ("{{ '{:999999999}'.format(1) }}", "makes more than"),
+    ("{{ '{:.999999999f}'.format(1.5) }}", "makes more than"),
+    ("{{ ('{:99999}' * 10000).format(1) }}", "makes more than"),
+    ("{{ ('{0}' * 100000).format('a' * 10**6) }}", "makes more than"),
+    ("{{ ('%(a)s' * 100000) % {'a': 'a' * 10**6} }}", "makes more than"),
+    ("{{ '{:{}}'.format(1, 10**6) }}", "a width must stand in the text"),
+    ("{{ '{x:{w}}'.format_map({'x': 1, 'w': 10**6}) }}", "a width must stand in the text"),
+    ("{{ '%*d' % (10**6, 1) }}", "a width must stand in the text"),
+    ("{{ '%0*d'|format(10**6, 1) }}", "a width must stand in the text"),
     ("{{ text.center(10**9) }}", "a number is too large"),
     ("{{ text|indent(width=10**9) }}", "a number is too large"),
 )

@@ -141,7 +141,7 @@ def test_a_log_of_evals_begins_with_its_settings(tmp_path):
     path = tmp_path / "log.jsonl"
     lines = [{"spec": {}}, {"run_id": "r", "event_id": 0, "data": {}}]
     path.write_text("\n".join(map(json.dumps, lines)))
-    with pytest.raises(InvalidInputError, match="line 2: a log of OpenAI's evals"):
+    with pytest.raises(InvalidInputError, match="line 2: OpenAI's evals"):
         read_answers([path], CLASSES)
 
 

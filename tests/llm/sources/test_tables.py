@@ -220,7 +220,7 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, cut):
     ("0.9,0.1\n0.2,0.8\n", "the first line holds numbers.*such as ham,spam"),
     ("id,class,prob\n1,ham,0.9\n1,spam,0.1\n", "only column prob holds a number.*pivoted"),
     ("id,probs,choices\n1,\"[0.9, 0.1]\",\"['a', 'b']\"\n", "the options are a, b"),
-    ("id,label,ham,spam\n", "there are no rows"),
+    ("id,label,ham,spam\n", "there are no answers"),
     ("id ham spam\n1 0.9 0.1\n", "Separate columns"),
     ("generation,in_tokens,out_tokens\nham,9,3\n", "generation names a class.*logprobs=True"),
     ("id,ham,spam\n1,0.9,NA\n", "spam: 'NA' is not a number. Give a number in every row"),
@@ -229,6 +229,17 @@ def test_tables_without_a_column_for_each_class_say_what_to_change(tmp_path, tex
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InvalidInputError, match=told):
         read_answers([tmp_path / "a.csv"], ["ham", "spam"])
+
+
+@cases(
+    {"p": [{"Name": "1", "Score": 0.75}, {"Name": "2", "Score": 0.25}]},
+    {"probs": [0.75, 0.25], "embedding": [0.1, 0.2]},
+    {"probs": [0.25, 0.75], "order": ["2", "1"]},
+    {"usage": {"in": 5, "out": 1}, "out": {"label": "1", "scores": {"1": 75, "2": 25}}},
+)
+def test_of_several_numbers_those_of_the_classes_are_taken(row):
+    table, _ = read_answers([row], ["1", "2"])
+    np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
 
 
 def test_log_probabilities_may_stand_in_one_cell():

@@ -27,8 +27,8 @@ from jinja2.utils import Namespace
 _MOST_CHARACTERS, _SECONDS = 10_000_000, 5.0
 # Letters of a text, items of a list, bits of a number that one step makes of little.
 _MOST = 1_000_000
-# They take widths within texts.
-_WIDE = {"format", "format_map"}
+# A width of a text to be filled that is given beside it.
+_OPEN_WIDTH = re.compile(r"\{[^{}]*\{|%[^a-zA-Z%]*\*")
 # A width within the form of a date.
 _PADDED = re.compile(r"%[^a-zA-Z%]*[0-9]")
 # They may write one of their arguments once for each character of another.
@@ -125,9 +125,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.globals["namespace"] = _Namespace
         self.globals.pop("lipsum")
         self.filters = {
-            name: self._bounded(name, function)
-            for name, function in self.filters.items()
-            if name not in _WIDE
+            name: self._bounded(name, function) for name, function in self.filters.items()
         }
 
     def counted(self, value: Any) -> Any:  # noqa: ANN401
@@ -147,7 +145,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
         """Compute one of the operators that can make much of little."""
         if operator == "%" and isinstance(left, str):
-            raise ValueError("% is not an operator of texts here")
+            self._check_form(left, (right,))
         if operator == "**" and isinstance(left, int) and left.bit_length() * abs(right) > _MOST:
             raise ValueError("a power is too large")
         for times, many in ((left, right), (right, left)):
@@ -162,12 +160,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._check(name, (subject, *values, *named.values()))
         return self.counted(super().call(context, function, *values, **named))
 
-    def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
-        """Leave `format` to what follows, which refuses it."""
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
+        """Return what stands for the method `format` of a text, within bounds."""
+        fill = super().wrap_str_format(value)
+        if fill is None:
+            return None
 
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
-        """Say whether a template may use an attribute."""
-        return attr not in _WIDE and super().is_safe_attribute(obj, attr, value)
+        @wraps(fill)
+        def run(*values: Any, **named: Any) -> str:  # noqa: ANN401
+            self._check_form(value.__self__, (*values, *named.values()))
+            return fill(*values, **named)
+
+        return run
 
     def _bounded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a filter that makes nothing huge."""
@@ -175,9 +179,20 @@ class Sandbox(ImmutableSandboxedEnvironment):
         @wraps(function)
         def run(*values: Any, **named: Any) -> Any:  # noqa: ANN401
             self._check(name, (*values, *named.values()))
+            if name == "format":
+                self._check_form(str(values[0]), (*values[1:], *named.values()))
             return self.counted(function(*values, **named))
 
         return run
+
+    def _check_form(self, form: str, values: tuple[Any, ...]) -> None:
+        """Refuse a text to be filled whose widths, or these values in its fields, make too much."""
+        if _OPEN_WIDTH.search(form.replace("{{", "").replace("}}", "")):
+            raise ValueError("a width must stand in the text that is filled")
+        widths = sum(int(number[:9]) for number in re.findall("[0-9]+", form))
+        n_fields = form.count("{") + form.count("%")
+        if widths + n_fields * self.budget.size(values) > self.budget.characters:
+            raise ValueError(f"it makes more than {_MOST_CHARACTERS:,} characters")
 
     def _check(self, name: str, values: tuple[Any, ...]) -> None:
         """Refuse huge numbers, such as widths, and arguments that a function would multiply."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.classes import LABEL
+from dnip.base.classes import LABEL, is_number
 from dnip.base.columns import ID
 from dnip.base.errors import InvalidInputError, counted, listed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number, other_options
@@ -111,26 +111,10 @@ class Scores(NamedTuple):
                 f"it holds {counted(len(self.names), 'score')} for {len(options)} of {n} classes",
                 hint="Keep the score of every class: a pipeline returns it with top_k=None",
             )
-        return _in_class_order(options, wanted)
-
-
-def _in_class_order(options: Mapping[str, object], wanted: Wanted) -> list[float]:
-    """Return the numbers of the options, in the order of the classes.
-
-    Raises
-    ------
-    InvalidInputError
-        If the options are not the classes, or one of them has no number.
-
-    Examples
-    --------
-    >>> _in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
-    [0.25, 0.75]
-    """
-    names = wanted.called(options)
-    if set(options) != set(names):
-        raise other_options(tuple(options), wanted)
-    return [as_number(options[name], name) for name in names]
+        names = wanted.called(options)
+        if set(options) != set(names):
+            raise other_options(tuple(options), wanted)
+        return [as_number(options[name], name) for name in names]
 
 
 def scores_in(value: object, depth: int = 3) -> list[Scores]:
@@ -157,7 +141,7 @@ def scores_in(value: object, depth: int = 3) -> list[Scores]:
     pairs = [pair for pair in product(numbers, texts) if len({*map(len, pair)}) == 1]
     if numbers:
         return [Scores(*pair) for pair in pairs] or [Scores(cells) for cells in numbers]
-    named = _named([_inner(name, item) for name, item in value.items()])
+    named = _named([_inner(name, item) for name, item in value.items()] if len(value) > 1 else [])
     inner = [item for item in value.values() if isinstance(item, list | dict) and depth]
     return named or [scores for item in inner for scores in scores_in(item, depth - 1)]
 
@@ -180,8 +164,9 @@ def _pair(entry: object) -> tuple[str, float] | None:
     cells = [*entry.values()] if isinstance(entry, dict) else entry
     if not isinstance(cells, list) or len(cells) != 2:
         return None
-    texts = [cell for cell in cells if isinstance(cell, str)]
     numbers = [cell for cell in cells if type(cell) in (int, float)]
+    numbers = numbers or [cell for cell in cells if isinstance(cell, str) and is_number(cell)]
+    texts = [cell for cell in cells if isinstance(cell, str) and cell not in numbers]
     return (texts[0], numbers[0]) if texts and numbers else None
 
 
@@ -192,22 +177,26 @@ def _inner(name: str, item: object) -> tuple[str, float] | None:
     return (name, item) if isinstance(item, int | float) and not isinstance(item, bool) else None
 
 
+def _ranked(cells: Mapping[str, object]) -> list[Scores]:
+    """Return what pairs of numbered columns give, such as top1 and top1_prob."""
+    pairs: dict[str, list[object]] = {}
+    for name, cell in cells.items():
+        if number := re.search(r"\d+", name):
+            pairs.setdefault(number[0], []).append(cell)
+    return _named(map(_pair, pairs.values())) if len(pairs) > 1 else []
+
+
 def in_cells(content: dict[str, Any], wanted: Wanted) -> list[float] | None:
     """Read the one cell that holds a number for each class; None if there is none."""
     cells = {name: parsed(cell) for name, cell in content.items() if name not in (ID, LABEL)}
-    ways = {name: scores_in(cell) for name, cell in cells.items()}
+    ways, n = {name: scores_in(cell) for name, cell in cells.items()}, len(wanted.names)
     lists = {name: cell for name, cell in cells.items() if isinstance(cell, list)}
     beside = [scores for scores in scores_in(lists) if scores.names is not None]
-    every = [*beside, *(scores for way in ways.values() for scores in way)]
+    every = [*beside, *(scores for way in ways.values() for scores in way), *_ranked(cells)]
     named = [scores for scores in every if scores.are_of(wanted)]
-    in_order = [scores for scores in every if scores.names is None]
-    fitting = [scores for scores in in_order if len(scores.values) == len(wanted.names)]
     likely = [scores for name, way in ways.items() if "prob" in name.lower() for scores in way]
-    if named:
-        return _shared(named[0], wanted)
-    if beside:
-        return _shared(beside[0], wanted)
-    for candidates in (likely, fitting, every):
+    fitting = [scores for scores in every if not scores.names and len(scores.values) == n]
+    for candidates in (named[:1], beside[:1], likely, fitting, every):
         if len(candidates) == 1:
             return _shared(candidates[0], wanted)
     if not every:

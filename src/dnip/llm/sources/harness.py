@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -13,37 +14,21 @@ from dnip.llm.answers.answer import ROUNDING
 from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 
+_ASK = "Ask the model yourself, with logprobs=True, top_logprobs=20, and save the answers"
 _BEST_ONLY = "Import what the model itself returned: a score for every class"
 _BY_ROW = "Write a row for each answer: to_json(path, orient='records', lines=True)"
-# Files that hold no probabilities of all classes, or not row by row, by their keys.
-_SILENT = (
-    (
-        {"run_id", "event_id", "data"},
-        "a log of OpenAI's evals holds texts and no log-probabilities",
-        "Ask the model yourself, with logprobs=True, top_logprobs=20, and save the answers",
-    ),
-    (
-        {"data", "predictions"},
-        "Label Studio keeps the score of the best class only, not the probabilities of the others",
-        _BEST_ONLY,
-    ),
-    (
-        {"fields", "suggestions"},
-        "Argilla keeps the score of the suggested class only, not the probabilities of the others",
-        _BEST_ONLY,
-    ),
-    (
-        {"testCase", "response"},
-        "promptfoo keeps the log-probability of the chosen tokens only, not the likeliest ones",
-        "Ask the model yourself, with top_logprobs=20, and save the answers",
-    ),
-    (
-        {"results", "configs", "versions"},
+# Files that hold no probabilities of all classes, by their keys.
+_SILENT = {
+    ("run_id", "event_id", "data"): ("OpenAI's evals log no log-probabilities, but texts", _ASK),
+    ("data", "predictions"): ("Label Studio keeps the score of the best class only", _BEST_ONLY),
+    ("fields", "suggestions"): ("Argilla keeps the score of the suggested class only", _BEST_ONLY),
+    ("testCase", "response"): ("promptfoo keeps log-probabilities of chosen tokens only", _ASK),
+    ("results", "configs", "versions"): (
         "results of lm-evaluation-harness hold scores of whole tasks, no samples",
         "Run it with --log_samples, and import the samples",
     ),
-    ({"columns", "index", "data"}, "this is a data frame in one object", _BY_ROW),
-)
+    ("columns", "index", "data"): ("this is a data frame in one object", _BY_ROW),
+}
 
 
 def answers_in(content: Answer, where: str) -> list[Answer] | None:
@@ -94,8 +79,8 @@ def _answers(content: Answer, where: str) -> list[Answer] | None:
         answers = []
     if answers is not None:
         return answers
-    for keys, message, hint in _SILENT:
-        if keys <= content.keys() and any(isinstance(content[key], list | dict) for key in keys):
+    for keys, (message, hint) in _SILENT.items():
+        if {*keys} <= content.keys() and any(isinstance(content[key], list | dict) for key in keys):
             raise InvalidInputError(f"{where}: {message}", hint=hint)
     if _is_frame(content):
         raise InvalidInputError(f"{where}: this is a data frame in one object", hint=_BY_ROW)
@@ -203,31 +188,32 @@ def _read(content: Answer, wanted: Wanted) -> Row:
             f"it holds {len(values)} log-likelihoods, but there are {n} classes",
             hint="Name the choices of the task with --classes, in its order",
         )
-    logs = np.array([as_number(value, "log-likelihood") for value in values])
-    bad = ~(logs <= ROUNDING)
-    if bad.any() or logs.max() == -np.inf:
+    logs = [as_number(value, "log-likelihood") for value in values]
+    bad = [log for log in logs if not log <= ROUNDING]
+    if bad or max(logs) == -math.inf:
         raise InvalidInputError(
-            f"a log-likelihood is {logs[bad.argmax()]:g}",
+            f"a log-likelihood is {(bad or logs)[0]:g}",
             hint="The logarithm of a probability is a number of 0 at most",
         )
     choices, order = [text.strip() for text in _choices(content)[:n]], list(range(n))
     # What long choices have together says nothing of the prompt.
-    mass = None if any(" " in text for text in choices) else min(float(np.exp(logs).sum()), 1.0)
+    is_long = wanted.by_character or any(" " in text for text in choices)
     if wanted.by_character:
         if not all(choices) or len(choices) < n:
             raise InvalidInputError(
                 "the texts of the choices are not there, so their lengths are not known",
                 hint="Write the samples with --log_samples, which keeps the arguments",
             )
-        logs, mass = logs / [len(text) for text in choices], None
+        logs = [log / len(text) for log, text in zip(logs, choices, strict=True)]
     names = wanted.called(choices)
     if sorted(choices) == sorted(names):
         order = [choices.index(name) for name in names]
-    logs, gold = logs[order], content.get("target")
+    gold = content.get("target")
     right = _right_choice(gold, choices) if wanted.own_labels else None
     label = wanted.classes[order.index(right)] if right in order else gold
+    mass = None if is_long else min(math.fsum(map(math.exp, logs)), 1.0)
     # Without the factor, products of many small probabilities would underflow.
-    scores = np.exp(logs - logs.max())
+    scores = np.exp(np.array(logs)[order] - max(logs))
     return Row(scores / scores.sum(), mass=mass, label=label)
 
 

@@ -313,7 +313,7 @@ def _nothing_read(
 ) -> InvalidInputError:
     """Return the error for answers of which none could be read."""
     if not collector.n_answers:
-        return InvalidInputError(f"{origin}: there are no rows", hint="Give files that hold some")
+        return InvalidInputError(f"{origin}: there are no answers", hint="Give other files")
     lost: dict[str, float] = {"refused": len(collector.lost["refused"])}
     lost |= {"unmatched": polled["unmatched"]} if polled else {}
     lost |= {reason: len(names) for reason, names in collector.lost.items() if reason not in lost}

@@ -15,6 +15,8 @@ from dnip.llm.sources.source import Answer, Row, Source, Wanted, other_options
 
 def _is_decision(content: Answer) -> bool:
     answers = content.get("answers") if isinstance(content, dict) else None
+    if isinstance(answers, dict):
+        return all(isinstance(answer, dict) for answer in answers.values())
     return any(isinstance(answer, dict) and "type" in answer for _, answer in by_question(answers))
 
 

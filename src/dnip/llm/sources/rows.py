@@ -17,13 +17,8 @@ from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"
-_KIND = "token|label|class|pred|prediction|answer|choice"
-_TOKEN = re.compile(rf"(?:top_?)?(?:{_KIND})_?(\d+)|top_?(\d+)(?:_(?:{_KIND}))?", re.IGNORECASE)
-_VALUE = "log_?prob|prob|probability|score|confidence"
-_NUMBER = re.compile(
-    rf"(?:top_?)?(?:(?:{_KIND})_?)?(?:{_VALUE})_?(\d+)|(?:top|{_KIND})_?(\d+)_(?:{_VALUE})",
-    re.IGNORECASE,
-)
+_TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
 
 
 def _entries(value: object) -> list[dict[str, Any]] | None:
@@ -131,13 +126,12 @@ def _size(value: object) -> int:
 
 def _pairs(row: Mapping[str, object]) -> Iterator[dict[str, Any]]:
     """Yield the tokens of pairs of columns, those of empty cells left out."""
-    matches = {name: _NUMBER.fullmatch(name) for name in row}
-    numbers = {match[1] or match[2]: row[name] for name, match in matches.items() if match}
+    numbers = {match[1]: cell for name, cell in row.items() if (match := _NUMBER.fullmatch(name))}
     for name, token in row.items():
         match = _TOKEN.fullmatch(name)
-        number = numbers.get(match[1] or match[2]) if match else None
+        number = numbers.get(match[1]) if match else None
         if isinstance(token, str) and number not in (None, ""):
-            yield {"token": token, "logprob": as_number(number, name)}
+            yield {"token": token, "logprob": as_number(number, f"logprob_{match and match[1]}")}
 
 
 def _text_of(row: Mapping[str, object]) -> str | None:

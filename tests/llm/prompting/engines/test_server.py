@@ -146,6 +146,24 @@ def test_no_more_requests_at_a_time_than_asked_for():
     assert server.most_under_way == 3
 
 
+def test_no_sender_more_begins_than_requests_are_allowed():
+    drawn, before = [], []
+
+    def bodies():
+        for row in range(9):
+            drawn.append(row)
+            yield row, {"prompt": f"message {row}"}
+
+    def answer(body):
+        before.append(len(drawn))
+        return completion(body)
+
+    with FailingServer(answer) as server:
+        rows = Server(server.url, concurrency=3).ask("completions", bodies(), lambda body: body)
+        assert sorted(row for row, _ in rows) == list(range(9))
+    assert before[0] == 3  # all senders have begun before the first request is on its way
+
+
 def test_it_runs_inside_an_event_loop_too():
     async def inside():
         return score(server.url, 5)

@@ -1,0 +1,32 @@
+"""Run the notebook of the examples, and save it with what its cells show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).parents[1] / "examples" / "in_a_notebook.ipynb"
+
+
+def executed() -> Any:  # noqa: ANN401 - nbformat has no types
+    """Return the notebook after all its cells have run."""
+    notebook = nbformat.read(NOTEBOOK, 4)
+    NotebookClient(notebook, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    return notebook
+
+
+def without_pages(notebook: Any) -> Any:  # noqa: ANN401
+    """Return it without times and whole pages, which are long, and which code hosts do not show."""
+    for cell in notebook.cells:
+        cell.metadata.clear()
+        for output in cell.get("outputs", []):
+            if output.data.get("text/html", "").startswith("<iframe"):
+                del output.data["text/html"]
+    return notebook
+
+
+if __name__ == "__main__":
+    nbformat.write(without_pages(executed()), NOTEBOOK)
