@@ -19,9 +19,11 @@ def executed() -> Any:  # noqa: ANN401 - nbformat has no types
 
 
 def without_pages(notebook: Any) -> Any:  # noqa: ANN401
-    """Return it without times and whole pages, which are long, and which code hosts do not show."""
+    """Return it without times, signs of life, and whole pages, which code hosts do not show."""
     for cell in notebook.cells:
         cell.metadata.clear()
+        if "outputs" in cell:
+            cell.outputs = [one for one in cell.outputs if one.output_type != "display_data"]
         for output in cell.get("outputs", []):
             if output.data.get("text/html", "").startswith("<iframe"):
                 del output.data["text/html"]

@@ -11,6 +11,7 @@ from dnip.fitting.evidence import FEWEST
 from dnip.fitting.fitter import ALTERNATIVES
 from dnip.fitting.path import KNEE, check_choice_of, trace_path
 from dnip.fitting.result import note_on_limit
+from dnip.fitting.settings import FitSettings
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import difference_intervals
 from populations import biased_rows
@@ -29,6 +30,11 @@ def costly():
 @pytest.fixture(scope="module")
 def path(costly):
     return trace_path(*costly)
+
+
+def test_a_metric_has_no_path(costly):
+    with pytest.raises(InvalidInputError, match="'metric': 'macro-f1'} has no β"):
+        trace_path(*costly, settings=FitSettings("macro-f1"))
 
 
 def test_the_path_ends_at_accuracy_and_at_evenness(path):

@@ -49,7 +49,7 @@ def test_frames_have_a_row_for_each_class():
         assert frame["class"].to_list() == NAMES
         assert frame["weight"].to_list() == fitted.coefficients.weights.tolist()
     frame = dnip.evaluate(FRAME, Y).to_frame()
-    assert list(frame) == ["class", "rows", "before", "taken_for"]
+    assert list(frame) == ["class", "rows", "before", "precision", "f1", "taken_for"]
     assert frame["rows"].sum() == len(Y)
     with pytest.raises(InvalidInputError, match="library must be one of"):
         fitted.to_frame("excel")

@@ -17,6 +17,7 @@ from dnip import (
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import class_accuracies
+from dnip.presenting.drawing import frame_front
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -86,3 +87,12 @@ def test_bad_input_is_refused():
         OddClassDisplay.from_predictions(["a", "a"], p, classes=["a", "b"])
     with pytest.raises(CoefficientsFormatError):
         OddClassDisplay.from_predictions(y, p, Coefficients(["x", "y"], [1, 1], 2), classes=y)
+
+
+@pytest.mark.parametrize("raw", [(0.6, 0.4), (0.11, 0.71)])
+def test_axes_of_a_front_end_where_its_points_do_and_an_arrow_leads_to_what_is_far(raw):
+    axes = pyplot.figure().subplots()
+    frame_front(axes, [(0.1, 0.7), (0.2, 0.8)], raw)
+    assert (axes.get_xlim()[1], axes.get_ylim()[0]) == pytest.approx((0.215, 0.685))
+    assert [text.get_text()[:10] for text in axes.texts] == ["raw argmax"] * (raw == (0.6, 0.4))
+    assert len(axes.lines) == (raw == (0.11, 0.71))

@@ -219,8 +219,8 @@ class Fit:
         Examples
         --------
         >>> from dnip import fit
-        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()
-        ['class', 'rows', 'weight', 'before', 'after', 'taken_for', 'least_weight', 'most_weight']
+        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()[:7]
+        ['class', 'rows', 'weight', 'before', 'after', 'precision', 'f1']
         """
         return make_frame(self._by_class, library)
 

@@ -13,7 +13,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
 from dnip.method.constraints import Constraints
 from dnip.method.defer import Deferral
-from dnip.method.objective import Goal
+from dnip.method.objective import Goal, Objective
 from dnip.priors.target import PriorLike
 from dnip.solvers import Settings
 from dnip.solvers.search import PRESETS
@@ -107,4 +107,8 @@ class FitSettings(Settings):
 
     def at(self, beta: float) -> Self:
         """Return the same settings with another β."""
-        return replace(self, objective=replace(self.objective, beta=beta))  # type: ignore[type-var]
+        if not isinstance(self.objective, Objective):
+            raise InvalidInputError(
+                f"the objective {self.objective.to_dict()} has no β, so there is no path over β"
+            )
+        return replace(self, objective=replace(self.objective, beta=beta))

@@ -4,7 +4,14 @@ A class without examples has no accuracy: it is ``nan`` in :func:`class_accuraci
 every mean.
 """
 
-from dnip.metrics.catalogue import CLASS_TITLES, HEADLINE, METRICS, Metric, metric_intervals, scores
+from dnip.metrics.catalogue import (
+    CLASS_METRICS,
+    HEADLINE,
+    METRICS,
+    Metric,
+    metric_intervals,
+    scores,
+)
 from dnip.metrics.confusion import (
     accuracy,
     balanced_accuracy,
@@ -24,7 +31,7 @@ from dnip.metrics.confusion import (
 )
 
 __all__ = [
-    "CLASS_TITLES",
+    "CLASS_METRICS",
     "HEADLINE",
     "METRICS",
     "Metric",

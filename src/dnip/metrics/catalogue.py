@@ -65,8 +65,8 @@ METRICS = {metric.name: metric for metric in _METRICS}
 #: Those that every report shows.
 HEADLINE = tuple(name for name, metric in METRICS.items() if metric.headline)
 
-#: What tables show of each class beside its accuracy, which is its recall.
-CLASS_TITLES = {"class_precisions": "precision", "class_f1": "F1"}
+#: What tables show of each class beside its accuracy, which is its recall, by title.
+CLASS_METRICS = {"precision": matrix.class_precisions, "F1": matrix.class_f1}
 
 
 def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
@@ -93,12 +93,7 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     """
     counts = matrix.as_counts(confusion)
     values: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
-    for function in (
-        matrix.class_accuracies,
-        matrix.class_precisions,
-        matrix.class_f1,
-        matrix.prediction_ratios,
-    ):
+    for function in (matrix.class_accuracies, *CLASS_METRICS.values(), matrix.prediction_ratios):
         by_class = function(counts).tolist()
         values[function.__name__] = [None if np.isnan(value) else value for value in by_class]
     values["odd_classes"] = [None if c < 0 else c for c in matrix.odd_classes(counts).tolist()]

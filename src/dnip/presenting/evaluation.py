@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from dnip.base.errors import listed
 from dnip.base.typing import Confusion
 from dnip.method.coefficients import Coefficients
-from dnip.metrics import CLASS_TITLES, HEADLINE, METRICS, class_accuracies, odd_classes
+from dnip.metrics import CLASS_METRICS, HEADLINE, METRICS, class_accuracies, odd_classes
 from dnip.presenting.formats import (
     WIDTH,
     Column,
@@ -92,7 +92,7 @@ def describe(
 
 
 #: Columns that a table goes without where it would be too wide, the first one first.
-DETAILS = tuple(Column(title, 3) for title in reversed(CLASS_TITLES.values()))
+DETAILS = tuple(Column(title, 3) for title in reversed(CLASS_METRICS))
 
 
 def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[Value]]:
@@ -112,7 +112,7 @@ def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[
             None if rate is None else Estimate(rate, *ends)
             for rate, ends in zip(rates, bounds, strict=True)
         ]
-    details = {Column(title, 3): side[name] for name, title in CLASS_TITLES.items()}
+    details = {Column(name, 3): side[of.__name__] for name, of in CLASS_METRICS.items()}
     return {Column(title, 3): rates, **details}
 
 

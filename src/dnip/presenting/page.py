@@ -15,7 +15,7 @@ from dnip.base.files import write_text
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.metrics import CLASS_TITLES, HEADLINE, METRICS, scores
+from dnip.metrics import CLASS_METRICS, HEADLINE, METRICS, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import wilson
 from dnip.presenting.formats import percent
@@ -74,8 +74,8 @@ def measure(
             for rate, ends in zip(rates, bounds, strict=True)
         ],
         "details": {
-            title: [value if value is None else round(value, 3) for value in summary[name]]
-            for name, title in CLASS_TITLES.items()
+            title: [value if value is None else round(value, 3) for value in summary[of.__name__]]
+            for title, of in CLASS_METRICS.items()
         },
         "confusion": [_sparse(row) for row in confusion],
         "own": count_pairs(labels, _bin(new[rows, labels]), n_classes, BINS).tolist(),

@@ -20,7 +20,7 @@ from dnip.base.validation import check_level
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.defer import Deferral, served
 from dnip.method.prediction import decide, reweight
-from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals, scores
+from dnip.metrics import CLASS_METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
@@ -103,11 +103,14 @@ class Evaluation:
     def by_class(self) -> dict[str, list[Any]]:
         """What is known of each class."""
         odd = [*self.classes, ""]  # no class is -1
+        last = [*self.sides.values()][-1]
+        weighed = self.in_population(last)
         return {
             "class": list(self.classes),
             "rows": self.raw.sum(axis=1).tolist(),
             **{name: class_accuracies(counts).tolist() for name, counts in self.sides.items()},
-            "taken_for": [odd[c] for c in odd_classes([*self.sides.values()][-1])],
+            **{title.lower(): of(weighed).tolist() for title, of in CLASS_METRICS.items()},
+            "taken_for": [odd[c] for c in odd_classes(last)],
         }
 
     @property

@@ -271,3 +271,22 @@ def test_bedrock_and_blocked_prompts(tmp_path):
         read_answers([converse], CLASSES)
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "modelVersion": "m"}
     assert read_answers([said(0.9), blocked, None], CLASSES).summary.refused == ("answer 2",)
+
+
+@cases(
+    {"data": [said(p, n) for n, p in enumerate(P)]},
+    {f"id{n}": said(p, n) for n, p in enumerate(P)},
+    {f"id{n}": {"ham": p, "spam": 1 - p} for n, p in enumerate(P)},
+    {"rows": [{"ham": p, "spam": 1 - p} for p in P]},
+    {"predictions": [[p, 1 - p] for p in P]},
+    {"predictions": [{"displayNames": CLASSES, "confidences": [p, 1 - p]} for p in P]},
+)
+def test_an_object_may_hold_all_rows(tmp_path, content):
+    check(read_answers([saved(tmp_path, content)], CLASSES).table)
+
+
+def test_an_object_with_numbers_of_one_row_is_one_row():
+    scores = [{"label": "ham", "score": 0.9}, {"label": "spam", "score": 0.1}]
+    tops = [{"token": "ham", "logprob": -0.1}, {"token": "spam", "logprob": -2.4}]
+    for row in ({"predictions": scores}, {"id": 1, "data": tops}):
+        assert len(read_answers([row], CLASSES).table) == 1

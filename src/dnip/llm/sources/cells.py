@@ -18,7 +18,10 @@ from dnip.base.errors import InvalidInputError, counted, listed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number, other_options
 
 # What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
-_NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*\()")
+_NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*[(=])")
+# How pydantic writes an object as a text: its fields, with spaces between.
+_FIELDS = re.compile(r"[a-z_]+=")
+_BETWEEN_FIELDS = re.compile(r"(?<=['\"\])}\w]) (?=[a-z_]+=)")
 # What reprs of SDKs hold that is not Python: <FinishReason.STOP: 'STOP'>, <dict len=11>.
 _ENUM = re.compile(r"<[\w.]+(?:: ('[^'<>]*'|\d+)| len=\d+)?>")
 # How NumPy writes an array of numbers.
@@ -44,6 +47,8 @@ def parsed(cell: object) -> Any:  # noqa: ANN401 - whatever JSON holds
     except (ValueError, RecursionError):
         pass
     text = _ENUM.sub(lambda match: match[1] or "None", cell.strip())
+    if _FIELDS.match(text):
+        text = f"fields({_BETWEEN_FIELDS.sub(', ', text)})"
     if _ARRAY.fullmatch(text):
         text = re.sub(r"(?<=[\d.])\s+(?=[-+\d.])", ",", text)
     try:

@@ -16,7 +16,7 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, li
 from dnip.llm.answers.answer import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
-from dnip.llm.sources.cells import parsed
+from dnip.llm.sources.cells import parsed, scores_in
 from dnip.llm.sources.columns import ANSWERS, COLUMNS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.harness import answers_in, unwrapped
@@ -31,6 +31,8 @@ _REQUESTS = ("request", "body", "proxy_server_request")
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
 #: Under which names they hold an id of their own.
 _IDS = (ID, "request_id", "doc_id")
+#: Under which names an object holds a list of rows.
+_HOLDERS = ("data", "results", "responses", "predictions", "rows", "records", "items", "answers")
 #: Under which names a line of a batch holds the id of its request.
 _BATCH_IDS = ("custom_id", "key", "recordId")
 #: Why answers are left out.
@@ -388,8 +390,25 @@ def _flattened(values: Iterable[Found]) -> Iterator[Found]:
         source = recognise(content)
         may_hold = source is None or (source in (COLUMNS, ROWS) and isinstance(content, dict))
         answers = answers_in(content, where) if may_hold else None
+        if answers is None and may_hold and isinstance(content, dict):
+            answers = _rows_within(content)
         if answers is None:
             yield Found(where, content)
             continue
         inner = (Found(f"{where}, answer {n}", answer) for n, answer in enumerate(answers, 1))
         yield from _flattened(inner)
+
+
+def _rows_within(content: dict[str, Any]) -> list[Answer] | None:
+    """Return the rows that an object holds in a list, or by their ids; None for one row."""
+    for key in _HOLDERS:
+        rows = content.get(key)
+        if not isinstance(rows, list) or not rows or scores_in(rows):
+            continue
+        is_token = any(isinstance(row, dict) and "token" in row for row in rows)
+        if not is_token and all(recognise(row) is not None for row in rows):
+            return rows
+    whole = (SOURCES["decisions"], SOURCES["logprobs"], SOURCES["lm-eval"])
+    if len(content) > 1 and all(recognise(answer) in whole for answer in content.values()):
+        return [{"custom_id": name, "response": {"body": body}} for name, body in content.items()]
+    return None

@@ -18,7 +18,10 @@ from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
 
 #: What a column of texts is called that holds the answers.
-ANSWERS = ("answer", "response", "output", "completion", "text", "prediction", "content")
+ANSWERS = (
+    *("answer", "response", "output", "completion", "text", "prediction", "content"),
+    *("generation", "generated_text", "outputText"),
+)
 _LOGARITHM = re.compile(r"log_?prob|log_?lik|logp\b", re.IGNORECASE)
 # Smaller log-probabilities are of whole sequences, whose sum says nothing about the prompt.
 _OF_TOKENS = -20.0

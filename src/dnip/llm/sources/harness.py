@@ -82,18 +82,20 @@ def _answers(content: Answer, where: str) -> list[Answer] | None:
     for keys, (message, hint) in _SILENT.items():
         if {*keys} <= content.keys() and any(isinstance(content[key], list | dict) for key in keys):
             raise InvalidInputError(f"{where}: {message}", hint=hint)
-    if _is_frame(content):
+    return _framed(content, where)
+
+
+def _framed(content: dict[str, Any], where: str) -> list[Answer] | None:
+    """Return the rows that an object holds by their ids; refuse those of a data frame."""
+    inner = [value for value in content.values() if isinstance(value, dict)]
+    alike = 1 < len(inner) == len(content) and all(row.keys() == inner[0].keys() for row in inner)
+    if not alike or not inner[0] or any("prob" in name.lower() for name in content):
+        return None  # cells of one row
+    if any(all(map(str.isdecimal, keys)) for keys in (content, inner[0])):
         raise InvalidInputError(f"{where}: this is a data frame in one object", hint=_BY_ROW)
-    return None
-
-
-def _is_frame(content: dict[str, Any]) -> bool:
-    """Say whether an object holds the columns, or the rows, of a data frame by their numbers."""
-    inner = [{*value} for value in content.values() if isinstance(value, dict)]
-    alike = 1 < len(inner) == len(content) and all(keys == inner[0] for keys in inner)
-    if not alike or any("prob" in name.lower() for name in content):  # cells of one row
-        return False
-    return bool(inner[0]) and any(all(map(str.isdecimal, keys)) for keys in (content, inner[0]))
+    numbers = all(isinstance(cell, int | float) for row in inner for cell in row.values())
+    rows = [{"id": name, **row} for name, row in content.items()]
+    return rows if numbers and len(inner) > 2 else None
 
 
 def unwrapped(content: Answer) -> Answer:

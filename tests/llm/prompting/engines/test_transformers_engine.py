@@ -87,6 +87,15 @@ def test_a_prompt_that_ends_in_the_answers_space(tiny_model, scoring):
     np.testing.assert_allclose(captured(engine, spaced, bare, scoring), plain, atol=1e-7)
 
 
+def test_no_name_is_used_that_transformers_has_replaced(tiny_model, monkeypatch):
+    told = []
+    logger = transformers.utils.generic.logger
+    monkeypatch.setattr(logger, "warning_once", lambda text, *_: told.append(text), raising=False)
+    engine = TransformersEngine(tiny_model("llama"))
+    captured(engine, random_prompts(TASK, 2, 6), TASK, Scoring.SUM)
+    assert [text for text in told if "deprecated" in text] == []
+
+
 def test_special_tokens_at_the_end_of_a_prompt_are_left_out(copy):
     prompts = random_prompts(TASK, 1, 5)
     plain = captured(TransformersEngine(copy), prompts, TASK, Scoring.SUM)

@@ -104,6 +104,8 @@ class CausalLM:
         self.model.generation_config = self._transformers.GenerationConfig()
         takes = signature(self.model.forward).parameters
         self._narrows, self._takes_positions = "logits_to_keep" in takes, "position_ids" in takes
+        #: What the model calls its cache; the older name makes newer versions warn.
+        self.cache_name = "cache" if "cache" in takes else "past_key_values"
         self._prefix: tuple[tuple[int, ...], Any] = ((), None)
 
     def _find_device(self, device: str) -> Any:
@@ -263,7 +265,7 @@ class CausalLM:
         at = self.tensor(places or [[len(row) - 1] for row in rows])
         options: dict[str, Any] = {"use_cache": keep or past is not None}
         if past is not None:
-            options["past_key_values"] = fork(past, len(rows))
+            options[self.cache_name] = fork(past, len(rows))
         if self._narrows:  # the head costs the most for each place; rows have few different lengths
             options["logits_to_keep"], at = at.unique(return_inverse=True)
         output = self.model(input_ids=tokens, **options)
@@ -310,7 +312,8 @@ def _cache_of(output: Any) -> Any | None:
 
     A recurrent layer may not go on from its state with several tokens.
     """
-    cache = getattr(output, "past_key_values", None)
+    name = "cache" if hasattr(output, "cache") else "past_key_values"
+    cache = getattr(output, name, None)
     layers = getattr(cache, "layers", None) or []
     known = all(type(layer).__name__ in _GROWING for layer in layers)
     return cache if layers and known else None

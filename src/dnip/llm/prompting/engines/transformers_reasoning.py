@@ -166,7 +166,7 @@ class TransformersReasoningEngine(TransformersEngine):
 
         options: dict[str, Any] = {}
         if past is not None:
-            options["past_key_values"] = fork(past, len(rows))
+            options[model.cache_name] = fork(past, len(rows))
         if self._stop is not None:
             options |= {"stop_strings": self._stop, "tokenizer": self.tokenizer.backend}
         with model.computing():
