@@ -96,7 +96,7 @@ def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     assert run.json["reweighted"]["cobias"] == pytest.approx(plain["reweighted"]["cobias"])
     assert "adjusted" not in plain
     text = dnip(*command[:-1], "--target-prior", MIX).out
-    assert text.splitlines()[0].split()[2:] == ["before", "after", "adjusted", "taken", "for"]
+    assert text.splitlines()[0].split()[2:5] == ["before", "after", "adjusted"]
     assert f"-> {run.json['adjusted']['accuracy']:.3f} [" in text
 
 

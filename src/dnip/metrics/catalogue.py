@@ -8,34 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import dnip.metrics.confusion as matrix
+import dnip.metrics.intervals as intervals_of
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.confusion import (
-    accuracy,
-    as_counts,
-    balanced_accuracy,
-    class_accuracies,
-    class_f1,
-    class_precisions,
-    cobias,
-    cobias_single,
-    in_mix,
-    macro_f1,
-    odd_classes,
-    prediction_ratios,
-    worst_class_accuracy,
-)
-from dnip.metrics.intervals import (
-    accuracy_interval,
-    balanced_accuracy_interval,
-    class_accuracy_intervals,
-    cobias_interval,
-    cobias_single_interval,
-    effective_rows,
-    macro_f1_interval,
-    wilson,
-    worst_class_interval,
-)
 
 
 @dataclass(frozen=True)
@@ -72,12 +48,20 @@ class Metric:
 
 
 _METRICS = (
-    Metric("accuracy", accuracy, accuracy_interval, depends_on_mix=True, headline=True),
-    Metric("COBias", cobias, cobias_interval, headline=True),
-    Metric("COBias_single", cobias_single, cobias_single_interval),
-    Metric("balanced accuracy", balanced_accuracy, balanced_accuracy_interval),
-    Metric("worst class", worst_class_accuracy, worst_class_interval, headline=True),
-    Metric("macro-F1", macro_f1, macro_f1_interval, depends_on_mix=True),
+    Metric(
+        "accuracy",
+        matrix.accuracy,
+        intervals_of.accuracy_interval,
+        depends_on_mix=True,
+        headline=True,
+    ),
+    Metric("COBias", matrix.cobias, intervals_of.cobias_interval, headline=True),
+    Metric("COBias_single", matrix.cobias_single, intervals_of.cobias_single_interval),
+    Metric("balanced accuracy", matrix.balanced_accuracy, intervals_of.balanced_accuracy_interval),
+    Metric(
+        "worst class", matrix.worst_class_accuracy, intervals_of.worst_class_interval, headline=True
+    ),
+    Metric("macro-F1", matrix.macro_f1, intervals_of.macro_f1_interval, depends_on_mix=True),
 )
 
 #: Every metric by its name.
@@ -87,7 +71,7 @@ METRICS = {metric.name: metric for metric in _METRICS}
 HEADLINE = tuple(name for name, metric in METRICS.items() if metric.headline)
 
 #: What tables show of each class beside its accuracy, which is its recall, by title.
-CLASS_METRICS = {"precision": class_precisions, "F1": class_f1}
+CLASS_METRICS = {"precision": matrix.class_precisions, "F1": matrix.class_f1}
 
 
 def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
@@ -112,12 +96,12 @@ def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     >>> summary["accuracy"], summary["odd_classes"]
     (0.7, [1, 0])
     """
-    counts = as_counts(confusion)
+    counts = matrix.as_counts(confusion)
     values: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
-    for function in (class_accuracies, *CLASS_METRICS.values(), prediction_ratios):
+    for function in (matrix.class_accuracies, *CLASS_METRICS.values(), matrix.prediction_ratios):
         by_class = function(counts).tolist()
         values[function.__name__] = [None if np.isnan(value) else value for value in by_class]
-    values["odd_classes"] = [None if c < 0 else c for c in odd_classes(counts).tolist()]
+    values["odd_classes"] = [None if c < 0 else c for c in matrix.odd_classes(counts).tolist()]
     return {**values, "confusion": confusion.tolist()} if with_counts else values
 
 
@@ -163,7 +147,7 @@ def metric_intervals(
         if metric.interval is not None and (target is None or not metric.depends_on_mix)
     }
     if target is not None:
-        n_effective = effective_rows(rows.sum(axis=1), target)
-        right = accuracy(in_mix(confusion, target)) * n_effective
-        bounds["accuracy"] = wilson([right], [n_effective], level)[0].tolist()
-    return {**bounds, "class_accuracies": class_accuracy_intervals(rows, level)}
+        n_effective = intervals_of.effective_rows(rows.sum(axis=1), target)
+        right = matrix.accuracy(matrix.in_mix(confusion, target)) * n_effective
+        bounds["accuracy"] = intervals_of.wilson([right], [n_effective], level)[0].tolist()
+    return {**bounds, "class_accuracies": intervals_of.class_accuracy_intervals(rows, level)}

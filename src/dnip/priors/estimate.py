@@ -58,13 +58,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Self:
-        """Return the calibration that `to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            For anything else.
-        """
+        """Return the calibration that `to_dict` wrote; ValueError for anything else."""
         log_weights = np.asarray(content["log_weights"], np.float64)
         labels = np.asarray(content["labels"], np.float64)
         sharpness = float(content["sharpness"])

@@ -32,12 +32,10 @@ try:
     from sklearn.frozen import FrozenEstimator
     from sklearn.metrics import make_scorer
     from sklearn.utils import indexable
-    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+    from sklearn.utils.validation import check_is_fitted, column_or_1d
 
     from dnip.sklearn.predicting import ReweightingMixin, encode, predict_out_of_fold
-    from sklearn import get_config
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
         "scikit-learn 1.6 or newer", purpose="use DNIPClassifier", extra="sklearn"
@@ -388,27 +386,3 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             fit_params=fitting,
             split_params=splitting,
         )
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata `fit` passes to the estimator and to the splitter."""
-        fit = MethodMapping().add(caller="fit", callee="fit")
-        split = MethodMapping().add(caller="fit", callee="split")
-        router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(estimator=self.estimator, method_mapping=fit)
-        return router.add(splitter=self.cv, method_mapping=split)
-
-    def _route(
-        self, weight: Floats | None, fit_params: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the parameters of the estimator's ``fit`` and of the splitter's ``split``."""
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
-            return routed.estimator.fit, routed.splitter.split
-        if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
-            fit_params = {**fit_params, "sample_weight": weight}
-        elif weight is not None:
-            warn(
-                f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count "
-                "for the coefficients only"
-            )
-        return fit_params, {}

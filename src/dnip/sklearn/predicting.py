@@ -11,17 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dnip.base.arrays import Location, check_probabilities
 from dnip.base.classes import check_label_count, default_classes, names_of, read_labels
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.frames import take_columns
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.metrics.chance import check_order
+from sklearn import get_config
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -153,6 +155,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
     """
 
     estimator: Any
+    cv: Any
     classes: Sequence[Any] | None
     estimator_: Any
     coefficients_: Coefficients
@@ -261,6 +264,30 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             p = validate_data(self, X, reset=reset, **kind)
             return check_probabilities(p, location=Location("X"))
         return _check_estimated(probabilities_of(self.estimator_, X))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata `fit` passes to the estimator and to the splitter."""
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
+
+    def _route(
+        self, weight: Floats | None, fit_params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the estimator's ``fit`` and of the splitter's ``split``."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
+            return routed.estimator.fit, routed.splitter.split
+        if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            fit_params = {**fit_params, "sample_weight": weight}
+        elif weight is not None:
+            warn(
+                f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count "
+                "for the coefficients only"
+            )
+        return fit_params, {}
 
 
 def _check_estimated(probabilities: ArrayLike) -> Probabilities:
