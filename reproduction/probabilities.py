@@ -170,7 +170,7 @@ def _check(frame: Any, path: Path) -> None:
         "task is no plain name": ~frame.task.astype(str).str.fullmatch(r"[\w-]+"),
         "split is neither opt nor test": ~frame.split.isin(SPLITS),
         "logp has another length than in other rows of the task": (widths != usual) | (usual < 2),
-        "label is no class index": (frame.label < 0) | (frame.label >= usual),
+        "label is not a class index": (frame.label < 0) | (frame.label >= usual),
         "logp holds no logarithms of probabilities": pd.Series(
             np.bincount(of_cell, nan[:-1], len(frame)) > 0, frame.index
         ),

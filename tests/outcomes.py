@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
         """Standard output, which must be one strict JSON object on one line."""
 
         def refuse(constant):
-            raise AssertionError(f"{constant} is no JSON")
+            raise AssertionError(f"{constant} is not JSON")
 
         assert self.out.endswith("}\n")
         assert self.out.count("\n") == 1

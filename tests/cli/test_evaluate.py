@@ -79,7 +79,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     assert all(each in page for each in (*told, "expected, 30.0 % deferred", front))
     ProbabilityTable(p, classes=["no", "yes"]).write("new.csv")
     assert dnip("report", "new.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
-    assert "rows that go to somebody better" in Path("page.html").read_text()
+    assert "deferred rows" in Path("page.html").read_text()
     for command, key in (("evaluate", "defer"), ("check", "deferred")):
         found = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
         assert found.get(key) is None

@@ -262,7 +262,7 @@ def test_the_log_may_be_lines_of_json(folder):
     events = [json.loads(line) for line in process.err.splitlines()]
     assert {event["level"] for event in events} == {"warning"}
     assert [event.get("status") for event in events] == [None, None, 502, 422, None, None]
-    told = ["everybody who", "do not say which question", "is no JSON", "question 'topic' has"]
+    told = ["everybody who", "do not say which question", "is not JSON", "question 'topic' has"]
     told += ["keeps the", "terminated"]
     for event, text in zip(events, told, strict=True):
         assert text in event["message"]

@@ -261,8 +261,8 @@ def without(key):
     (SOUND | {"scale": 15}, "outside 1..15"),
     (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal those of weight_indices"),
     (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
-    (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
-    (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
+    (SOUND | {"weights": [1, 1, math.nan]}, "NaN is not a JSON number"),
+    (SOUND | {"objective": {"value": math.inf}}, "Infinity is not a JSON number"),
     (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),
     (SOUND | {"fit": None}, '"fit" is None, not a JSON object'),
 )

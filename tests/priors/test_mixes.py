@@ -77,7 +77,7 @@ def test_python_takes_mappings_arrays_and_a_word():
     np.testing.assert_array_equal(check_prior({"b": 0.75, "a": 0.25}, ["a", "b"]), [0.25, 0.75])
     given_shares = np.array([0.25, 0.75])
     assert check_prior(given_shares, ["a", "b"]) is not given_shares
-    with pytest.raises(InvalidInputError, match="'estimate' is no class mix"):
+    with pytest.raises(InvalidInputError, match="'estimate' is not a class mix"):
         check_prior("estimate", ["a", "b"])
     assert is_estimate("estimate")
     assert not any(map(is_estimate, (None, "uniform", {"a": 1.0}, given_shares)))

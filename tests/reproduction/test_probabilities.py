@@ -36,7 +36,7 @@ def _set(column, value):
     (lambda f: f.drop(columns="logp"), "no column logp; there are"),
     (lambda f: f[f.task != "trec"], "no 1-shot rows, opt and test, of trec.*--tasks agnews sst5"),
     (lambda f: f[(f.task != "trec") | (f.split == "opt")], "of trec"),
-    (_set("label", 4), "row 7: label is no class index"),
+    (_set("label", 4), "row 7: label is not a class index"),
     (_set("split", "dev"), "row 7: split is neither"),
     (_set("task", "a|b"), "row 7: task is no plain name"),
     (_set("row", 0), "row 7: the row is there twice"),

@@ -194,7 +194,7 @@ def _command_of(name: str, function: Callable[..., None], **settings: Any) -> Co
     def run(**values: Any) -> None:  # noqa: ANN401
         for value in values.values():
             if Path("-") in (value if isinstance(value, tuple) else [value]):
-                raise click.BadParameter("- is no file. Standard input and output are not used")
+                raise click.BadParameter("- is not a file. Standard input and output are not used")
         for parameter, group in groups.items():
             values[parameter] = group(
                 **{field.name: values.pop(field.name) for field in fields(group)}

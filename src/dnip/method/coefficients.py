@@ -51,7 +51,7 @@ class Coefficients:
     weights : array-like of shape (N,), optional
         ω, above 0 and at most 1: free weights; on a scale the indices give them.
     defer : Deferral, optional
-        Which rows go to somebody better.
+        Which rows to defer.
 
     Attributes
     ----------
@@ -134,17 +134,7 @@ class Coefficients:
         record: FitRecord | None = None,
         defer: Deferral | None = None,
     ) -> Coefficients:
-        """Make coefficients of a solution.
-
-        Parameters
-        ----------
-        solution : Solution
-        classes : sequence of str
-            Class names, in the order of the probability columns.
-        record : FitRecord, optional
-            Of the fit; of the search alone by default.
-        defer : Deferral, optional
-            Which rows to defer.
+        """Make coefficients of a solution; the record is of the search alone by default.
 
         Examples
         --------
@@ -207,7 +197,7 @@ class Coefficients:
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
-            Columns of a data frame are taken by the names of the classes, if it has them all.
+            As for `apply`.
 
         Returns
         -------
@@ -218,12 +208,9 @@ class Coefficients:
         return np.asarray(np.array(self.classes, np.object_)[chosen])
 
     def deferred(self, probabilities: ArrayLike) -> Booleans:
-        """Return which rows go to somebody better, shape (M,); none without thresholds.
+        """Return which rows to defer, shape (M,), of probabilities as for `apply`.
 
-        Parameters
-        ----------
-        probabilities : array-like or DataFrame of shape (M, N)
-            As the model gives them, before reweighting.
+        Without thresholds no row is deferred.
 
         Examples
         --------
@@ -252,7 +239,7 @@ class Coefficients:
         Returns
         -------
         Coefficients
-            With free weights; the same coefficients if their mix is the target.
+            With free weights; the same ones if their mix is the target.
 
         Raises
         ------
@@ -294,11 +281,6 @@ class Coefficients:
 
     def estimate_prior(self, probabilities: ArrayLike) -> PriorEstimate:
         """Estimate the class mix of rows without labels, by the calibration of the fit.
-
-        Parameters
-        ----------
-        probabilities : array-like of shape (M, N)
-            As the model gives them, before reweighting.
 
         Raises
         ------
@@ -356,7 +338,6 @@ class Coefficients:
         Parameters
         ----------
         text : str
-            What `to_json` returned.
         source : str, default="coefficients"
             Where the text came from, for messages.
 
@@ -369,13 +350,7 @@ class Coefficients:
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the coefficients to a JSON file, whole or not at all.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written; an existing file is then left as it was.
-        """
+        """Write a JSON file whole, or raise `OutputError` and leave what was there as it was."""
         write_text(path, self.to_json())
 
     @classmethod
@@ -410,17 +385,9 @@ def as_coefficients(source: CoefficientsLike) -> Coefficients:
     Raises
     ------
     CoefficientsFormatError
-        As :meth:`Coefficients.load`.
+        For a file that `Coefficients.load` refuses.
     InvalidInputError
         For anything else.
-
-    Examples
-    --------
-    >>> as_coefficients([1, 2])
-    Traceback (most recent call last):
-    ...
-    dnip.InvalidInputError: coefficients must be Coefficients, a fit, or the path of their file; \
-got a list
     """
     if isinstance(source, str | os.PathLike):
         return Coefficients.load(source)

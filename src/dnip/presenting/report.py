@@ -229,7 +229,7 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
     changed = decide(p) != decide(p, coefficients.multipliers)
     yield "decisions that the coefficients change", _share(changed)
     if coefficients.defer is not None:
-        yield "rows that go to somebody better", _share(coefficients.deferred(p))
+        yield "deferred rows", _share(coefficients.deferred(p))
     yield (
         "rows where two classes share the highest probability",
         _share(ordered[:, -1] == ordered[:, -2]),

@@ -61,7 +61,7 @@ def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
     n_classes = len(classes)
     if isinstance(prior, str):
         if prior != UNIFORM:
-            raise InvalidInputError(f"target prior: {prior!r} is no class mix", hint=_FORMS)
+            raise InvalidInputError(f"target prior: {prior!r} is not a class mix", hint=_FORMS)
         return np.full(n_classes, 1 / n_classes)
     if isinstance(prior, Mapping):
         prior = _in_order(prior, classes)

@@ -86,8 +86,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
     defer : float, default=None
-        The share of examples to defer to somebody better, above 0 and below 1, by one threshold
-        per predicted class; :meth:`deferred` says which.
+        The share of examples to defer to a person or a larger model, above 0 and below 1, by one
+        threshold per predicted class; :meth:`deferred` says which.
     helper_accuracy : float or None, default=0.9
         How often that helper is right; None: serve the examples that remain best.
     objective : {"balanced-accuracy", "macro-f1"}, Objective or callable, default=None

@@ -195,7 +195,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         return self.coefficients_.apply(self._probabilities(X))
 
     def deferred(self, X: Any) -> Booleans:
-        """Return which examples go to somebody better; none, if `defer` was not given.
+        """Return which examples to defer; none, if `defer` was not given.
 
         Parameters
         ----------

@@ -259,8 +259,10 @@ def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
     if len(names) > 1 and all(any(name in c for c in others) for name in names):  # p_ham
         return f"Type: {import_line(layout.source, [*names])}"
     if len(classes) < 2:
-        return "If a column is no class, name the others with --classes (in Python: classes=[...])"
-    return f"No label is {listed(others)}: if that is no class, {name_classes(classes)}"
+        return (
+            "If a column is not a class, name the others with --classes (in Python: classes=[...])"
+        )
+    return f"No label is {listed(others)}: if that is not a class, {name_classes(classes)}"
 
 
 # What messages call a data frame.

@@ -82,13 +82,6 @@ class ClassScores:
         few rows is too large, because chance sets classes apart; that of drawn rows is as much so.
         And weights that made the classes of the fit equal leave gaps between those of new rows.
 
-        Parameters
-        ----------
-        now : ClassScores
-            Of the new rows.
-        level : float
-            Of the intervals.
-
         Returns
         -------
         accuracy : Score

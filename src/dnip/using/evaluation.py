@@ -286,9 +286,6 @@ def evaluate(
     >>> P, y = [[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"]
     >>> dnip.evaluate(P, y)
     Evaluation(2 rows, 2 classes: accuracy 0.500, COBias 1.000, worst spam 0.000)
-    >>> dnip.evaluate(P, y, dnip.Coefficients(["ham", "spam"], [15, 30], scale=30)).raw
-    array([[1, 0],
-           [1, 0]])
     """
     if coefficients is not None:
         coefficients = as_coefficients(coefficients)
@@ -340,13 +337,7 @@ class _Counts:
         self._counts: dict[str, Confusion] = {}
 
     def add(self, rows: AnyRows) -> None:
-        """Count some rows.
-
-        Raises
-        ------
-        CoefficientsFormatError
-            If the coefficients were fitted for other classes.
-        """
+        """Count some rows."""
         for asked in self._given.values():
             check_same_classes(rows, asked)
         p, self._classes, self.source = rows.probabilities, rows.classes, rows.source

@@ -49,7 +49,7 @@ class Correction(NamedTuple):
     explained : bool
         Whether a known definition gives the confidence that the server reported.
     deferred : bool or None
-        Whether it goes to somebody better; None for coefficients without thresholds.
+        Whether it is deferred; None for coefficients without thresholds.
     """
 
     before: Decision

@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
 class _ReweightedResponse(ClassifierResponse):  # type: ignore[misc]
     """The corrected answers, in `raw` what the model answered, and the mark by question.
 
-    `deferred` says by question whether its answer goes to somebody better, of those questions
+    `deferred` says by question whether its answer is deferred, of those questions
     whose coefficients have thresholds.
     """
 

@@ -144,7 +144,7 @@ def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> 
     Raises
     ------
     InvalidInputError
-        For a missing column, an id with two labels, and a label that is no class.
+        For a missing column, an id with two labels, and a label that is not a class.
     """
     on, label = on or ID, label or LABEL
     ids: list[object] = []

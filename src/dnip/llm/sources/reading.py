@@ -285,7 +285,7 @@ def _names(classes: tuple[str, ...], called: Mapping[str, str]) -> tuple[str, ..
     unknown = [name for name in called if name not in classes]
     if unknown:
         raise InvalidInputError(
-            f"--map names {unknown[0]!r}, which is no class",
+            f"--map names {unknown[0]!r}, which is not a class",
             hint=f"The classes are {listed(classes)}",
         )
     names = tuple(called.get(name, name) for name in classes)

@@ -212,8 +212,8 @@ def test_retries_of_a_request_are_capped(fault, told):
     (400, '{"message": "context of 9000 tokens"}', "refuses.*context of 9000.*Cut the texts"),
     (422, '{"detail": [{"msg": "missing"}]}', "refuses the request.*missing"),
     (200, '{"choices": [{"text": " good"}]}', "no log-probabilities.*votes of repeated"),
-    (200, '{"choices": [', "the answer is no JSON .13 bytes."),
-    (200, "[" * 100_000, "the answer is no JSON"),
+    (200, '{"choices": [', "the answer is not JSON .13 bytes."),
+    (200, "[" * 100_000, "the answer is not JSON"),
     (400, '"' + "x" * 1000 + '"', "x{300}…"),
 )
 def test_what_will_not_pass_fails_at_once(status, text, message):

@@ -332,7 +332,7 @@ def _parse(content: bytes) -> Any:
         answer = json.loads(content)
     except (ValueError, RecursionError):
         raise BackendError(
-            f"the answer is no JSON ({len(content)} bytes)",
+            f"the answer is not JSON ({len(content)} bytes)",
             hint="Is this the address of an OpenAI-compatible server?",
             retryable=True,
         ) from None

@@ -295,7 +295,7 @@ class Chats:
     def _answered(self, asked: dict[str, Any], content: bytes) -> Answered:
         body = _read_answer(content)
         if not isinstance(body, dict):
-            raise FailedError(502, "the upstream's answer is no JSON object")
+            raise FailedError(502, "the upstream's answer is not a JSON object")
         changed: dict[str, Any] = body
         corrections, known, questions = [], {}, {}
         try:
@@ -359,7 +359,7 @@ def _read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
         return _DECODER.decode(content.removeprefix(BOM_UTF8).decode(errors="surrogatepass"))
     except (ValueError, RecursionError):
         raise FailedError(
-            502, f"the upstream's answer is no JSON, or has a key twice ({len(content):,} bytes)"
+            502, f"the upstream's answer is not JSON, or has a key twice ({len(content):,} bytes)"
         ) from None
 
 
