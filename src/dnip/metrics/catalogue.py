@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import dnip.metrics.confusion as matrix
+import dnip.metrics.intervals as intervals_of
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics import confusion as matrix, intervals
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,19 @@ class Metric:
 
 _METRICS = (
     Metric(
-        "accuracy", matrix.accuracy, intervals.accuracy_interval, depends_on_mix=True, headline=True
+        "accuracy",
+        matrix.accuracy,
+        intervals_of.accuracy_interval,
+        depends_on_mix=True,
+        headline=True,
     ),
-    Metric("COBias", matrix.cobias, intervals.cobias_interval, headline=True),
-    Metric("COBias_single", matrix.cobias_single, intervals.cobias_single_interval),
-    Metric("balanced accuracy", matrix.balanced_accuracy, intervals.balanced_accuracy_interval),
+    Metric("COBias", matrix.cobias, intervals_of.cobias_interval, headline=True),
+    Metric("COBias_single", matrix.cobias_single, intervals_of.cobias_single_interval),
+    Metric("balanced accuracy", matrix.balanced_accuracy, intervals_of.balanced_accuracy_interval),
     Metric(
-        "worst class", matrix.worst_class_accuracy, intervals.worst_class_interval, headline=True
+        "worst class", matrix.worst_class_accuracy, intervals_of.worst_class_interval, headline=True
     ),
-    Metric("macro-F1", matrix.macro_f1, intervals.macro_f1_interval, depends_on_mix=True),
+    Metric("macro-F1", matrix.macro_f1, intervals_of.macro_f1_interval, depends_on_mix=True),
 )
 
 #: Every metric by its name.
@@ -142,7 +147,7 @@ def metric_intervals(
         if metric.interval is not None and (target is None or not metric.depends_on_mix)
     }
     if target is not None:
-        n_effective = intervals.effective_rows(rows.sum(axis=1), target)
+        n_effective = intervals_of.effective_rows(rows.sum(axis=1), target)
         right = matrix.accuracy(matrix.in_mix(confusion, target)) * n_effective
-        bounds["accuracy"] = intervals.wilson([right], [n_effective], level)[0].tolist()
-    return {**bounds, "class_accuracies": intervals.class_accuracy_intervals(rows, level)}
+        bounds["accuracy"] = intervals_of.wilson([right], [n_effective], level)[0].tolist()
+    return {**bounds, "class_accuracies": intervals_of.class_accuracy_intervals(rows, level)}

@@ -36,7 +36,6 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
 
     Examples
     --------
-    >>> import numpy as np
     >>> confusion_matrix(np.array([0, 0, 1]), np.array([0, 1, 1]), n_classes=2)
     array([[1, 1],
            [0, 1]])
@@ -71,7 +70,6 @@ def count_pairs(
 
     Examples
     --------
-    >>> import numpy as np
     >>> count_pairs(np.array([0, 1, 1]), np.array([0, 0, 0]), 2, 1).tolist()
     [[1], [2]]
     """
@@ -366,16 +364,12 @@ def cobias_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def odd_classes(confusion: ArrayLike) -> Integers:
-    """Return the odd class of each class: the wrong class predicted most often for it.
+    """Return the odd class of each class: the wrong one predicted most often (appendix A.1).
 
     Returns
     -------
     ndarray of shape (N,)
         Class indices, the lowest one on a tie; -1 for a class without an error.
-
-    References
-    ----------
-    Appendix A.1 of the paper cited in :func:`cobias`.
 
     Examples
     --------
@@ -389,18 +383,9 @@ def odd_classes(confusion: ArrayLike) -> Integers:
 
 
 def cobias_single(confusion: ArrayLike) -> float:
-    """Mean over classes of the gap to their odd class; 0 where there is none.
+    """Mean over classes of the gap to their odd class (appendix A.2); 0 where there is none.
 
     A class whose odd class has no examples is left out of the mean.
-
-    Returns
-    -------
-    float
-        0 to 1.
-
-    References
-    ----------
-    Appendix A.2 of the paper cited in :func:`cobias`.
 
     Examples
     --------

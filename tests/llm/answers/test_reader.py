@@ -8,7 +8,7 @@ import pytest
 import sidecars
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.answer import SilentError, read_completion
+from dnip.llm.answers.completions import SilentError, read_completion
 from dnip.llm.answers.reader import reader_of
 
 TENTHS = tuple(map(str, range(1, 11)))

@@ -14,17 +14,15 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.llm.answers.answer import (
-    ID_PREFIX,
     Answer,
     Position,
     Reported,
-    SilentError,
     Spell,
     as_bytes,
-    no_logprobs,
     spelling_of,
     unmarked,
 )
+from dnip.llm.answers.completions import ID_PREFIX, SilentError, no_logprobs
 from dnip.llm.answers.naming import NO_ROLE, LabelNames, Mention, Role, is_lead, without_thoughts
 
 
@@ -144,7 +142,7 @@ class LabelReader:
 
     Examples
     --------
-    >>> from dnip.llm.answers.answer import read_completion
+    >>> from dnip.llm.answers.completions import read_completion
     >>> logprobs = {"tokens": [" Tech"], "top_logprobs": [{" Tech": -0.5, " Sport": -1.5}]}
     >>> answer = read_completion({"choices": [{"text": " Tech", "logprobs": logprobs}]})
     >>> reader = LabelReader((("Technology",), ("Sports",)))

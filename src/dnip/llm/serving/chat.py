@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
-from dnip.llm.answers.answer import Answer, SilentError, read_choice
+from dnip.llm.answers.answer import Answer
+from dnip.llm.answers.completions import SilentError, read_choice
 from dnip.llm.answers.fill import fill_unreported
 from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of

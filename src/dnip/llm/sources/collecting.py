@@ -13,7 +13,7 @@ import numpy as np
 from dnip.base.classes import LABEL
 from dnip.base.columns import ID, QUESTION
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
-from dnip.llm.answers.answer import SilentError
+from dnip.llm.answers.completions import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
 from dnip.llm.sources.cells import parsed, scores_in
@@ -304,16 +304,11 @@ class Collector:
 
 
 def _open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
-    """Take an answer out of a line of a batch; other answers stay as they are.
+    """Return the answer in a line of a batch, the id of its request, and whether that failed.
 
     Lines of OpenAI's batches hold the answer in ``response.body``, those of Gemini's in
-    ``response``, of Bedrock's in ``modelOutput``, of Anthropic's in ``result.message``.
-
-    Returns
-    -------
-    content, batch_id, failed
-        The answer; the id that the batch gave to the request, None outside of batches; and whether
-        the request failed, so that there is no answer.
+    ``response``, of Bedrock's in ``modelOutput``, of Anthropic's in ``result.message``. Other
+    answers stay as they are.
 
     Examples
     --------
@@ -342,16 +337,7 @@ def _open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
 
 
 def _messages_beside(saved: Answer) -> list[Any] | None:
-    """Return the messages of the request that was saved with an answer; None where none were.
-
-    Examples
-    --------
-    >>> line = {"custom_id": "7", "body": {"messages": [{"role": "user", "content": "x"}]}}
-    >>> _messages_beside({**line, "response": {}})
-    [{'role': 'user', 'content': 'x'}]
-    >>> _messages_beside({"response": {}}) is None
-    True
-    """
+    """Return the messages of the request that was saved with an answer; None where none were."""
     if not isinstance(saved, dict):
         return None
     if isinstance(messages := parsed(saved.get("messages")), list):

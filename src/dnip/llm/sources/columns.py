@@ -12,7 +12,8 @@ import numpy as np
 from dnip.base.classes import is_number
 from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
-from dnip.llm.answers.answer import ROUNDING, Answer as Text, Reported, Token
+from dnip.llm.answers.answer import Answer as Text, Reported, Token
+from dnip.llm.answers.completions import ROUNDING
 from dnip.llm.answers.reader import LabelReader, reader_of
 from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number

@@ -9,7 +9,7 @@ from typing import Any
 
 from dnip.base.classes import LABEL
 from dnip.base.columns import ID
-from dnip.llm.answers.answer import ROUNDING, number_of_token, text_of_token, tops_of
+from dnip.llm.answers.completions import ROUNDING, number_of_token, text_of_token, tops_of
 from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.services import TOKEN_LOGPROBS, read_choices

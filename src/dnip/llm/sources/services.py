@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.answer import ID_PREFIX, choices_of, no_logprobs, read_choice
+from dnip.llm.answers.completions import ID_PREFIX, choices_of, no_logprobs, read_choice
 from dnip.llm.answers.reader import reader_of
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
 

@@ -11,7 +11,8 @@ from typing import Any, Self
 from dnip.base.columns import FALLBACK, SAMPLES
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.llm.answers.answer import Answer, read_completion
+from dnip.llm.answers.answer import Answer
+from dnip.llm.answers.completions import read_completion
 from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
 from dnip.llm.prompting.engines.base import ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
