@@ -26,9 +26,8 @@ seed
 confidence : LEVEL
     Level of the intervals, between 0 and 1.
 target_prior : MIX
-    The class mix, the share of each class, that the coefficients are for: uniform;
-    A=0.5,B=0.3,… for every class; 0.5,0.3,… in class order; a .json file of either; or estimate,
-    from rows without labels.
+    The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; 0.5,0.3,…
+    in class order; a .json file of either; or estimate, from rows without labels.
 
 Objective
 ---------
@@ -37,8 +36,8 @@ scale : K|log:K|span:S
     steps from 1/K to 1. span:S: 10,000 geometric steps from e^-S to 1.
     [default: the spread of the probabilities]
 smoothing : MU
-    μ, added to the counts inside PMI. The objective is then the published one, and may leave
-    classes without predictions. [default: 0.4·M for M rows, where τ is above 0]
+    μ, added to the counts inside PMI, as published; it may leave classes without predictions.
+    [default: 0.4·M for M rows, where τ is above 0]
 """
 
 from __future__ import annotations
@@ -146,14 +145,14 @@ class ObjectiveOptions:
     Parameters
     ----------
     beta
-        β, the weight of COBias, the mean gap between the accuracies of two classes, beside the
-        error. [default: 0.5]
+        β, the weight beside the error of COBias, the mean gap between the accuracies of two
+        classes. [default: 0.5]
 
     Objective
     ---------
     tau
-        τ, the weight of the PMI term, which measures how well predictions and labels agree in each
-        class. [default: 0; 0.2 with --smoothing]
+        τ, the weight of PMI, by which predictions and labels agree in each class. [default: 0; 0.2
+        with --smoothing]
     """
 
     beta: float | None = None

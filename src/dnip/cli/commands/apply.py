@@ -20,12 +20,10 @@ def apply(
 ) -> None:
     """Reweight a table and predict, at any size.
 
-    The output has the columns of TABLE and prediction. The class columns keep their names and hold
-    the reweighted probabilities. They sum to 1; they rank the classes, but are not calibrated. The
-    file appears when it is complete. TABLE is never overwritten. Where coefficients defer rows,
-    the column deferred is 1 for these, else 0. With --target-prior the weights are first moved
-    toward those that are most accurate in that class mix; estimate reads TABLE once more to find
-    the mix, without its labels.
+    The output has the columns of TABLE and prediction. The class columns hold the reweighted
+    probabilities, which sum to 1 but are not calibrated. Where coefficients defer rows, the column
+    deferred is 1 for these, else 0. The file appears when it is complete. With --target-prior the
+    weights are first moved toward those that are most accurate in that class mix.
 
     Parameters
     ----------

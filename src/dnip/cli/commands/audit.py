@@ -21,11 +21,10 @@ def audit(
 ) -> None:
     """Check the label tokens of a task before spending compute.
 
-    Shows which tokens of the model stand for each class, and refuses labels that cannot be told
-    apart. It also measures the captured mass, the probability that the model gives to all labels
-    together: on a few prompts of --data, or on three prompts that say nothing. The tokens of a
-    server's model are shown with --tokenizer only. With --chat it compares the mass of plain
-    prompts, of one message, and of demonstrations as turns.
+    Shows which tokens of the model stand for each class (of a server's model with --tokenizer
+    only), and refuses labels that cannot be told apart. Measures the captured mass, the probability
+    of all labels together: on a few prompts of --data, or on three prompts that say nothing. With
+    --chat it compares the mass of plain prompts, of one message, and of demonstrations as turns.
 
     Parameters
     ----------

@@ -26,12 +26,10 @@ def compare(
 ) -> None:
     """Compare DNIP with other methods.
 
-    Fits every method on the same rows of TABLE, with the same seeds, and scores it on the test:
-    the most probable class, batch and contextual calibration, vector and matrix scaling, DNIP with
-    the published settings, and ours. Prints accuracy and COBias with intervals, and the worst
-    class. Writes all metrics, differences from the most probable class, all runs and a picture to a
-    folder. A method whose library is missing is left out, with the reason. Ctrl-C keeps the
-    finished methods.
+    Fits every method on the same rows of TABLE, with the same seeds, and scores it on the test: the
+    most probable class, batch and contextual calibration, vector and matrix scaling, DNIP with the
+    published settings, and ours. All metrics, all runs and a picture go to a folder. A method whose
+    library is missing is left out, with the reason. Ctrl-C keeps the finished methods.
 
     Parameters
     ----------
@@ -46,19 +44,18 @@ def compare(
         Methods, comma-separated. It is an error if one cannot run. [default: all that can]
     labels
         Draw this many labels from TABLE for each run, as many of each class up to 100 labels; the
-        other rows are used without their labels. [default: all]
+        other rows serve without theirs. [default: all]
     seeds
         Runs of each method, with the seeds 0, 1, ….
     unlabelled : TABLE
         More rows without labels to learn from, none of them in the test. Rows of TABLE with an
-        empty label are used in the same way.
+        empty label serve likewise.
 
     Details
     -------
     content_free : TABLE
-        The model's probabilities for texts without content, written by `dnip prompt --split
-        content-free`. Rows of TABLE or the test whose id begins with content-free are used in the
-        same way.
+        The model's probabilities for texts without content, of `dnip prompt --split content-free`.
+        Rows of TABLE or the test whose id begins with content-free serve likewise.
 
     Examples
     --------

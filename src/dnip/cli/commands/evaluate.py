@@ -26,19 +26,17 @@ def evaluate(
 ) -> None:
     """Show which classes starve, and what coefficients change.
 
-    Shows accuracy, COBias and every class, with intervals: for the most probable class, and for the
-    class that coefficients choose. The accuracy of a class is its recall; precision and F1 stand
-    beside it where there is room. The intervals hold for rows that were not fitted. With
-    --target-prior, rows are weighted to have that class mix, unless it is estimated from them, and
-    coefficients are also scored moved to it, as `dnip apply` moves them.
+    Shows accuracy, COBias and every class, with intervals, which hold for rows that were not
+    fitted. The accuracy of a class is its recall; precision and F1 stand beside it where there is
+    room. With --target-prior, rows are weighted to have that class mix, unless it is estimated from
+    them, and coefficients are also scored moved to it, as `dnip apply` moves them.
 
     Parameters
     ----------
     coefficients : FILE
         Also score with these coefficients. [default: none]
     picture : FILE
-        Draw every class with its accuracy and the class that most of its errors go to, as .png,
-        .svg or .pdf.
+        Draw every class with its accuracy and what most of its errors go to, as .png, .svg or .pdf.
     confusion
         Also print the confusion matrix: a line for each class, a column for what it is taken for.
 

@@ -57,10 +57,9 @@ def export(
 
     logit-bias: a bias on the label tokens, for requests to OpenAI, vLLM and llama.cpp.
     transformers: the same for generate. onnx: a model that multiplies and takes the largest.
-    sql: a query over a table of probabilities; postgresql, sqlite, duckdb, spark, bigquery or
-    snowflake is sql in that dialect.
-    json-bias: a temperature and a bias per class. python, javascript: a file without dependencies.
-    Each says when its decisions equal those of dnip apply.
+    sql: a query over a table of probabilities. json-bias: a temperature and a bias per class.
+    python, javascript: a file without dependencies. Each says when its decisions equal those of
+    dnip apply.
 
     Parameters
     ----------

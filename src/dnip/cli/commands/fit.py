@@ -53,25 +53,24 @@ class FitOptions(options.ObjectiveOptions):
     ----------
     max_accuracy_loss : RATE
         How far accuracy may fall below that of the most probable class, such as 0.01: on the
-        labelled rows and, as far as the labels can tell, on others.
+        labelled rows and, as far as they can tell, on others.
     defer : SHARE
-        The share of rows to leave to a person or a larger model, such as 0.3. One threshold per
-        predicted class is learned beside the weights, so that all together do best.
+        The share of rows to leave to a person or a larger model, such as 0.3. Learns a threshold
+        for each predicted class.
     preset
-        paper: the settings of the paper, β = 2.7, τ = 0.2 and K = 30, with its annealing and with
-        μ of the authors' code, on the labelled rows alone. authors: the few moves of that code,
-        too. Other options override it.
+        paper: β = 2.7, τ = 0.2, K = 30 and annealing as in the paper, μ of the authors' code, on
+        the labelled rows alone. authors: the few moves of that code, too. Other options override
+        it.
 
     Objective
     ---------
     objective : METRIC
-        What to make as large as possible instead: balanced-accuracy, the mean recall of the
-        classes, or macro-f1, their mean F1. No β, terms or costs go with it.
+        Maximise this instead: balanced-accuracy, the mean recall of the classes, or macro-f1, their
+        mean F1. Without β, terms or costs.
     terms : A,B,C
-        Terms of the objective to keep, comma-separated. [default: error,cobias,pmi]
+        Terms of the objective to keep. [default: error,cobias,pmi]
     cobias
-        COBias over all pairs of classes (pairwise), or over each class and the one that it is
-        taken for most (single).
+        COBias over all pairs of classes, or over each class and the one that it is taken for most.
     costs : FILE
         What each prediction costs, as CSV or JSON: a row per true class, a column per predicted
         class, with or without names. The mean cost replaces the error.
@@ -79,8 +78,8 @@ class FitOptions(options.ObjectiveOptions):
     Constraints, kept on the labelled rows of TABLE
     -----------------------------------------------
     min_class_accuracy : CLASS=RATE
-        Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every class
-        that is not named. May be given several times.
+        Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for all others.
+        May be given several times.
     freeze : A,B,C
         Classes whose weight stays 1, the largest.
     allow_silence
@@ -94,23 +93,22 @@ class FitOptions(options.ObjectiveOptions):
     effort
         Multiplies the work of the coordinate solver. [default: 1.0]
     gap
-        The exact solver may stop when the objective is proven to be within this of the optimum.
-        [default: 0.0]
+        Let the exact solver stop when it is proven to be within this of the optimum. [default: 0.0]
     time_limit
         Seconds after which the best so far is kept.
     robust
-        Whether to look for weights that hold on other rows, too, however few the labels: on; off,
-        for those that are best on the labelled rows alone; or auto: on, but off for large tables
-        and for solvers other than coordinate. [default: auto]
+        on: weights that hold on other rows, too, however few the labels. off: the best on the
+        labelled rows alone. auto: on, but off for large tables and for solvers other than
+        coordinate. [default: auto]
 
     Deferring
     ---------
     defer_below : RATE
-        Instead of a share: of each predicted class keep only rows that are right at least this
-        often, such as 0.95, with 95 % confidence, and defer the others.
+        Instead of a share: of each predicted class, serve only rows that are right at least this
+        often, such as 0.95, with 95 % confidence.
     helper_accuracy : RATE|none
-        How often that person or model is right, in every class; none: not known, so keep the rows
-        of which the model is surest. [default: 0.9]
+        How often that person or model is right. none: not known, so serve the rows of which the
+        model is surest. [default: 0.9]
     """
 
     max_accuracy_loss: float | None = None
@@ -216,9 +214,8 @@ def fit(
 ) -> None:
     """Learn coefficients from a labelled table.
 
-    Finds one weight per class that makes the mean error and the gap between classes small: on the
-    labelled rows, and as expected on unlabelled rows. Writes the weights, and how they were found,
-    to a JSON file.
+    Finds one weight per class that makes the mean error and the gap between classes small. Writes
+    the weights, and how they were found, to a JSON file.
 
     Parameters
     ----------
@@ -228,22 +225,22 @@ def fit(
     out : FILE
         Where to write the coefficients. [default: coefficients.json]
     unlabelled : TABLE
-        Rows without labels to learn from, too, such as those to be corrected. Rows of TABLE whose
-        label is empty serve in the same way.
+        Rows without labels to learn from, too, such as those to be corrected. Rows of TABLE with an
+        empty label serve likewise.
     group : COLUMN
-        What rows belong to, such as the prompt that several answers are to. Rows of one group
-        are judged together, and count as one label.
+        What rows belong to, such as a prompt with several answers. Rows of one group are judged
+        together, and count as one label.
     only_if_better
-        Unless the verdict is to apply them, write coefficients of 1 instead, which leave the most
-        probable class in force.
+        Unless the verdict is to apply them, write coefficients of 1, which leave the most probable
+        class in force.
 
     Details
     -------
     evidence
-        Fit five times more, each time without a fifth of the labels, and judge by these: what to
-        expect on other rows, and a verdict. [default: if that is quick]
+        Fit five times more, each time without a fifth of the labels, for a verdict and what to
+        expect on other rows. [default: if that is quick]
     rows : N|all
-        Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.
+        Rows to fit on at most; of a larger table, a sample is drawn.
 
     Search
     ------

@@ -30,10 +30,10 @@ def import_(
 ) -> None:
     """Make a probability table of answers that you already have.
 
-    Reads the answers of decision servers, saved log-probabilities and batch outputs of language
-    models, samples of evaluation harnesses, and any file with a column for each class. Refusals
-    and failed requests are counted and left out. Answers without probabilities need --votes, and
-    several for each row. What was found is written to TABLE.meta.json.
+    Reads answers of decision servers, saved log-probabilities and batch outputs of language models,
+    samples of evaluation harnesses, and any file with a column for each class. Refusals and failed
+    requests are counted and left out. Answers without probabilities need --votes, and several for
+    each row. What was found stands in TABLE.meta.json.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def import_(
         Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists them all.
         [default: recognised by content]
     only : MODEL
-        Where answers to several questions or of several models are mixed, read those of this model
-        only; or those to the question whose fingerprint, by which records name it, begins so.
+        Of mixed answers, read those of this model only; or those to the question whose fingerprint
+        begins so.
     fill
-        The probability to take for a label that is not among the reported tokens: zero, ceiling
-        (the most it can be) or half of that.
+        The probability of a label that is not among the reported tokens: zero, ceiling (the most it
+        can be) or half of that.
     normalise
         Divide the log-likelihoods of choices by the lengths of their texts.
 

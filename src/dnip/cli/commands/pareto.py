@@ -26,8 +26,7 @@ def pareto(
     """Show what every β gives, from accurate to even.
 
     β is the weight of COBias beside the error. Fits TABLE at a dozen β, as `dnip fit` does, says
-    what to expect of each on other rows, and draws it. Can write the coefficients of one of them.
-    Ctrl-C keeps the fits so far.
+    what to expect of each on other rows, and draws it. Ctrl-C keeps the fits so far.
 
     Parameters
     ----------
@@ -49,8 +48,7 @@ def pareto(
     Details
     -------
     evidence
-        Fit five times more at each β, each time without a fifth of the labels, and say by these
-        what to expect of other rows. [default: if that is quick]
+        Fit five times more at each β, for what to expect on other rows. [default: if that is quick]
     time_limit
         Seconds after which the fits so far are kept.
 

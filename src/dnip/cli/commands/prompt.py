@@ -29,17 +29,16 @@ def prompt(
 ) -> None:
     """Ask a language model for class probabilities.
 
-    Writes one row per example of the split, with its captured mass: the probability that the model
-    gave to all labels together. Settings and versions are written to OUT.meta.json. A run that was
-    killed continues when it is started again with the same command. A server's key is read from the
-    environment.
+    Writes one row per example of the split, with its captured mass: the probability of all labels
+    together. Settings and versions are written to OUT.meta.json. A run that was killed continues
+    with the same command. A server's key is read from the environment.
 
     Parameters
     ----------
     data : DIR
         Folder with train.jsonl and test.jsonl (or .csv, .parquet), which hold the task's fields and
-        label; or its address in an object store, such as s3://BUCKET/FOLDER; or hf:NAME, a data set
-        of the Hugging Face hub.
+        label; or its address, such as s3://BUCKET/FOLDER; or hf:NAME, a data set of the Hugging
+        Face hub.
     out : FILE
         The probability table to write.
     split
@@ -56,8 +55,8 @@ def prompt(
     Server
     ------
     fill
-        The probability to take for a label that the server did not report: zero, ceiling (the most
-        it can be) or half of that. [default: half]
+        The probability of a label that the server did not report: zero, ceiling (the most it can
+        be) or half of that. [default: half]
 
     Cluster
     -------

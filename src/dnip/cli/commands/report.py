@@ -22,8 +22,7 @@ def report(
     """Write one HTML page: which classes starve, and what mending costs.
 
     With coefficients, TABLE is scored. Without, one half of it is fitted and the other is scored.
-    With --test, TABLE is fitted and the test is scored. The page opens from disk and loads nothing.
-    It holds counts and class names, and no row.
+    With --test, TABLE is fitted and the test is scored. The page loads nothing, and holds no row.
 
     Parameters
     ----------

@@ -33,12 +33,11 @@ def serve(
     """Correct decisions and chat answers on their way.
 
     A small server between your application and the model's server: point the application to its
-    address instead of that of the model. It corrects answers of /v1/systemone, /v1/decisions and
-    /v1/chat/completions, and marks them as corrected. A file that was fitted on chats corrects
-    chats, any other decisions; the first lines say which corrects what. Everything else passes
-    unchanged, and the log says so once. Keys are passed on and not kept. A file of coefficients may
-    be replaced while it runs. /healthz tells that it runs, /readyz whether the model's server does,
-    /metrics what it has done.
+    address. It corrects answers of /v1/systemone, /v1/decisions and /v1/chat/completions, and marks
+    them. A file that was fitted on chats corrects chats, any other decisions; the first lines say
+    which corrects what. Everything else passes unchanged, and the log says so once. Keys are passed
+    on and not kept. A file of coefficients may be replaced while it runs. /healthz tells that it
+    runs, /readyz whether the model's server does, /metrics what it has done.
 
     Parameters
     ----------
@@ -46,8 +45,8 @@ def serve(
         The address of the model's server, with or without /v1 at its end, such as
         http://127.0.0.1:8000.
     coefficients : QUESTION=FILE
-        Coefficients, and the name of the question that they are for: decisions carry it, chats have
-        it in records and /metrics. Repeat it for more.
+        Coefficients, and the question that they are for. Chats have this name in records and
+        /metrics. May be given several times.
     chat : NAME=FILE
         The same for chats, where the file does not say what it was fitted on.
     host
@@ -55,11 +54,10 @@ def serve(
     port
         The port to listen at; 0 takes a free one.
     record : FOLDER
-        Append the probabilities as the model gave them to a table for each question, here.
+        Append the model's own probabilities to a table for each question, here.
     on_mismatch
-        What to do about another question or model than that of the coefficients: refuse the
-        request, or pass the answer on as it is, with a line in the log. [default: refuse
-        decisions, pass chats]
+        Refuse a request for another question or model than that of the coefficients, or pass its
+        answer on as it is, with a line in the log. [default: refuse decisions, pass chats]
     log
         How the log is written.
 

@@ -11,10 +11,9 @@ from dnip.cli.console import finish
 def show(coefficients: Path, other: Path | None = None, /, json: bool = False) -> None:
     """Show what is in a coefficients file, or what differs between two.
 
-    Shows the weights, and what most want to know of the fit; --json has the whole file. With two
-    files, shows what differs between them: weights, settings, data. Weights then stand side by
-    side, divided by the largest, for only their ratios matter. The exit status is 0 whether or not
-    anything differs.
+    Shows the weights, and what most want to know of the fit; --json has the whole file. Of two
+    files it shows which weights, settings and data differ. The weights are then divided by the
+    largest, for only their ratios matter. The exit status is 0 whether or not anything differs.
 
     Parameters
     ----------

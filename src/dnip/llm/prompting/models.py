@@ -37,8 +37,8 @@ class ModelOptions:
     Parameters
     ----------
     model : MODEL
-        A folder, a GGUF file, or a model's name on the Hugging Face hub, such as
-        HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of an OpenAI-compatible server, such as
+        A folder, a GGUF file, or a name on the Hugging Face hub, such as
+        HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of a server, such as
         http://127.0.0.1:8000/v1.
     served_model : NAME
         The server's name for the model. A server needs it.
@@ -46,9 +46,9 @@ class ModelOptions:
     Model on this machine
     ---------------------
     scoring
-        How to score a label word of several tokens. first: the first token that no other label has.
-        sum: the sum of the tokens' log-probabilities. per-token: that sum per token. mean: the mean
-        of the tokens' probabilities.
+        How to score a label word of several tokens. first: the first that no other label has. sum:
+        the sum of their log-probabilities. per-token: that sum per token. mean: the mean of their
+        probabilities.
     dtype
         float32, bfloat16, float16, or auto for the model's own. [default: float32]
     device
@@ -67,13 +67,13 @@ class ModelOptions:
         completions continues the prompt; chat sends it as a user's message. [default: completions;
         chat with --votes]
     api
-        Ask a decision server, which gives the probability of every class: systemone of
-        transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.
+        Ask a decision server: systemone of transformers, vLLM, SGLang and Ollama, or OpenAI's
+        decisions.
     top_logprobs
         How many of the likeliest tokens to ask for, up to 20. [default: 20]
     tokenizer : MODEL
-        The model's tokenizer, a folder or a name on the hub. Labels are then asked for by token id,
-        which vLLM answers exactly.
+        The model's tokenizer, a folder or a name on the hub, to ask for labels by token id, which
+        vLLM answers exactly.
     key_variable : NAME
         Environment variable that holds the key. [default: OPENAI_API_KEY]
     concurrency
@@ -83,11 +83,11 @@ class ModelOptions:
     retries
         How often a request that failed for a passing reason is sent again. [default: 6]
     extra_body : JSON
-        More fields for every request; null removes a field. They are written to the metadata, so
-        give no secrets.
+        More fields for every request; null removes one. They are written to the metadata, so give
+        no secrets.
     votes
-        Sample this many answers to each prompt and count the labels that they end in. For models
-        that report no probabilities.
+        Sample this many answers to each prompt and count their labels, for models that report no
+        probabilities.
 
     Chain of thought
     ----------------
