@@ -8,14 +8,8 @@ from cases import cases
 from dnip.metrics import METRICS, cobias, metric_intervals, scores
 from dnip.metrics.chance import _f_tail, hotelling_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.gaps import (
-    Bounds,
-    Expectation,
-    GapTest,
-    difference_of,
-    followed_chance,
-    gap_correlation,
-)
+from dnip.metrics.expectation import Expectation, followed_chance, refit_spread
+from dnip.metrics.gaps import Bounds, GapTest, difference_of, gap_correlation
 from dnip.metrics.intervals import (
     balanced_accuracy_interval,
     difference_intervals,
@@ -240,6 +234,25 @@ def test_the_cobias_to_expect_is_that_of_the_true_accuracies(kappa):
         inside += low <= met[-1] <= high
     assert np.mean(expected) == pytest.approx(np.mean(met), abs=0.02)
     assert inside >= 170
+
+
+def test_the_spread_of_refits_is_that_of_fits_to_other_labels():
+    """A fit moves COBias by the mean of its folds' chance; a refit lacks the chance of one."""
+    rng = np.random.default_rng(0)
+    spreads = []
+    for luck in rng.normal(0, 0.1, (400, 5)):
+        gaps = 0.3 + (luck.sum() - luck) / 4
+        refitted = [counts_of(np.rint([1e6, 1e6 * (1 - gap)]), 1e6) for gap in gaps]
+        spreads.append(refit_spread(refitted) ** 2)
+    assert np.sqrt(np.mean(spreads)) == pytest.approx(0.1 / np.sqrt(5), rel=0.1)
+
+
+def test_a_spread_widens_the_interval_and_keeps_the_mean():
+    seen = counts_of([700, 600, 500, 400], 1000)
+    sure, unsure = Expectation(seen, 0.5), Expectation(seen, 0.5, spread=0.05)
+    assert unsure.cobias == pytest.approx(sure.cobias, abs=0.005)
+    variances = [side.drawn["cobias"].var() for side in (sure, unsure)]
+    assert variances[1] - variances[0] == pytest.approx(0.05**2, rel=0.25)
 
 
 def test_equal_rows_do_not_promise_equal_classes():

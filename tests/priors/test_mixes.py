@@ -129,12 +129,12 @@ def test_no_step_of_the_way_lowers_accuracy_in_the_target_mix(n_classes):
         weights = np.exp(rng.normal(0, 1, n_classes))
         fitted_for, target = rng.dirichlet(np.ones(n_classes), 2)
         moved = adjust(weights, calibration, fitted_for, target)
-        assert 0 <= moved.part <= 1
+        assert 0 <= moved.way <= 1
         before = accuracy(likelihood, p, weights, target)
         after = accuracy(likelihood, p, moved.weights, target)
         assert after >= before - 1e-12
         best = (likelihood * target).max(axis=1).sum()  # Bayes
-        if moved.part == 1:
+        if moved.way == 1:
             assert after == pytest.approx(best)
 
 
@@ -143,7 +143,7 @@ def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
     _, _, calibration = population(rng, 3)
     weights, shares = rng.uniform(0.1, 1, 3), np.array([0.6, 0.3, 0.1])
     same = adjust(weights, calibration, shares, shares)
-    assert same.part == 0
+    assert same.way == 0
     np.testing.assert_allclose(same.weights, weights / weights.max())
     other = np.array([0.2, 0.3, 0.5])
     one, many = (adjust(n * weights, calibration, shares, other).weights for n in (1, 30))

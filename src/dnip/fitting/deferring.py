@@ -18,7 +18,7 @@ from dnip.method.objective import beta_of
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.gaps import Expectation
+from dnip.metrics.expectation import Expectation
 from dnip.priors.target import weigh_rows
 
 #: Shares that are judged beside the one that is asked for.
@@ -107,7 +107,7 @@ def assess(
     """Learn thresholds on all folds but one, count what they do on that one, and add up.
 
     A fold is which rows a refit has not seen, and what it decides on all. The target is any
-    multiple of a class mix; `followed` is κ of :func:`dnip.metrics.gaps.followed_chance`.
+    multiple of a class mix; `followed` is κ of :func:`dnip.metrics.expectation.followed_chance`.
     """
     n_classes = len(target)
 

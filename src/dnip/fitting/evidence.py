@@ -14,7 +14,7 @@ from dnip.base.typing import Confusion, Counts, Floats
 from dnip.method.objective import MetricObjective, ObjectiveLike, beta_of
 from dnip.metrics import METRICS, accuracy, balanced_accuracy
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.gaps import Expectation, central
+from dnip.metrics.expectation import Expectation, central
 from dnip.using.evaluation import Evaluation
 
 #: How sure it must be that error + β·COBias falls, or that the metric of the objective rises.
@@ -77,6 +77,7 @@ class FitEvidence:
         cls,
         evaluation: Evaluation,
         followed: float,
+        spread: float,
         goal: ObjectiveLike,
         multipliers: Sequence[Floats],
         *,
@@ -92,7 +93,9 @@ class FitEvidence:
         evaluation : Evaluation
             Of all labelled rows; `reweighted` and `agreement` are of refits on rows left out.
         followed : float
-            κ; see :func:`dnip.metrics.gaps.followed_chance`.
+            κ; see :func:`dnip.metrics.expectation.followed_chance`.
+        spread : float
+            See :func:`dnip.metrics.expectation.refit_spread`.
         goal : ObjectiveLike
             A metric, or what has the weight of COBias.
         multipliers : sequence of ndarray of shape (N,)
@@ -102,7 +105,10 @@ class FitEvidence:
             nothing.
         """
         assert evaluation.reweighted is not None
-        expected = Expectation(evaluation.raw, 0.0), Expectation(evaluation.reweighted, followed)
+        expected = (
+            Expectation(evaluation.raw, 0.0),
+            Expectation(evaluation.reweighted, followed, spread=spread),
+        )
         metric = goal if isinstance(goal, MetricObjective) else None
         in_mix = [evaluation.in_population(counts) for counts in evaluation.sides.values()]
         before, after = (

@@ -21,7 +21,7 @@ from dnip.method.objective import Objective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
-from dnip.metrics.gaps import followed_chance
+from dnip.metrics.expectation import followed_chance, refit_spread
 from dnip.solvers import Coordinate
 from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation
@@ -154,6 +154,7 @@ class Refits:
         return FitEvidence.of(
             evaluation,
             followed_chance(on_all, apart) if apart else 1.0,
+            refit_spread(on_all),
             settings.objective,
             [multipliers for _, multipliers in refits],
             is_mix_given=self._is_mix_given,

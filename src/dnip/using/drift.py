@@ -17,7 +17,7 @@ from dnip.method.coefficients import CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide
 from dnip.method.record import FitRecord, reading
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.gaps import draw_accuracies
+from dnip.metrics.expectation import draw_accuracies
 from dnip.priors.estimate import PriorEstimate
 from dnip.tables import AnyRows
 from dnip.tables.guards import check_same_classes

@@ -88,9 +88,9 @@ YES_NO = {"type": "noul", "noul": 0.5}
 
 
 @cases(
-    (reply(b"<html>It works</html>"), 502, "no JSON"),
-    (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
-    (reply(b"[" * 100_000), 502, "no JSON"),
+    (reply(b"<html>It works</html>"), 502, "not JSON"),
+    (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "not JSON"),
+    (reply(b"[" * 100_000), 502, "not JSON"),
     (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
     (b"", 502, "connection to the upstream was lost"),
     (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),

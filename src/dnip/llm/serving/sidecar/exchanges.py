@@ -344,7 +344,7 @@ def _refused(message: str) -> FailedError:
 
 
 def _read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Return the value of a request, None if it is no JSON; one with a key twice is refused."""
+    """Return the value of a request, None if it is not JSON; one with a key twice is refused."""
     try:
         return _DECODER.decode(body.removeprefix(BOM_UTF8).decode())
     except TwiceError:
