@@ -72,7 +72,7 @@ def test_a_device_without_end_is_refused(dnip, files, words):
 
 
 @cases(
-    ("fit t.csv --effort 2 --solver anneal", "--effort is no setting of the anneal solver"),
+    ("fit t.csv --effort 2 --solver anneal", "--effort is not a setting of the anneal solver"),
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
     ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
     ("fit t.csv --defer 0", "defer must be a share of rows between 0 and 1, and neither; got"),

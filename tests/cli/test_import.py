@@ -135,7 +135,7 @@ REFUSED = {
     "no label": (lines(decision(0.5, **ID)), "id,label\nx,ham\n", GOLD,
                  ("no answer's id is in the gold file",)),
     "another source": (lines(decision(0.5), completion("ham")), "", (),
-                       ("a.jsonl: line 2: this is no answer of the source decisions",)),
+                       ("a.jsonl: line 2: this is not an answer of the source decisions",)),
     "no such source": (lines(decision(0.5)), "", ("--from", "tea"), ("'tea'", "decisions, lm-")),
     "no such class": (lines(decision(0.5)), "", ("--map", "egg=ham"), ("--map names 'egg'",)),
     "empty": ("", "", (), ("a.jsonl: there are no answers",)),

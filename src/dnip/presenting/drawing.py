@@ -134,7 +134,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     """
     if Path(path).suffix not in SUFFIXES:
         raise InvalidInputError(
-            f"{path} is no name of a picture: its suffix must be one of {', '.join(SUFFIXES)}",
+            f"{path} is not the name of a picture: its suffix must be one of {', '.join(SUFFIXES)}",
             hint="Name it flows.png, say",
         )
     load_matplotlib("figure")

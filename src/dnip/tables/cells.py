@@ -122,7 +122,7 @@ def _floats_from_numbers(cells: Cells) -> NDArray[Any]:
         return cells  # the matrix takes them as float64
     for kind in set(map(type, cells)):
         if not issubclass(kind, _NUMBERS) or issubclass(kind, bool | np.timedelta64):
-            raise ValueError(f"{kind.__name__} is no type of number")
+            raise ValueError(f"{kind.__name__} is not a type of number")
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 

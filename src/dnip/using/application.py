@@ -28,8 +28,8 @@ class Application(NamedTuple):
     Attributes
     ----------
     n_rows, n_changed, n_deferred : int
-        Rows written, those whose decision differs from the raw argmax, and those that go to
-        somebody better.
+        Rows written, those whose decision differs from the raw argmax, and those
+        that are deferred.
     captured_mass : CapturedMass or None
         How many rows have a low captured mass; None where the table has no such column.
     """

@@ -193,7 +193,7 @@ class FitOptions(options.ObjectiveOptions):
             return preset
         for setting in named:
             if not hasattr(SOLVERS[name], setting):
-                raise InvalidInputError(f"--{setting} is no setting of the {name} solver")
+                raise InvalidInputError(f"--{setting} is not a setting of the {name} solver")
         return SOLVERS[name](**named)
 
 

@@ -74,8 +74,8 @@ def correct(
     are replaced; a tie goes to the lowest class. The confidence is computed by the definition that
     explains the reported one: the excess over chance of System One, vLLM's share of the whole
     vocabulary, the probability of the choice, or one minus the normalised entropy. If none does,
-    it is the first. Where coefficients have thresholds, ``deferred`` says whether the answer goes
-    to somebody better. A mark says which coefficients corrected which question. Everything else
+    it is the first. Where coefficients have thresholds, ``deferred`` says whether the answer is
+    deferred. A mark says which coefficients corrected which question. Everything else
     stays: other questions, refusals and the label mass.
 
     Models prefer options at some places, so ask in the order of the fit. Another order in the

@@ -145,7 +145,7 @@ def _check_row(row: object, task: Task, where: str) -> None:
             json.dumps(row[name], ensure_ascii=False, default=str).encode()
         except UnicodeEncodeError as error:
             raise InvalidInputError(
-                f"{where}: {name} is no valid Unicode: {shown(row[name])}",
+                f"{where}: {name} is not valid Unicode: {shown(row[name])}",
                 hint="Clean this row of the data",
             ) from error
 

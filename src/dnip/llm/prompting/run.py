@@ -108,7 +108,7 @@ def run_plan(
     }
     for name, value in flat(settings).items():
         if not is_storable(text := json.dumps(value, ensure_ascii=False)):
-            raise InvalidInputError(f"{name} is no valid Unicode: {shown(text)}")
+            raise InvalidInputError(f"{name} is not valid Unicode: {shown(text)}")
     finished = _finished(target, settings)
     if finished is not None:
         return finished

@@ -218,7 +218,7 @@ class Collector:
             )
         if not self.source.recognises(content):
             raise InvalidInputError(
-                f"this is no answer of the source {self.source.name} ({self.source.title})",
+                f"this is not an answer of the source {self.source.name} ({self.source.title})",
                 hint="Import answers of another kind into a table of their own",
             )
         return self.source

@@ -4,7 +4,7 @@ export const THRESHOLDS = [
 ];
 
 /**
- * Return whether the row goes to somebody better: its share is below that of its class.
+ * Return whether the row is deferred: its share is below that of its class.
  * @param {ArrayLike<number>} probabilities
  */
 export function deferred(probabilities) {

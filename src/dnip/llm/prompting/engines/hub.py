@@ -232,7 +232,7 @@ class HubTokenizer:
         Raises
         ------
         InvalidInputError
-            If a text is no valid Unicode.
+            If a text is not valid Unicode.
         """
         if not texts:
             return []
@@ -243,7 +243,7 @@ class HubTokenizer:
         except (TypeError, UnicodeEncodeError) as error:
             bad = [row for row, text in enumerate(texts) if text != valid_unicode(text)]
             raise InvalidInputError(
-                f"prompts {bad[:10]} are no valid Unicode", hint="Clean these rows of the data"
+                f"prompts {bad[:10]} are not valid Unicode", hint="Clean these rows of the data"
             ) from error
         cut = self._closing and not chat
         return [row[: -self._closing] for row in rows] if cut else rows

@@ -118,7 +118,7 @@ class Recorder:
         for question in self.written:
             if not _FOLDER.fullmatch(question):
                 raise InvalidInputError(
-                    f"the question {question!r} cannot be recorded: it is no name of a folder",
+                    f"the question {question!r} cannot be recorded: it is not the name of a folder",
                     hint="Use letters, digits, spaces, . _ and -, or leave --record out",
                 )
             check_writable(self._made(question) / "record.jsonl")
