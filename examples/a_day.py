@@ -76,7 +76,7 @@ def serve_chats(programs: ExitStack) -> str:
     program = "import time, xllamacpp; asked = xllamacpp.CommonParams(); asked.port = int({!r}); "
     program += "asked.model.path = {!r}; server = xllamacpp.Server(asked); time.sleep(1e6)"
     model = ["-c", program.format(port, str(GGUF))]
-    return behind(port, model, ("--chat", "chat.json", "--record", "recorded"), programs)
+    return behind(port, model, ("--chat", "topic=chat.json", "--record", "recorded"), programs)
 
 
 def free_port() -> str:

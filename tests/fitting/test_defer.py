@@ -21,6 +21,7 @@ from dnip.fitting.deferring import (
 from dnip.fitting.settings import FitSettings
 from dnip.method.defer import NEVER
 from dnip.metrics import cobias
+from dnip.metrics.expectation import Expectation
 from dnip.solvers.search import PAPER
 from populations import biased_rows
 
@@ -120,7 +121,7 @@ def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
     fold = np.arange(500) % 5
     folds = [(fold == k, rows) for k in range(5)]
     sizes = np.bincount(rows.labels)
-    nothing, some = assess(folds, [0.0, 0.3], helper, sizes / 500, 1.0)
+    nothing, some = assess(folds, [0.0, 0.3], helper, sizes / 500, Expectation(np.diag(sizes)))
     for way, served in enumerate((some.common, some.by_class)):
         deferred = np.zeros(500, bool)
         for left_out, _ in folds:

@@ -102,12 +102,12 @@ def assess(
     shares: Sequence[float],
     helper: Helper,
     target: Floats,
-    followed: float,
+    expected: Expectation,
 ) -> tuple[ServedShare, ...]:
     """Learn thresholds on all folds but one, count what they do on that one, and add up.
 
     A fold is which rows a refit has not seen, and what it decides on all. The target is any
-    multiple of a class mix; `followed` is κ of :func:`dnip.metrics.expectation.followed_chance`.
+    multiple of a class mix; `expected` is what is expected where no row is deferred.
     """
     n_classes = len(target)
 
@@ -118,8 +118,8 @@ def assess(
         factors = target[present] / target[present].sum() / sizes
         # which other class is predicted changes nothing here
         confusion = np.diag(right) + np.roll(np.diag(rows - right), 1, axis=1)
-        gaps = Expectation(confusion, followed)
-        return Served(float(factors @ state[0]), float(factors @ right / (factors @ rows)), gaps)
+        accuracy = float(factors @ right / (factors @ rows))
+        return Served(float(factors @ state[0]), accuracy, expected.of(confusion))
 
     points = []
     for share in shares:
@@ -293,7 +293,7 @@ def defer_share(
     problem: Problem,
     target: Floats | None,
     refits: Sequence[LeftOut],
-    followed: float | None,
+    expected: Expectation | None,
 ) -> Deferring:
     """Return thresholds that defer a share of rows, for the sake of the whole system.
 
@@ -310,8 +310,8 @@ def defer_share(
         The class mix that the fit is for, if it is not that of the labels.
     refits : sequence of LeftOut
         Nothing is judged without any.
-    followed : float or None
-        κ of the evidence; None without evidence.
+    expected : Expectation or None
+        Of the evidence; None without evidence.
     """
     classes = problem.classes
     mix = problem.class_counts / problem.class_counts.sum() if target is None else target
@@ -329,9 +329,9 @@ def defer_share(
     if abs(deferred - share) > _FAR:
         notes.append(f"Few rows, or many equal ones: {deferred:.1%} are deferred, not {share:.1%}.")
     points: tuple[ServedShare, ...] = ()
-    if refits and followed is not None:
+    if refits and expected is not None:
         folds = [(left_out, Decided.by(by, problem, weight)) for left_out, by in refits]
-        points = assess(folds, sorted({*FRONT, share}), helper, mix, followed)
+        points = assess(folds, sorted({*FRONT, share}), helper, mix, expected)
     return Deferring(thresholds, tuple(notes), points)
 
 

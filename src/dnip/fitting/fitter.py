@@ -294,8 +294,8 @@ class Fitter:
         if settings.defer_below is not None:
             deferring = defer_below(settings.defer_below, rows, left_out)
         elif settings.defer is not None:
-            followed = None if evidence is None else evidence.reweighted.followed
-            args = settings, solution.multipliers, rows, self._usual, left_out, followed
+            gaps = None if evidence is None else evidence.reweighted
+            args = settings, solution.multipliers, rows, self._usual, left_out, gaps
             deferring = defer_share(settings.defer, *args)
         if deferring is not None:
             notes += deferring.notes

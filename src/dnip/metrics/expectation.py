@@ -164,7 +164,7 @@ class Expectation:
     drawn : dict of str to ndarray
         Draws of the metrics that depend on gaps, by their names in ``METRICS``. The same draws at
         every call.
-    followed : float
+    followed, spread : float
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Expectation:
     """
 
     def __init__(self, confusion: Counts, followed: float = 1.0, *, spread: float = 0.0) -> None:
-        self.followed = followed
+        self.followed, self.spread = followed, spread
         hits, sizes = hits_and_sizes(confusion)
         n_draws = min(_MOST_DRAWS, max(_DRAWN_CELLS // len(sizes), 500)) // len(_DOUBTS)
         rng = np.random.default_rng(_SEED)
@@ -194,6 +194,10 @@ class Expectation:
             "cobias_single": SingleGap(confusion)(rates),
             "worst_class_accuracy": rates.min(axis=1),
         }
+
+    def of(self, confusion: Counts) -> Expectation:
+        """Return what to expect by other counts, of the same weights."""
+        return Expectation(confusion, self.followed, spread=self.spread)
 
     @property
     def cobias(self) -> float:
