@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cases import cases
+from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable
 from dnip.tables.reading import read_rows
@@ -134,6 +135,8 @@ def test_paths(tmp_path):
         (tmp_path / f"t.{suffix}").touch()
         assert_refused(tmp_path / f"t.{suffix}", [f"'.{suffix}'", remedy])
     assert_refused(xlsx / "t.csv", ["cannot be read"])
+    Coefficients(["a", "b"], [1, 2], 2).save(tmp_path / "c.json")
+    assert_refused(tmp_path / "c.json", ["c.json is a file of coefficients", "table"])
 
 
 def test_other_class_names_than_those_in_the_file_are_refused(tmp_path, table):

@@ -108,7 +108,7 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         refusals: summary.refused,
         "failed requests": summary.failed,
         "answers that name several classes": summary.several,
-        "answers without log-probabilities of the likeliest tokens": summary.silent,
+        "answers without probabilities": summary.silent,
     }
     for kind, ids in left_out.items():
         if ids:

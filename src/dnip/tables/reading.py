@@ -16,6 +16,7 @@ from dnip.base.classes import check_classes
 from dnip.base.columns import Layout
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import open_input
+from dnip.method.record import FORMAT
 from dnip.tables.cells import Block
 from dnip.tables.parquet import ParquetWriter, count_groups, read_parquet
 from dnip.tables.rows import Rows, Seen, WholeTable, check_block, check_blocks
@@ -29,6 +30,9 @@ Some = TypeVar("Some", bound=Sized)
 Progress: TypeAlias = Callable[[int], None]
 
 BLOCK_ROWS = 65_536
+
+# So many bytes of a file say whether it holds coefficients.
+_START = 64
 
 # Pieces of a table for each worker, where it has so many row groups: a slow one holds up little.
 _PER_WORKER = 4
@@ -272,12 +276,18 @@ def _check_readable(file: str | os.PathLike[str]) -> Format:
     Raises
     ------
     InvalidInputError
-        For a missing file, a file without read permission, or an unknown suffix.
+        For a missing file, a file without read permission, coefficients, or an unknown suffix.
     """
     path = Path(file)
     try:
         if not (path.is_dir() or path.is_fifo()):  # which can be opened once only
-            open_input(path).close()
+            with open_input(path) as opened:
+                start = opened.read(_START)
+            if f'"{FORMAT}"'.encode() in start:
+                raise InvalidInputError(
+                    f"{path} is a file of coefficients, but a table is needed",
+                    hint="Give the probabilities of rows as .csv, .jsonl or .parquet",
+                )
     except FileNotFoundError as error:
         raise InvalidInputError(
             f"{path}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"

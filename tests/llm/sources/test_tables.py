@@ -100,6 +100,33 @@ def test_columns_that_are_called_like_the_classes_are_taken_and_told(tmp_path, p
     assert summary.class_columns == tuple(columns)
 
 
+NEWS = ["World", "Sports", "Business", "Tech"]
+SPELT = {"P World": 0.5, "P sports": 0.25, "P Business": 0.125, "P technology": 0.125}
+
+
+def test_a_column_of_another_name_is_told_and_mapped_alone():
+    with pytest.raises(
+        InvalidInputError, match=r"no column for Tech, and P technology is left"
+    ) as e:
+        read_answers([{**SPELT, "topic": "World"}], NEWS)
+    assert "--map 'Tech=P technology'" in e.value.hint
+    with pytest.raises(InvalidInputError, match="there is no column spam"):
+        read_answers([{"ham": 0.5, "tokens": 7}], BOTH)
+    table, summary = read_answers([SPELT], NEWS, names={"Tech": "P technology"})
+    assert table.probabilities.tolist() == [[*SPELT.values()]]
+    assert summary.class_columns == tuple(SPELT)
+
+
+@cases("", "n/a", "null", None, float("nan"))
+def test_rows_whose_class_cells_are_all_empty_are_left_out_and_listed(cell):
+    empty = {"id": "b", "ham": cell, "spam": cell}
+    table, summary = read_answers([{"id": "a", "ham": 0.25, "spam": 0.75}, empty], BOTH)
+    assert table.probabilities.tolist() == [[0.25, 0.75]]
+    assert (summary.silent, summary.left_out) == (("b",), (2,))
+    with pytest.raises(InvalidInputError, match="answer 1: the cells of ham, spam are empty"):
+        read_answers([empty], BOTH)
+
+
 def test_names_that_r_has_changed_are_taken():
     row = {"prob.größe.m": 0.5, "prob.tech.sci": 0.25, "prob.sport": 0.25}
     table, summary = read_answers([row], CLASSES)
@@ -183,6 +210,12 @@ def test_gold_labels_match_by_case_or_by_map(tmp_path):
     table, summary = read_answers(rows, BOTH, label="y", names={"spam": "junk"})
     assert table.labels.tolist() == [0, 1, 1, -1, 0]
     assert summary.class_columns == ("ham", "spam")  # the map is for labels, which is told
+    rows[3]["y"] = "JUNK"
+    with pytest.raises(InvalidInputError) as told:
+        read_answers(rows[2:], BOTH, label="y")
+    assert told.value.hint.count("--map") == 1
+    table, _ = read_answers(rows, BOTH, label="y", names={"spam": "Junk"})
+    assert table.labels.tolist() == [0, 1, 1, 1, 0]
     (tmp_path / "gold.csv").write_text("id,label\n1,Junk\n")
     with pytest.raises(InvalidInputError, match="neither a class name"):
         read_answers([{**rows[0], "id": 1}], BOTH, gold=tmp_path / "gold.csv")

@@ -66,7 +66,7 @@ class Collector:
     lost : dict of str to list of str
         The ids (or lines) of answers that are left out: ``refused`` ones, requests that
         ``failed``, answers that name ``several`` classes, and ``silent`` ones, without
-        log-probabilities of the likeliest tokens.
+        probabilities.
     silence : SilentError or None
         Why the first of the last ones is left out.
     n_other : int

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
-from dnip.base.classes import is_number
+from dnip.base.classes import is_missing, is_number
 from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
 from dnip.llm.answers.answer import Answer as Text, Reported, Token
-from dnip.llm.answers.completions import ROUNDING
+from dnip.llm.answers.completions import ROUNDING, SilentError
 from dnip.llm.answers.reader import LabelReader, reader_of
 from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
@@ -26,6 +27,8 @@ ANSWERS = (
 _LOGARITHM = re.compile(r"log_?prob|log_?lik|logp\b", re.IGNORECASE)
 # Smaller log-probabilities are of whole sequences, whose sum says nothing about the prompt.
 _OF_TOKENS = -20.0
+# What stands in the cells of a row without numbers.
+_BLANK = ("", "n/a", "na", "nan", "none", "null")
 
 
 def _is_row(content: Answer) -> bool:
@@ -86,10 +89,35 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", "_", text.casefold())
 
 
+def _sets_of(
+    row: Mapping[str, object], wanted: Wanted
+) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """Yield names of the classes with the sets of columns that are called like them.
+
+    The last are columns that ``--map`` names for some classes, and sets for the other classes.
+    """
+    for names in dict.fromkeys((wanted.names, wanted.classes)):
+        yield names, class_columns(names, tuple(row))
+    mapped = _mapped(row, wanted)
+    others = tuple(name for name in wanted.classes if name not in mapped)
+    if mapped and others:
+        columns = tuple(name for name in row if name not in mapped.values())
+        sets = [
+            mapped | dict(zip(others, called, strict=True))
+            for called in class_columns(others, columns)
+        ]
+        yield wanted.names, [tuple(called[name] for name in wanted.classes) for called in sets]
+
+
+def _mapped(row: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
+    """Return the columns that ``--map`` names, by class."""
+    pairs = zip(wanted.classes, wanted.names, strict=True)
+    return {name: column for name, column in pairs if column != name and column in row}
+
+
 def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | None:
     """Return the columns of the classes, None if they are not there."""
-    for names in dict.fromkeys((wanted.names, wanted.classes)):
-        sets = class_columns(names, tuple(row))
+    for names, sets in _sets_of(row, wanted):
         logs = [columns for columns in sets if columns != names and _LOGARITHM.search(columns[0])]
         if logs:
             return logs[0]
@@ -138,15 +166,14 @@ def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
         if not isinstance(cell, bool) and is_number(str(cell))
     }
     missing = [name for name in wanted.names if name not in row]
-    # Other numbers, such as those of tokens, are not offered.
-    may_be = len(numbers) == n and (
-        max(numbers.values()) <= 0 or any(_is_near(sum(numbers.values()), n, k) for k in (1, 100))
-    )
+    may_be = len(numbers) == n and _may_be_all([*numbers.values()])
     if len(row) == 1 and len("".join(row).split()) > 1:
         return InvalidInputError(
             f"there is one column only, {listed(tuple(row))}",
             hint="Separate columns with commas, semicolons, tabs or bars",
         )
+    if (error := _some_missing(numbers, _mapped(row, wanted), wanted)) is not None:
+        return error
     is_answer = bool(naming) and (naming[0] in ANSWERS or len(numbers) != 1)
     if is_answer and len(missing) == n and not may_be:
         return InvalidInputError(
@@ -174,8 +201,47 @@ def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
     )
 
 
+def _some_missing(
+    numbers: Mapping[str, float], mapped: Mapping[str, str], wanted: Wanted
+) -> InvalidInputError | None:
+    """Return the error where columns are called like some classes, and others are left over."""
+    sets: dict[tuple[str, str], dict[str, str]] = {}
+    columns = [column for column in numbers if column not in mapped.values()]
+    for column, name in product(columns, wanted.classes):
+        before, middle, after = _folded(column).partition(_folded(name))
+        if middle and name not in mapped:
+            sets.setdefault((before, after), {})[name] = column
+    if not sets:
+        return None
+    (before, after), called = max(sets.items(), key=lambda item: len(item[1]))
+    missing = [name for name in wanted.classes if name not in mapped.keys() | called.keys()]
+    left = [
+        column
+        for column in columns
+        if column not in called.values()
+        and _folded(column).startswith(before)
+        and _folded(column).endswith(after)
+    ]
+    values = [
+        numbers.get(column, math.nan) for column in (*mapped.values(), *called.values(), *left)
+    ]
+    if not missing or len(left) != len(missing) or not _may_be_all(values):
+        return None
+    order = ", if that is their order" if len(left) > 1 else ""
+    return InvalidInputError(
+        f"there is no column for {listed(missing)}, and {listed(left)} "
+        f"{'is' if len(left) == 1 else 'are'} left over",
+        hint=f"If they belong together, type {as_map(missing, left)}{order}",
+    )
+
+
 def _names_class(cell: object, reader: LabelReader) -> bool:
     return isinstance(cell, str) and reader.vote(Text(cell)) is not None
+
+
+def _may_be_all(values: Sequence[float]) -> bool:
+    """Say whether numbers may be those of all classes: others, as of tokens, are not offered."""
+    return max(values) <= 0 or any(_is_near(sum(values), len(values), k) for k in (1, 100))
 
 
 def _is_near(total: float, n: int, whole: float) -> bool:
@@ -191,6 +257,11 @@ def _read(row: Answer, wanted: Wanted) -> Row:
         if in_one is None:
             raise _missing(cells, wanted)
         columns, cells = wanted.names, dict(zip(wanted.names, in_one, strict=True))
+    if all(_is_blank(cells[name]) for name in columns):
+        raise SilentError(
+            f"the cells of {listed(columns)} are empty",
+            hint="Give the numbers of the model in some rows; rows without them are left out",
+        )
     blank = [name for name in columns if cells[name] in (None, "")]
     values = {name: as_number(cells[name], name) for name in columns if name not in blank}
     for name, value in values.items():
@@ -215,6 +286,10 @@ def _read(row: Answer, wanted: Wanted) -> Row:
     mass = cells.get(MASS)
     known = None if mass in (None, "") else as_number(mass, MASS)
     return Row(scores, mass=known, columns=columns)
+
+
+def _is_blank(cell: object) -> bool:
+    return is_missing(cell) or str(cell).strip().casefold() in _BLANK
 
 
 def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> Row:

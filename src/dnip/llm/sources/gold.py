@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -45,7 +46,8 @@ def nested(held: dict[str, Any], name: str) -> object:
 def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> Labels:
     """Return the class index of each gold label, -1 where there is none.
 
-    A label is a class name, what ``--map`` calls the class, or a class index.
+    A label is a class name, what ``--map`` calls the class, or a class index. Names count without
+    their case where that is clear.
 
     Raises
     ------
@@ -57,9 +59,13 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
     >>> wanted = Wanted(("Business", "Sport"), ("biz", "Sport"))
     >>> class_indices(["biz", "sport", 0, ""], wanted, Places("gold.csv", (), places="abcd"))
     array([ 0,  1,  0, -1])
+    >>> class_indices(["BIZ", "Biz"], wanted, Places("gold.csv", (), places="ab"))
+    array([0, 0])
     """
     classes = wanted.classes
     called = {name: n for n, name in enumerate(wanted.names) if name not in classes}
+    spellings = Counter(name.casefold() for name in (*classes, *called))
+    clear = {key: n for name, n in called.items() if spellings[key := name.casefold()] == 1}
     texts = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
     for name, n in called.items():
         if name.isdecimal() and int(name) != n and name in texts:
@@ -76,16 +82,18 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
             hint="Give one label per row; tasks of several labels in a row (multi-label) are not "
             "what DNIP is for",
         )
+    meant = [called.get(text, clear.get(text.casefold())) for text in texts]
     plain = [
-        classes[called[text]] if text in called else cell
-        for text, cell in zip(texts, cells, strict=True)
+        cell if index is None else classes[index] for index, cell in zip(meant, cells, strict=True)
     ]
     try:
         return read_labels(plain, classes, location)
     except InvalidInputError as error:
         known = {name.casefold() for name in (*classes, *called, "")}
-        others = [text for text in dict.fromkeys(texts) if text.casefold() not in known]
-        others = [text for text in others if not text.isdecimal()]
+        first: dict[str, str] = {}
+        for text in texts:
+            first.setdefault(text.casefold(), text)
+        others = [text for key, text in first.items() if key not in known and not key.isdecimal()]
         if others and shown(others[0]) in error.message:
             error.hint = (
                 f"The classes are {listed(classes, most=10)}; say which class a label means: "

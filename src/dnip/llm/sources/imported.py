@@ -45,8 +45,8 @@ class ImportSummary:
         The numbers of all answers that are not in the table, counted from 1.
     refused, failed, several, silent : tuple of str
         Ids (or lines) of answers that are refusals, of requests that failed, of answers that name
-        several classes, and of answers without log-probabilities of the likeliest tokens. They are
-        not in the table: a row of it says something of every class.
+        several classes, and of answers without probabilities. They are not in the table: a row of
+        it says something of every class.
     n_other : int
         Answers without the question, which are not in the table either.
     n_unknown : int
