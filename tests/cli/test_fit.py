@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import get_args
@@ -12,7 +13,15 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Constraints, InvalidInputError, Objective, ProbabilityTable, solve
+from dnip import (
+    Coefficients,
+    Constraints,
+    InvalidInputError,
+    Objective,
+    ProbabilityTable,
+    evaluate,
+    solve,
+)
 from dnip.base import SolverName
 from dnip.cli.commands.fit import FitOptions
 from dnip.method.objective import MetricObjective
@@ -93,6 +102,10 @@ def test_a_metric_as_objective_is_named_and_has_no_other_betas(dnip, folder):
     told = dnip("fit", "opt.csv", "--objective", "balanced-accuracy").out
     assert "sure that it rises\nIn brackets: 90 % intervals. Objective: balanced accuracy" in told
     assert "which has no β to vary." in told
+    met = re.search(r"\nbalanced accuracy (0\.\d+) on the labelled rows\n", told)
+    weights = Coefficients.load("coefficients.json")
+    after = evaluate("opt.csv", coefficients=weights).to_dict()["reweighted"]
+    assert float(met[1]) == pytest.approx(after["balanced_accuracy"], abs=1e-6)
     assert "What other β would give" not in told
     assert "What other β would give" in dnip("fit", "opt.csv").out
 

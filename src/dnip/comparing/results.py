@@ -184,7 +184,7 @@ class Comparison:
     def title(self) -> str:
         """Name both tables: by their folder where that tells more, as of `name/opt.csv`."""
         opt, test = Path(self.opt), Path(self.test)
-        if opt.parent == test.parent and opt.parent.name and opt.stem.startswith("opt"):
+        if opt.parent == test.parent and opt.parent.name.strip(".") and opt.stem.startswith("opt"):
             return opt.parent.name
         return f"{opt.name} and {test.name}"
 

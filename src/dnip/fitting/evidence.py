@@ -327,7 +327,7 @@ def _object(
     if silenced.any():
         named = listed([names[c] for c in np.flatnonzero(silenced).tolist()])
         objections.append(f"On other rows nothing may be left right of class {named}.")
-    worst = [side.worst_class_accuracy for side in expected]
+    worst = [round(side.worst_class_accuracy, 3) for side in expected]  # as it is told
     if metric is None and worst[1] < worst[0]:
         objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
     chance = 1 / len(names)

@@ -67,9 +67,23 @@ def describe_fit(
         parts.append(_served(fitted.coefficients))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
-    bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
-    parts.append(f"objective {solution.value:.6f}{bound}\n{solution.sentence}")
+    parts.append(f"{_optimum(solution)}\n{solution.sentence}")
     return "\n\n".join(parts)
+
+
+def _optimum(solution: Solution) -> str:
+    """Return the objective of the labelled rows; a metric is shown as itself, not as 1 less it."""
+    metric, value, bound = solution.objective.get("metric"), solution.value, solution.lower_bound
+    if bound is None or not solution.gap:
+        limit = ""
+    elif metric is None:
+        limit = f", no weights below {bound:.6f}"
+    else:
+        limit = f", no weights above {1 - bound:.6f}"
+    if metric is None:
+        return f"objective {value:.6f}{limit}"
+    title = METRICS[metric.replace("-", "_")].title
+    return f"{title} {1 - value:.6f} on the labelled rows{limit}"
 
 
 # Labels of a class below which rows without labels help.
@@ -88,7 +102,8 @@ def _headlines(fitted: Fit, level: float) -> str:
     if evidence is None:
         sides = fitted.evaluation.to_dict(with_counts=False)
         lines = ["On the rows of the fit themselves, which says little of others:"]
-        objective = f"{fitted.solution.value:.3f}"
+        value = fitted.solution.value
+        objective = f"{1 - value if 'metric' in fitted.solution.objective else value:.3f}"
     else:
         sides = evidence.to_dict(level)
         by = f"by {evidence.n_refits} refits that each left labels out"

@@ -313,10 +313,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         elif evidence.evaluation.accuracy_change(LEVEL)[1] < 0:
             before, after = evidence.accuracies
             gaps = evidence.raw.cobias, evidence.reweighted.cobias
+            smaller = "a smaller beta, or " if self.objective is None else ""
             warn(
                 f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
                 f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
-                "lose less, give a smaller beta, or constraints=dnip.Constraints("
+                f"lose less, give {smaller}constraints=dnip.Constraints("
                 "max_accuracy_loss=0.01). With only_if_better=True, the raw argmax stays unless "
                 "the verdict is 'apply'"
             )

@@ -110,7 +110,8 @@ def format_of(path: Path) -> Format:
         if path.name.lower().endswith(suffix):
             return table_format
     known = f"The known suffixes are {', '.join(FORMATS)}"
-    remedy = (REMEDIES | _READ_BY_IMPORT).get(path.suffix.lower(), "").format(str(path))
+    remedies = REMEDIES | _READ_BY_IMPORT if path.exists() else {}  # not for what is to be written
+    remedy = remedies.get(path.suffix.lower(), "").format(str(path))
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} stands for no known table format",
         hint=f"{remedy}. {known}" if remedy else known,
