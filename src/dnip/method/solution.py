@@ -89,7 +89,7 @@ class Solution:
     objective : dict
         Settings of what was minimised.
     value : float
-        The objective of `weight_indices` on the whole opt set.
+        The objective of `weight_indices` on the whole opt set; 1 less it where that is a metric.
     terms : dict
         ``error``, ``cobias``, ``cobias_single`` and ``pmi``, unweighted.
     confusion : ndarray of shape (N, N)
