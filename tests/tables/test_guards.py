@@ -1,6 +1,7 @@
 """What users have in hand: arrays, lists, frames and paths, by one rule for labels and columns."""
 
 import sys
+from decimal import Decimal
 from html import unescape
 
 import numpy as np
@@ -32,6 +33,8 @@ TWO = P[:, :2] / P[:, :2].sum(axis=1, keepdims=True)
     ((P, INDEX), "012"),
     ((P, INDEX + 1.0), "123"),
     ((P, INDEX - 1), ["-1", "0", "1"]),
+    ((P, [*np.float32([2, 9, 10])[INDEX]]), ["2", "9", "10"]),
+    ((P, pd.Series([*map(Decimal, (2, 9, 10))])[INDEX].tolist()), ["2", "9", "10"]),
     ((pd.DataFrame(P), Y), NAMES),
     ((pd.DataFrame(P, columns=["p0", "p1", "p2"]), Y), NAMES),
     ((pd.DataFrame(P, columns=[3, 5, 7]), INDEX * 2 + 3), "357"),

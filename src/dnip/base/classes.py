@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -386,9 +387,9 @@ def check_label_count(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
 
 def _python_value(label: Any) -> Any:  # noqa: ANN401 - what a user holds
     """Return a whole number as one of Python: numbers of a column with gaps are floats."""
-    if isinstance(label, np.integer) or (isinstance(label, float) and label.is_integer()):
-        return int(label)
-    return label
+    value = label.item() if isinstance(label, np.generic) else label
+    is_number = isinstance(value, float | Decimal) and math.isfinite(value)
+    return int(value) if is_number and value == int(value) else value
 
 
 def _number_or_text(label: Any) -> tuple[float, str]:  # noqa: ANN401 - what a user holds
