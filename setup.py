@@ -94,7 +94,7 @@ class BuildKernels(build_ext):
             return
         self.compile_kernels()
         unfinished = Path(self.build_temp, kept.name)
-        unfinished.mkdir()
+        unfinished.mkdir(exist_ok=True)  # an earlier build may have been stopped here
         for path in built:
             shutil.copy(path, unfinished)
         kept.parent.mkdir(exist_ok=True)

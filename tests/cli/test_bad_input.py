@@ -96,3 +96,15 @@ def test_a_device_without_end_is_refused(dnip, files, words):
 )
 def test_options(dnip, files, words, told):
     dnip(*words.split()).assert_refused(told)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_is_to_be_written_is_not_to_be_read(dnip, files, is_there):
+    if is_there:
+        (files / "q.xls").touch()
+    run = dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "q.xls")
+    run.assert_refused("The known suffixes are .csv")
+    assert "Save the sheet" not in run.err
+    (files / "q.xls").touch()
+    dnip("fit", "q.xls").assert_refused("Save the sheet as CSV UTF-8")
+    (files / "q.xls").unlink()

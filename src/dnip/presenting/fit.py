@@ -10,6 +10,7 @@ from dnip.fitting.evidence import NO_SIGNAL
 from dnip.fitting.result import NOT_JUDGED, Fit
 from dnip.method.coefficients import Coefficients
 from dnip.method.defer import NEVER
+from dnip.method.objective import MetricObjective
 from dnip.method.record import FitRecord
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
@@ -72,18 +73,25 @@ def describe_fit(
 
 
 def _optimum(solution: Solution) -> str:
-    """Return the objective of the labelled rows; a metric is shown as itself, not as 1 less it."""
-    metric, value, bound = solution.objective.get("metric"), solution.value, solution.lower_bound
-    if bound is None or not solution.gap:
-        limit = ""
-    elif metric is None:
-        limit = f", no weights below {bound:.6f}"
-    else:
-        limit = f", no weights above {1 - bound:.6f}"
-    if metric is None:
-        return f"objective {value:.6f}{limit}"
-    title = METRICS[metric.replace("-", "_")].title
-    return f"{title} {1 - value:.6f} on the labelled rows{limit}"
+    """Return the objective of the labelled rows, and how far it may be from the optimum."""
+    is_metric = "metric" in solution.objective
+    title = f"{_title(solution)} {_shown(solution, solution.value):.6f}"
+    where = " on the labelled rows" if is_metric else ""
+    if solution.lower_bound is None or not solution.gap:
+        return title + where
+    bound = _shown(solution, solution.lower_bound)
+    return f"{title}{where}, no weights {'above' if is_metric else 'below'} {bound:.6f}"
+
+
+def _title(solution: Solution) -> str:
+    """Name the objective: a metric by its own name."""
+    metric = solution.objective.get("metric")
+    return METRICS[MetricObjective(metric).function.__name__].title if metric else "objective"
+
+
+def _shown(solution: Solution, value: float) -> float:
+    """Return a value of the objective as it is shown: a metric itself, not 1 less it."""
+    return 1 - value if "metric" in solution.objective else value
 
 
 # Labels of a class below which rows without labels help.
@@ -102,8 +110,7 @@ def _headlines(fitted: Fit, level: float) -> str:
     if evidence is None:
         sides = fitted.evaluation.to_dict(with_counts=False)
         lines = ["On the rows of the fit themselves, which says little of others:"]
-        value = fitted.solution.value
-        objective = f"{1 - value if 'metric' in fitted.solution.objective else value:.3f}"
+        objective = f"{_shown(fitted.solution, fitted.solution.value):.3f}"
     else:
         sides = evidence.to_dict(level)
         by = f"by {evidence.n_refits} refits that each left labels out"

@@ -89,13 +89,14 @@ REMEDIES |= {".pickle": REMEDIES[".pkl"], ".feather": REMEDIES[".arrow"]}
 _READ_BY_IMPORT = dict.fromkeys((".tsv", ".tab", ".txt", ".json", ".ndjson"), _IMPORT)
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path, *, to_write: bool = False) -> Format:
     """Return the format of a file, by its suffix, or of a folder, by its files.
 
     Raises
     ------
     InvalidInputError
-        For an unknown suffix; the message lists the known ones.
+        For an unknown suffix; the message lists the known ones, and says how to read such a file
+        where it is not to be written.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def format_of(path: Path) -> Format:
         if path.name.lower().endswith(suffix):
             return table_format
     known = f"The known suffixes are {', '.join(FORMATS)}"
-    remedies = REMEDIES | _READ_BY_IMPORT if path.exists() else {}  # not for what is to be written
+    remedies = {} if to_write else REMEDIES | _READ_BY_IMPORT
     remedy = remedies.get(path.suffix.lower(), "").format(str(path))
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} stands for no known table format",

@@ -118,7 +118,7 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     1,1,0.25,0.75
     """
     names = check_classes(classes)
-    table_format = format_of(Path(path))
+    table_format = format_of(Path(path), to_write=True)
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         writer = TableWriter(table_format.open(file), names)
         try:

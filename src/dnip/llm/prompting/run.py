@@ -147,7 +147,7 @@ def files_of_run(out: Path) -> dict[str, Path]:
 
 def check_table_path(out: Path) -> None:
     """Refuse a path at which no table can be written, before any row is scored."""
-    format_of(out)
+    format_of(out, to_write=True)
     check_writable(out)
 
 
