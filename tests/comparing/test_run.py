@@ -168,3 +168,15 @@ def test_a_draw_hides_the_labels_of_the_rest():
 def test_tables_that_do_not_go_together_are_refused(opt, test, told):
     with pytest.raises(InvalidInputError, match=told):
         Material.of(table(**opt), table(**{"seed": 1, "source": "test.csv", **test}))
+
+
+@cases(
+    (("news/opt.csv", "news/test.csv"), "news"),
+    (("opt.csv", "test.csv"), "opt.csv and test.csv"),
+    (("../opt.csv", "../test.csv"), "opt.csv and test.csv"),
+    (("a/opt.csv", "b/test.csv"), "opt.csv and test.csv"),
+)
+def test_a_comparison_is_named_after_its_tables(tables, title):
+    comparison = Comparison.__new__(Comparison)
+    vars(comparison).update(zip(("opt", "test"), tables, strict=True))
+    assert comparison.title == title

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.evidence import FEWEST, NEEDED
+from dnip.fitting.evidence import FEWEST, NEEDED, FitEvidence
 from dnip.fitting.fit import fit
 from dnip.fitting.refits import USUAL_FOLDS, LeftOut, Refits
 from dnip.fitting.settings import FitSettings
@@ -14,6 +14,7 @@ from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import cobias, confusion_matrix
 from dnip.tables.cells import LOW_MASS
+from dnip.using.evaluation import Evaluation
 from populations import biased_rows
 
 CLASSES = ("a", "b", "c")
@@ -204,3 +205,13 @@ def test_what_is_expected_is_met_on_other_rows(n, samples):
         inside += low <= met[-1] <= high
     assert np.mean(expected) == pytest.approx(np.mean(met), abs=0.015)
     assert inside >= binom.ppf(0.001, samples, 0.9)
+
+
+@pytest.mark.parametrize(("lost", "falls"), [(20, False), (2_000, True)])
+def test_a_fall_that_is_not_seen_is_no_objection(lost, falls):
+    raw = np.array([[60_000, 40_000], [10_000, 90_000]])
+    fitted = raw + np.array([[-lost, lost], [-5_000, 5_000]])
+    gained = [[[40_000, 0], [lost, 60_000 - lost]], [[5_000, 5_000], [0, 90_000]]]
+    evaluation = Evaluation(("a", "b"), 200_000, 0, raw, fitted, np.array(gained))
+    evidence = FitEvidence.of(evaluation, 0.0, 0.0, Objective(), [np.ones(2)])
+    assert any("worst class falls" in objection for objection in evidence.objections) == falls
