@@ -26,8 +26,9 @@ def test_long_work_shows_itself_on_a_terminal_and_the_line_is_gone_at_the_end(mo
     monkeypatch.setattr(sys, "stderr", screen := Screen())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "_AFTER", 0.0)
+    monkeypatch.setattr(progress.SignsOfLife, "wanted", True)  # also behind tests of commands
     with progress.sign_of_life("fitting"):
-        assert screen.written.wait(30)
+        assert screen.written.wait(300)
     assert "fitting" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")  # wipes the line
 

@@ -130,6 +130,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["help", "nonsense"], "No such command 'nonsense'"),
     (["tune", "t.csv"], "No such command 'tune'"),
     (["check", "c.json", "--coefficients", "c.json", "a b"], "unexpected extra argument (a b)"),
+    (["compare", "a.csv", "b.csv"], "A second file is given with --test or --unlabelled"),
 )
 def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
     with unchanged():

@@ -138,7 +138,9 @@ def test_messages_speak_of_what_was_typed():
     told = r"fit\(\) got an unexpected keyword argument 'max_accuracy_loss'; give constraints="
     with pytest.raises(TypeError, match=told):
         dnip.fit(P, Y, max_accuracy_loss=0.01)
-    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'speed'"):
+    with pytest.raises(TypeError, match=r"'beta'; give objective=dnip.Objective\(beta=\.\.\.\)$"):
+        dnip.fit(P, Y, beta=1)
+    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'speed'$"):
         dnip.fit(P, Y, speed=1)
     with pytest.warns(DNIPWarning, match="did not sum to 1") as caught:
         dnip.fit(2 * P, Y, classes=NAMES)

@@ -25,7 +25,7 @@ METRICS = {
 
 def test_refuses_more_points_than_it_may_try():
     known = KNOWN["four classes"]
-    with pytest.raises(InvalidInputError, match=r"5\^4 = 625 .*max_points = 624.*coordinate"):
+    with pytest.raises(InvalidInputError, match=r"5\^4 = 625 .*more than 624.*coordinate"):
         solve(known.p, known.labels, scale=5, solver=Exhaustive(max_points=624))
     solve(known.p, known.labels, scale=5, solver=Exhaustive(max_points=625))
 

@@ -63,6 +63,13 @@ def with_label(label):
     return [*Y[:2], label, *Y[3:]]
 
 
+@pytest.mark.parametrize("door", ["evaluate", "fit", "solve", "table", "frame"])
+@pytest.mark.parametrize("classes", [None, NAMES])
+def test_bytes_are_not_labels(tmp_path, door, classes):
+    with pytest.raises(InvalidInputError, match=r"needed, not bytes\. Decode them: \["):
+        DOORS[door](P, [label.encode() for label in Y], classes, tmp_path)
+
+
 @pytest.mark.parametrize("door", DOORS)
 @cases(
     (P, with_label("dog"), NAMES, "'dog' is neither a class name nor a class index"),

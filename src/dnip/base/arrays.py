@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
@@ -20,7 +20,7 @@ ROW_SUM_TOLERANCE = 1e-3
 # Cells that are checked at a time, so that no check needs memory for a whole table.
 _CELLS = 1 << 17
 
-_NO_SCALARS = (list, tuple, dict, set, np.ndarray)
+_NO_SCALARS = (list, tuple, dict, set, bytes, np.ndarray)
 _ONE = "Give one value per row"
 _SOFTMAX = (
     "Probabilities are finite numbers of 0 or more that share a whole; convert logits with a "
@@ -95,7 +95,7 @@ def check_probabilities(
     Raises
     ------
     InvalidInputError
-        For a wrong shape, or an entry that is no probability.
+        For a wrong shape, or an entry that is not a probability.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities,
     Raises
     ------
     InvalidInputError
-        For an entry that is no probability.
+        For an entry that is not a probability.
 
     Examples
     --------
@@ -331,14 +331,16 @@ def check_vector(
     return raw
 
 
-def check_scalars(cells: Iterable[object], name: str, location: Location) -> None:
-    """Refuse a list or an object in a column of texts and numbers."""
+def check_scalars(cells: Sequence[Any] | NDArray[Any], name: str, location: Location) -> None:
+    """Refuse a list, an object or bytes in a column of texts and numbers."""
     if not any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
         return
     row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
+    what, hint = "a list or an object", "Give one value per row"
+    if isinstance(cells[row], bytes):
+        what, hint = "bytes", "Decode them: [label.decode() for label in labels]"
     raise InvalidInputError(
-        f"{location.named(row, name)}: a text or a number is needed, not a list or an object",
-        hint="Give one value per row",
+        f"{location.named(row, name)}: a text or a number is needed, not {what}", hint=hint
     )
 
 

@@ -86,7 +86,7 @@ class CellLocation(Location):
         return name if column is None else f"{name}, column {self.columns[column]}"
 
     def named(self, row: int, column: str) -> str:
-        """Name a cell of a column that is no class column."""
+        """Name a cell of a column that is not a class column."""
         return f"{self.cell(row)}, column {column}"
 
 
@@ -184,11 +184,11 @@ def resolve_columns(
     """Decide what each column holds.
 
     The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`, alone or
-    after `p_`. Where there are neither, the columns that begin with `p_` are the classes, else all
-    that have no other meaning. `label`, `id` and `mass` may be
-    absent; `prediction`, `deferred`, `samples` and `fallback`, which this package writes itself,
-    are ignored. Other columns mean nothing, unless they look like a label or a class column of the
-    wrong name.
+    after `p_`; or `0`, `1`, ... if `classes` are given and are not such numbers. Where there are
+    neither, the columns that begin with `p_` are the classes, else all that have no other meaning.
+    `label`, `id` and `mass` may be absent; `prediction`, `deferred`, `samples` and `fallback`,
+    which this package writes itself, are ignored. Other columns mean nothing, unless they look like
+    a label or a class column of the wrong name.
 
     Parameters
     ----------
@@ -229,6 +229,8 @@ def resolve_columns(
         columns = _named_columns(classes, numbered, source)
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
+    elif classes is not None and _are_indices(names, classes):
+        columns = default_classes(len(classes))
     elif classes is None and (header := _header_classes(names)):
         columns = classes = _own_classes(header, None, source) or ()
         from_header = True
@@ -263,6 +265,11 @@ def _prefixed_columns(names: Sequence[str], classes: tuple[str, ...] | None) -> 
     if classes is None:
         return columns if len(columns) > 1 else {}
     return {name: columns[name] for name in classes} if set(classes) <= set(columns) else {}
+
+
+def _are_indices(names: Sequence[str], classes: tuple[str, ...]) -> bool:
+    """Tell whether columns are the numbers of classes, none of which is called by such a number."""
+    return set(default_classes(len(classes))) <= set(names) and not set(classes) & set(names)
 
 
 def check_names(names: Sequence[str], source: str) -> None:

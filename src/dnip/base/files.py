@@ -260,7 +260,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         If it cannot be written; an existing file is then left as it was.
     """
     with atomic_path(path) as temporary:
-        # the name of a file may hold bytes that are no text
+        # the name of a file may hold bytes that are not text
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return Path(path)
 

@@ -73,6 +73,10 @@ def _help_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> N
         ctx.exit()
 
 
+# The options that take a file to be read beside the first one.
+_SECOND_FILES = ("--test", "--coefficients", "--unlabelled")
+
+
 class Command(click.Command):
     """A command whose help shows the options that most need, or all under plain headings."""
 
@@ -80,6 +84,17 @@ class Command(click.Command):
     headings: dict[str, str | None]
     #: Lines to type.
     examples: list[str]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed; say which options take a second file."""
+        unexpected = self.make_parser(ctx).parse_args(list(args))[1]
+        takers = [name for param in self.params for name in param.opts if name in _SECOND_FILES]
+        if unexpected and takers:
+            ctx.fail(
+                f"Got unexpected extra argument ({' '.join(unexpected)}). A second file is given "
+                f"with {' or '.join(takers)}"
+            )
+        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and examples."""

@@ -92,8 +92,10 @@ class FitSettings(Settings):
         """Return the settings that keywords say; an error names what the caller typed."""
         names = signature(cls).parameters.keys() | signature(Settings).parameters.keys()
         for name in keywords.keys() - names:
-            is_demand = name in signature(Constraints).parameters
-            hint = f"; give constraints=dnip.Constraints({name}=...)" if is_demand else ""
+            hint = ""
+            for keyword, kind in (("objective", Objective), ("constraints", Constraints)):
+                if name in signature(kind).parameters:
+                    hint = f"; give {keyword}=dnip.{kind.__name__}({name}=...)"
             raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
         return cls(objective, **keywords)
 

@@ -226,7 +226,7 @@ FORMAT = "dnip-coefficients"
 #: Of the content of a file; a reader refuses a version that it does not know.
 VERSION = 1
 
-#: What to do about a file that is no good.
+#: What to do about a file that cannot be used.
 GIVE_ANOTHER = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 
 # What the parts of a file are in JSON.

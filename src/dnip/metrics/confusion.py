@@ -333,7 +333,7 @@ def cobias_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Parameters
     ----------
     y_true, y_pred : array-like of shape (M,)
-        Labels of any kind. A prediction that is no label is wrong.
+        Labels of any kind. A prediction that is not a label is wrong.
 
     Returns
     -------

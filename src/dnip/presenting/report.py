@@ -308,7 +308,7 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
         f"{percent(after[weakest])} right, accuracy from {rates[0]} to {rates[1]}, and COBias "
         f"from {gaps[0]:.3f} to {gaps[1]:.3f}."
     )
-    if after[now] < before[weakest]:
+    if after[now] < after[weakest]:
         text += f" Now {names[1]} is the weakest, with {percent(after[now])}."
     match coefficients.fit.evidence:
         case {"verdict": str(verdict), "reason": str(reason)} if is_own:

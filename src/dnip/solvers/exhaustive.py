@@ -48,8 +48,8 @@ class Exhaustive(Solver):
         if n_points > self.max_points:
             raise InvalidInputError(
                 f"exhaustive search would try {scale}^{len(landscape.free)} = {n_points:.3g} "
-                f"weight vectors, more than max_points = {self.max_points}",
-                hint="Use the coordinate solver, or a smaller scale",
+                f"weight vectors, more than {self.max_points:,}",
+                hint="Use the coordinate solver, a smaller scale, or Exhaustive(max_points=...)",
             )
         indices = landscape.equal_weights()
         line = np.array([last], np.int64)

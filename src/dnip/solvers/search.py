@@ -49,7 +49,7 @@ def solver_of(solver: str | Solver) -> Solver:
     Raises
     ------
     InvalidInputError
-        For an unknown name, or an object that is no solver.
+        For an unknown name, or an object that is not a solver.
 
     Examples
     --------

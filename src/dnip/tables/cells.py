@@ -74,7 +74,7 @@ def numbers_of(block: Block) -> Floats:
     Parameters
     ----------
     block : Block
-        As a reader found it. Text is no number but where all cells are text; nor are booleans.
+        As a reader found it. Text is not a number but where all cells are text; nor are booleans.
 
     Returns
     -------
@@ -241,7 +241,7 @@ an id of its own, or leave the ids out
             self._seen, self.too_many = set(), True
 
 
-#: Below this captured mass, most of what the model would say is no label.
+#: Below this captured mass, most of what the model would say is not a label.
 LOW_MASS = 0.1
 
 #: From this share of low rows on, a table is worth a warning.

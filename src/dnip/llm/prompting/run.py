@@ -177,7 +177,7 @@ def _write(
     # Label words that begin alike are counted twice in a sum.
     captured_mass = np.minimum(captured.sum(axis=1), 1.0)
     labels = plan.examples.labels
-    # The mean of a word's tokens is no part of the whole probability.
+    # The mean of a word's tokens is not a part of the whole probability.
     table = ProbabilityTable(
         fill_unreported(captured, ceiling, fill),
         ids=np.array(plan.examples.ids, dtype=object),
