@@ -42,7 +42,7 @@ def running(command, url, log, headers=None, **options):
     def is_up():
         assert process.poll() is None, f"the server ended: {log.read_text()[-2000:]}"
         with suppress(httpx2.TransportError):
-            return httpx2.get(url, headers=headers, timeout=5).status_code == 200
+            return httpx2.get(url, headers=headers, timeout=60).status_code == 200
 
     try:
         wait_for(is_up)

@@ -111,14 +111,17 @@ def message(answer):
 
 
 @contextmanager
-def serving(upstream, coefficients, *, grace=60, timeout=60, most=None, **settings):
-    """Serve from a thread of this process; yields the server, and its port."""
+def serving(upstream, coefficients, *, grace=60, timeout=200, heads=200, most=None, **settings):
+    """Serve from a thread of this process; yields the server, and its port.
+
+    `heads` is what a client has to send a head, and to take an answer.
+    """
     from dnip.llm.serving.sidecar.application import make_app
     from dnip.llm.serving.sidecar.server import listen, make_server
 
     app = make_app(upstream, {"topic": coefficients}, timeout=timeout, **settings)
-    server = make_server(app, grace=grace, timeout=timeout, most=most)
-    with listen("127.0.0.1", 0, timeout=timeout) as listening:
+    server = make_server(app, grace=grace, timeout=heads, most=most)
+    with listen("127.0.0.1", 0, timeout=heads) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield server, listening.getsockname()[1]

@@ -2,9 +2,10 @@
 
 import pytest
 
-nbclient, nbformat = map(pytest.importorskip, ("nbclient", "nbformat"))
+pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
 
-from tools.make_notebook import NOTEBOOK, executed, without_pages  # noqa: E402
+from tools.make_notebook import NOTEBOOK, executed, run, without_pages  # noqa: E402
 
 
 def test_every_cell_runs_and_what_it_shows_is_saved():
@@ -24,10 +25,7 @@ def test_a_long_fit_shows_that_it_goes_on_and_what_to_expect_first():
     """Without widgets, and without a word on standard error."""
     code = "import dnip.base.progress as p; p._AFTER = 0; import dnip; dnip.fit('opt.csv')"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
-    client = nbclient.NotebookClient(
-        notebook, resources={"metadata": {"path": str(NOTEBOOK.parent)}}
-    )
-    client.execute()
+    run(notebook)
     sign, fit = notebook.cells[0].outputs
     assert (sign["output_type"], sign["data"]["text/plain"]) == ("display_data", "")
     html = fit["data"]["text/html"]

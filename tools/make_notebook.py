@@ -14,8 +14,14 @@ NOTEBOOK = Path(__file__).parents[1] / "examples" / "in_a_notebook.ipynb"
 def executed() -> Any:  # noqa: ANN401 - nbformat has no types
     """Return the notebook after all its cells have run."""
     notebook = nbformat.read(NOTEBOOK, 4)
-    NotebookClient(notebook, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    run(notebook)
     return notebook
+
+
+def run(notebook: Any) -> None:  # noqa: ANN401
+    """Run all cells; on a busy machine a kernel takes long to start."""
+    place = {"metadata": {"path": str(NOTEBOOK.parent)}}
+    NotebookClient(notebook, startup_timeout=600, resources=place).execute()
 
 
 def without_pages(notebook: Any) -> Any:  # noqa: ANN401

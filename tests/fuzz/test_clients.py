@@ -62,7 +62,8 @@ def sidecar(tmp_path_factory):
     """The server, and its port."""
     coefficients = tmp_path_factory.mktemp("sidecar") / "topic.json"
     FITTED.save(coefficients)
-    with serving(Upstream(reply(SYSTEM_ONE)).url, coefficients, grace=1, timeout=2) as both:
+    quick = {"grace": 1, "timeout": 2, "heads": 2}
+    with serving(Upstream(reply(SYSTEM_ONE)).url, coefficients, **quick) as both:
         yield both
 
 

@@ -160,7 +160,7 @@ def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server,
     n_changed = 0
     for row in map(json.loads, (ROOT / "examples" / "news" / "test.jsonl").open()):
         prompt = PromptBuilder(task, []).prompt(row)
-        asked = {"json": {**fixed, "prompt": prompt.text}, "headers": HEADERS, "timeout": 60}
+        asked = {"json": {**fixed, "prompt": prompt.text}, "headers": HEADERS, "timeout": 200}
         answer = httpx2.post(f"{server}/completions", **asked)
         p = reference(task, prompt)[None]
         chosen = int(np.argmax(coefficients.apply(p / p.sum())))

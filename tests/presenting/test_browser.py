@@ -20,6 +20,9 @@ if CHROMIUM is None:
     pytest.skip("chromium is not installed", allow_module_level=True)
 
 
+PATIENCE = 200_000  # milliseconds
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("report") / "report.html"
@@ -32,7 +35,9 @@ def path(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE
+        )
 
 
 @pytest.fixture
@@ -42,6 +47,7 @@ def visit(browser):
 
     def open_page(path, width=1280):
         page = browser.new_page(viewport={"width": width, "height": 900})
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))

@@ -130,7 +130,7 @@ def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent
 @pytest.mark.parametrize("path", ["/v1/large", "/v1/systemone"])
 def test_a_client_that_does_not_read_is_closed(start, upstream, path):
     upstream.answer = reply({**SYSTEM_ONE, "more": "x" * 15_000_000})
-    with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
+    with socket.create_connection(("127.0.0.1", start(heads=0.5))) as client:
         client.sendall(
             b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" % path.encode()
         )
@@ -160,7 +160,7 @@ HALF = b"POST /v1/systemone HTTP/1.1\r\nHost:"
 @cases(b"", HALF, HEAD.replace(b"100", b"0") + HALF)
 def test_a_head_that_does_not_come_is_waited_for_so_long(start, upstream, caplog, sent):
     upstream.answer = reply(SYSTEM_ONE)
-    with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
+    with socket.create_connection(("127.0.0.1", start(heads=0.5))) as client:
         client.sendall(sent)
         assert is_closed(client)
     assert caplog.messages == ["a client took more than 0.5 s to send a request"]

@@ -72,7 +72,7 @@ def vote(body):
     return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
 
-def engine(url, *, kind=OpenAIEngine, concurrency=8, timeout=10, retries=6, **settings):
+def engine(url, *, kind=OpenAIEngine, concurrency=8, timeout=200, retries=6, **settings):
     return kind("small", Server(url, "OPENAI_API_KEY", concurrency, timeout, retries), **settings)
 
 
@@ -100,7 +100,9 @@ def test_no_row_is_lost_on_a_server_that_fails_one_request_in_five(kind, answer,
         return FAULTS[number // 5 % len(FAULTS)] if number % 5 == 4 else None
 
     with FailingServer(answer, fault) as server:
-        asked = engine(server.url, kind=kind, timeout=1, concurrency=16, **settings)
+        # sound answers may take longer than a second, too, on a busy machine
+        patient = {"timeout": 1, "retries": 100, "concurrency": 16}
+        asked = engine(server.url, kind=kind, **patient, **settings)
         rows = list(asked.score(prompts(100), TASK, done=frozenset({3, 4})))
     assert sorted(row.row for row in rows) == [row for row in range(100) if row not in {3, 4}]
     for row in rows:
@@ -194,12 +196,10 @@ def test_the_wait_that_a_server_asks_for_is_the_least():
     ("hang", "no answer within 0.3 s"),
 )
 def test_retries_of_a_request_are_capped(fault, told):
-    with (
-        FailingServer(completion, lambda _: fault) as server,
-        pytest.raises(BackendError, match=f"/v1/completions, prompt 0: {told}") as caught,
-    ):
-        score(server.url, retries=2, timeout=0.3 if fault == "hang" else 100)
-    assert len(server.requests) == 3
+    with FailingServer(completion, lambda _: fault) as server:
+        with pytest.raises(BackendError, match=f"/v1/completions, prompt 0: {told}") as caught:
+            score(server.url, retries=2, timeout=0.3 if fault == "hang" else 200)
+        wait_for(lambda: len(server.requests) == 3)  # it may read them after the client has left
     assert caught.value.retryable
 
 
