@@ -33,7 +33,7 @@ def log(probabilities: np.ndarray) -> np.ndarray:
 
 
 scaling = make_pipeline(
-    FunctionTransformer(log), LogisticRegression(class_weight="balanced", max_iter=1000)
+    FunctionTransformer(log), LogisticRegression(class_weight="balanced", solver="newton-cholesky")
 )
 
 # %%

@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import sys
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -122,3 +124,21 @@ def folder(tmp_path, monkeypatch):
     """An empty folder to work in, so that names in messages are short."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def dnip(monkeypatch, capsys):
+    """Run ``dnip`` with these arguments, as the shell would."""
+    from dnip.cli import main
+    from outcomes import Outcome
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dnip", *map(str, arguments)])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
+            main()
+        outcome = Outcome.of(stop.value.code or 0, capsys)
+        assert "Traceback" not in outcome.err
+        assert "internal error" not in outcome.err
+        return outcome
+
+    return run

@@ -1,31 +1,11 @@
-import sys
-import warnings
 from contextlib import contextmanager
 
 import pytest
 
 from dnip import Coefficients
-from dnip.cli import main
-from outcomes import Outcome
 
 #: Two classes, of which the raw argmax never sees the second.
 SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
-
-
-@pytest.fixture
-def dnip(monkeypatch, capsys):
-    """Run ``dnip`` with these arguments, as the shell would."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dnip", *map(str, arguments)])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
-            main()
-        outcome = Outcome.of(stop.value.code or 0, capsys)
-        assert "Traceback" not in outcome.err
-        assert "internal error" not in outcome.err
-        return outcome
-
-    return run
 
 
 @pytest.fixture
