@@ -81,7 +81,7 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"])
-@pytest.mark.parametrize("shots", [0, 1, 5])
+@pytest.mark.parametrize("shots", [0, 2])
 def test_equals_one_prompt_at_a_time(case, kind, shots):
     folder, oracle, task = case(kind)
     prompts = random_prompts(task, shots, 6, seed=shots, chain_of_thought=True)
