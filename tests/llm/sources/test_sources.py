@@ -177,6 +177,8 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
         ("hugging-face", [{"label": c, "score": 0.25} for c in ("ham", "spam", "egg")],
          "the options are ham, spam, egg, but the classes are ham, spam"),
+        ("hugging-face", [{"label": f"LABEL_{n}", "score": 0.25 + n / 2} for n in (1, 0)],
+         "their order, --map ham=LABEL_0 --map spam=LABEL_1"),
         ("columns", {"ham": 0.5, "egg": 0.5}, "no column for spam, and egg is left over"),
         ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
         ("columns", {"ham": 0.5, "spam": -0.5}, "Take a softmax of logits"),

@@ -140,10 +140,16 @@ class Source:
     takes_first: bool = False
 
 
+# A name that ends in a number, such as LABEL_0.
+_NUMBERED = re.compile(r"\D*([0-9]{1,9})")
+
+
 def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:
     """Return the error for options that are not the classes."""
     hint = "Name every option with --classes, or give its class another name with --map"
     if len(options) == len(wanted.classes):
+        if all(_NUMBERED.fullmatch(option) for option in options):  # they may come by score
+            options = sorted(options, key=lambda option: int(_NUMBERED.sub(r"\1", option)))
         hint += f": if that is their order, {as_map(wanted.classes, options)}"
     return InvalidInputError(
         f"the options are {listed(options) or 'none'}, but the classes are {listed(wanted.names)}",
