@@ -8,8 +8,7 @@ from math import sqrt
 import numpy as np
 
 from dnip.base.typing import Counts, Floats
-from dnip.metrics.confusion import class_accuracies, cobias_of
-from dnip.metrics.gaps import SingleGap, hits_and_sizes
+from dnip.metrics.confusion import class_accuracies, cobias_of, odd_classes
 
 # Standard deviations that true class accuracies may have among each other, on the angular scale
 # (0 to π/2); all are equally likely.
@@ -141,6 +140,34 @@ def refit_spread(on_all: Sequence[Counts]) -> float:
     """
     gaps = [cobias_of(np.divide(*hits_and_sizes(counts))) for counts in on_all]
     return float(np.std(gaps) * sqrt(len(gaps) - 1)) if gaps else 0.0
+
+
+def hits_and_sizes(confusion: Counts) -> tuple[Floats, Floats]:
+    """Return the rows predicted right, and all rows, of each class that has rows."""
+    sizes = confusion.sum(axis=1)
+    present = sizes > 0
+    return np.diag(confusion)[present].astype(float), sizes[present].astype(float)
+
+
+class SingleGap:
+    """COBias_single of class accuracies, with the odd classes of a confusion matrix."""
+
+    def __init__(self, confusion: Counts) -> None:
+        present = np.flatnonzero(confusion.sum(axis=1))
+        odd = odd_classes(confusion)[present]
+        position = np.full(len(confusion) + 1, -1)  # the last stands for no odd class
+        position[present] = np.arange(len(present))
+        self._odd = position[odd]
+        self._classes = np.flatnonzero(self._odd >= 0)
+        # a class whose odd class has no rows is left out of the mean, one without an error is not
+        self._n_averaged = len(present) - np.count_nonzero((odd >= 0) & (self._odd < 0))
+
+    def __call__(self, accuracies: Floats) -> Floats:
+        """Return the gap of each set of accuracies of the classes with rows, shape (..., N)."""
+        if not len(self._classes):
+            return np.zeros(accuracies.shape[:-1])
+        gaps = np.abs(accuracies[..., self._odd[self._classes]] - accuracies[..., self._classes])
+        return np.asarray(gaps.sum(axis=-1) / self._n_averaged)
 
 
 class Expectation:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dnip.base.typing import Counts, Floats
-from dnip.metrics.confusion import odd_classes
 
 #: From class accuracies (..., N) to how unequal they are (...,): 0 for equal ones. It grows when
 #: all of them move away from their mean by the same factor.
@@ -186,31 +185,3 @@ def gap_correlation(
     first, second = (values - values.mean() for values in moved)
     power = sqrt(float(first @ first) * float(second @ second))
     return max(float(first @ second) / power, 0.0) if power > _LEAST_DEVIATION else 0.0
-
-
-def hits_and_sizes(confusion: Counts) -> tuple[Floats, Floats]:
-    """Return the rows predicted right, and all rows, of each class that has rows."""
-    sizes = confusion.sum(axis=1)
-    present = sizes > 0
-    return np.diag(confusion)[present].astype(float), sizes[present].astype(float)
-
-
-class SingleGap:
-    """COBias_single of class accuracies, with the odd classes of a confusion matrix."""
-
-    def __init__(self, confusion: Counts) -> None:
-        present = np.flatnonzero(confusion.sum(axis=1))
-        odd = odd_classes(confusion)[present]
-        position = np.full(len(confusion) + 1, -1)  # the last stands for no odd class
-        position[present] = np.arange(len(present))
-        self._odd = position[odd]
-        self._classes = np.flatnonzero(self._odd >= 0)
-        # a class whose odd class has no rows is left out of the mean, one without an error is not
-        self._n_averaged = len(present) - np.count_nonzero((odd >= 0) & (self._odd < 0))
-
-    def __call__(self, accuracies: Floats) -> Floats:
-        """Return the gap of each set of accuracies of the classes with rows, shape (..., N)."""
-        if not len(self._classes):
-            return np.zeros(accuracies.shape[:-1])
-        gaps = np.abs(accuracies[..., self._odd[self._classes]] - accuracies[..., self._classes])
-        return np.asarray(gaps.sum(axis=-1) / self._n_averaged)

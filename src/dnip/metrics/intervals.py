@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.expectation import central, draw_accuracies
-from dnip.metrics.gaps import GapTest, SingleGap, difference_of, gap_correlation, hits_and_sizes
+from dnip.metrics.expectation import SingleGap, central, draw_accuracies, hits_and_sizes
+from dnip.metrics.gaps import GapTest, difference_of, gap_correlation
 
 
 def _z_score(level: float) -> float:

@@ -54,6 +54,15 @@ def check_raw(*tables: AnyRows | None) -> None:
             raise CorrectedError.at(rows.source, rows.corrected_by)
 
 
+def tell_corrected(source: str, by: str | None) -> None:
+    """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
+    if by is not None:
+        warn(
+            f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
+            "said of raw ones is said of these"
+        )
+
+
 def tell_own_labels(source: str, n_alike: int, n_labelled: int) -> None:
     """Warn where labels are what the model says itself in nearly every row."""
     if n_labelled >= _ENOUGH and n_alike > _ALIKE * n_labelled:

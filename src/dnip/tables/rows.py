@@ -92,15 +92,6 @@ def joined(blocks: Iterable[Rows]) -> Rows:
     )
 
 
-def tell_corrected(source: str, by: str | None) -> None:
-    """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
-    if by is not None:
-        warn(
-            f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
-            "said of raw ones is said of these"
-        )
-
-
 def check_blocks(
     blocks: Iterable[Block], source: str, *, as_a_whole: bool = True
 ) -> Iterator[Rows]:

@@ -20,10 +20,9 @@ from dnip.metrics.confusion import cobias_of
 from dnip.metrics.expectation import draw_accuracies
 from dnip.priors.estimate import PriorEstimate
 from dnip.tables import AnyRows
-from dnip.tables.guards import check_same_classes
+from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.provenance import changes_of_origin
 from dnip.tables.reading import counted_rows
-from dnip.tables.rows import tell_corrected
 from dnip.tables.sampling import SignalSample
 from dnip.using.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 

@@ -25,9 +25,8 @@ from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
 from dnip.tables.cells import CapturedMass, MassCounts
-from dnip.tables.guards import TableLike, as_table, check_same_classes
+from dnip.tables.guards import TableLike, as_table, check_same_classes, tell_corrected
 from dnip.tables.reading import Progress, counted_rows, read_rows
-from dnip.tables.rows import tell_corrected
 from dnip.tables.sampling import SignalSample
 
 
