@@ -7,8 +7,10 @@ import pytest
 from rich.cells import cell_len
 
 from cases import cases
-from dnip import Coefficients
+from dnip import Coefficients, Constraints, Objective, fit
+from dnip.comparing.demonstration import bundled_table
 from dnip.presenting.evaluation import describe, describe_constraints
+from dnip.presenting.fit import describe_fit
 from dnip.presenting.formats import WIDTH, Column, Estimate, show, to_text, wrapped
 from dnip.using.evaluation import Evaluation
 
@@ -98,3 +100,28 @@ def test_sentences_are_wrapped_between_words_and_paths_stay_whole():
     text = wrapped(f"{'some words ' * 10}\n\nwritten: {path}")
     assert max(map(len, text.split("\n\n")[0].splitlines())) <= WIDTH
     assert text.split("\n")[-1] == path
+
+
+@cases(
+    {},
+    {"evidence": False},
+    {"robust": "off", "target_prior": "uniform"},
+    {"robust": "on", "unlabelled": bundled_table("test")},
+    {"defer": 0.3},
+    {"defer": 0.3, "helper_accuracy": None, "constraints": Constraints(max_accuracy_loss=0.1)},
+    {"objective": Objective(beta=0)},
+    {"objective": "macro-f1"},
+    {"solver": "exact", "scale": 5},
+    {"time_limit": 0},
+)
+@pytest.mark.parametrize("n_rows", [30, 500])
+def test_no_line_of_a_fit_is_wider_than_a_terminal(n_rows, settings):
+    fitted = fit(bundled_table("opt").take(np.arange(n_rows)), **settings)
+    assert max(map(cell_len, describe_fit(fitted, 0.95).splitlines())) <= WIDTH
+
+
+def test_that_nothing_is_known_is_no_wider_either():
+    rng = np.random.default_rng(0)
+    fitted = fit(rng.dirichlet(np.ones(3), 90), rng.integers(3, size=90))
+    assert "no signal" in (text := describe_fit(fitted, 0.95))
+    assert max(map(cell_len, text.splitlines())) <= WIDTH

@@ -68,7 +68,7 @@ def describe_fit(
         parts.append(_served(fitted.coefficients))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
-    parts.append(f"{_optimum(solution)}\n{solution.sentence}")
+    parts.append(f"{_optimum(solution)}\n{wrapped(solution.sentence)}")
     return "\n\n".join(parts)
 
 
