@@ -146,35 +146,26 @@ def killed(title):
     assert seen, f"no process {title} was seen"
 
 
-def test_apply_writes_the_same_file_though_a_worker_is_killed(address, fitted, dnip):
-    words = "apply", "t.parquet", "--coefficients", "c.json", "--json"
-    here = dnip(*words, "--out", "here.parquet")
+def test_apply_writes_and_tells_the_same_though_a_worker_is_killed(address, fitted, dnip):
+    whole = parquet.read_table("t.parquet").to_pandas()
+    whole.loc[[5, 4000], list(CLASSES)] *= 100
+    whole.to_csv("t.csv", index=False)
+    words = "apply", "t.csv", "--coefficients", "c.json", "--json"
+    here = dnip(*words, "--out", "here.csv")
     with killed("ray::MapBatches"):
-        there = dnip(*words, "--out", "there.parquet", "--on", address, "--workers", 2)
+        there = dnip(*words, "--out", "there.csv", "--on", address, "--workers", 2)
     assert there.status == 0, there.err
-    assert there.json == {**here.json, "out": "there.parquet"}
-    written, again = (ProbabilityTable.read(f"{place}.parquet") for place in ("here", "there"))
-    assert written.data_hash == again.data_hash
-    assert list(written.ids) == list(again.ids)
-    made = {"here.parquet", "there.parquet"}
+    assert there.json == {**here.json, "out": "there.csv"}
+    assert Path("here.csv").read_bytes() == Path("there.csv").read_bytes()
+    assert "2 of 6000 rows did not sum to 1" in here.err
+    assert here.err in there.err.replace(f"{fitted}{os.sep}", "")  # Ray may tell of the worker
+    made = {"here.csv", "there.csv", "t.csv"}
     assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", *made}
 
 
 def test_scores_are_the_same(address, fitted, dnip):
     words = "evaluate", "t.parquet", "--coefficients", "c.json", "--json"
     assert dnip(*words, "--on", address, "--workers", 2).json == dnip(*words).json
-
-
-def test_text_is_read_too_and_what_is_told_of_all_rows_is_the_same(address, fitted, dnip):
-    whole = parquet.read_table("t.parquet").to_pandas()
-    whole.loc[[5, 4000], list(CLASSES)] *= 100
-    whole.to_csv("t.csv", index=False)
-    words = "apply", "t.csv", "--coefficients", "c.json"
-    here = dnip(*words, "--out", "here.csv")
-    there = dnip(*words, "--out", "there.csv", "--on", address)
-    assert Path("here.csv").read_bytes() == Path("there.csv").read_bytes()
-    assert "2 of 6000 rows did not sum to 1" in here.err
-    assert there.err.replace(f"{fitted}{os.sep}", "") == here.err
 
 
 def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip, tiny_model):
