@@ -132,6 +132,7 @@ def test_rows_are_weighed_to_a_target_prior(opt):
         "log:1000",
     ),
     (True, [1, 1, 0.00005], r"\ANever right before: c is right on 30 of 30 rows now\.\Z", None),
+    (True, [1, 1, 0.05], "end of the scale log:10: class a, b. --scale log:10000 goes", "log:10"),
 )
 def test_notes_name_classes_that_no_weight_helps_or_that_woke(even, factors, told, scale):
     y = np.arange(90) % 3
