@@ -1,5 +1,7 @@
 """Branch and bound against exhaustive search: the optimum, the bound, the gap."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -7,15 +9,17 @@ from hypothesis import given, settings, strategies as st
 import oracles
 from cases import cases
 from dnip import Objective, Status, solve
+from dnip.method.scales import WeightScale
 from dnip.solvers import Exact, exact
 from layouts import weights_of
 from strategies import KINDS, OBJECTIVES, SEEDS, random_problem, seeded
 
 SIZES = {2: 30, 3: 12, 4: 6, 6: 3}
-#: On the geometric scale of three classes; 2 and 5: steps that tie with eighths.
+#: On the geometric scales of three classes; 2, 5 and a span of ln 8: steps that tie with eighths.
 SCALES = st.one_of(
     st.sampled_from([2, 3, 4, 6]).map(lambda n: (n, SIZES[n])),
     st.sampled_from([1, 2, 3, 5, 9]).map(lambda size: (3, f"log:{size}")),
+    st.just((3, WeightScale.spanning(math.log(8), 4))),
 )
 
 
@@ -72,12 +76,13 @@ def test_the_search_ends_within_the_gap_that_is_asked_for():
     assert near.evaluations < best.evaluations
 
 
-def test_a_short_queue_finds_the_same(blind):
+def test_a_short_queue_finds_the_same(blind, monkeypatch):
     p, labels = random_problem(1, 4, "random", n_rows=300)
-    short, usual = (
-        solve(p, labels, scale="log:1000", solver=Exact(**most)) for most in ({"max_open": 2}, {})
-    )
+    usual = solve(p, labels, scale="log:1000", solver="exact")
+    monkeypatch.setattr(exact, "_MOST_OPEN", 2)
+    short = solve(p, labels, scale="log:1000", solver="exact")
     assert short.value == usual.value
+    assert short.evaluations != usual.evaluations
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):

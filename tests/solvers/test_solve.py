@@ -261,10 +261,9 @@ def test_what_is_no_solver_is_refused(solver):
     (Anneal, {"cooling": 0}, "cooling must be .* above 0"),
     (Anneal, {"cooling": 1}, "cooling must be .* below 1; got 1"),
     (Anneal, {"chain": 0}, "chain must be a finite number above 0; got 0"),
-    (Anneal, {"max_accepted": 2.5}, "max_accepted must be a whole number"),
+    (Anneal, {"examples": 2.5}, "examples must be a whole number"),
     (Coordinate, {"effort": 0}, "effort must be a finite number above 0"),
     (Exact, {"gap": -0.1}, "gap"),
-    (Exact, {"max_open": 0}, "max_open"),
     (Exhaustive, {"max_points": 0}, "max_points must be a whole number"),
 )
 def test_a_solver_refuses_bad_settings(solver, settings, message):

@@ -16,6 +16,9 @@ from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.annealing import Chain
 from dnip.solvers.landscape import Landscape, Proposal
 
+# Moves at one temperature in the authors' code, and moves to no worse point.
+_MOST_GENERATED, _MOST_NO_WORSE = 6, 3
+
 
 @dataclass(frozen=True)
 class Anneal(Solver):
@@ -38,15 +41,13 @@ class Anneal(Solver):
         α, the factor between two temperatures, between 0 and 1.
     chain : float or None, default=3.0
         λ: a temperature ends after λNK moves; the paper says that a chain is often several times
-        NK long.
+        NK long. None: after six moves, or three that were not to a worse point, as in the authors'
+        code.
     chain_accepted : float, default=0.5
         A chain also ends when this share of its moves is accepted, to better points or worse.
     examples : int or None, default=10_000
         How many examples `t_min` is meant for: with M examples it is multiplied by M / `examples`.
         None: it is taken as it is.
-    max_generated, max_accepted : int
-        Where `chain` is None, a temperature ends when one of these numbers of moves is reached. As
-        in the authors' code, an accepted move to a worse point does not count as accepted.
 
     Examples
     --------
@@ -65,8 +66,6 @@ class Anneal(Solver):
     chain: float | None = 3.0
     chain_accepted: float = 0.5
     examples: int | None = 10_000
-    max_generated: int = 6
-    max_accepted: int = 3
 
     name: ClassVar[str] = "anneal"
 
@@ -79,8 +78,6 @@ class Anneal(Solver):
         check_number("cooling", self.cooling, above=0, below=1)
         if self.examples is not None:
             check_integer("examples", self.examples, at_least=1)
-        check_integer("max_generated", self.max_generated, at_least=1)
-        check_integer("max_accepted", self.max_accepted, at_least=1)
 
     @classmethod
     def authors(cls) -> Anneal:
@@ -136,7 +133,7 @@ class Anneal(Solver):
     ) -> int:
         """Draw moves one by one, until enough are made; return how many were."""
         generated = no_worse = 0
-        while generated < self.max_generated and no_worse < self.max_accepted:
+        while generated < _MOST_GENERATED and no_worse < _MOST_NO_WORSE:
             generated += 1
             c, other = int(rng.choice(landscape.free)), int(rng.integers(1, landscape.scale))
             no_worse += _move(landscape, chain, c, other, temperature, rng.random)

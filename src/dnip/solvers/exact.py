@@ -14,12 +14,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from dnip.base.typing import Floats, Integers
-from dnip.base.validation import check_integer, check_number
+from dnip.base.validation import check_number
 from dnip.method.scales import Spacing
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
-from dnip.solvers.kernels.bounds import BoxRows
 from dnip.solvers.kernels.exact import DepthFirst
+from dnip.solvers.kernels.rows import Rows
 from dnip.solvers.kernels.values import MISSED
 from dnip.solvers.landscape import Landscape, Proposal, n_cores
 
@@ -27,8 +27,8 @@ from dnip.solvers.landscape import Landscape, Proposal, n_cores
 _ROUNDING = 1e-10
 # The gap is reported again when it has shrunk to this part of the last report.
 _WORTH_REPORTING = 0.98
-# Thresholds nearer than this to a whole number of steps may be ties; rounding is much smaller.
-_NEAR_A_TIE = 1e-8
+# Ratios nearer than this to a whole number of steps, in nats, may be ties; rounding is smaller.
+_NEAR_A_TIE = 1e-11
 # Classes of which a proof is tried at most: a search holds hundreds of matrices of them.
 _MOST_CLASSES = 100
 # Depth-first searches between two looks at the clock. Their number does not depend on the machine,
@@ -36,7 +36,9 @@ _MOST_CLASSES = 100
 _SEARCHES = 4
 # Steps of the multipliers in a box, and rounds of many steps in the box of all points.
 _STEPS, _ROUNDS_AT_ROOT = 6, 4
-# Boxes that one of them may bound, and open rows that it may read, whichever comes first.
+# Boxes in the queue, the only memory that grows; beyond it the search goes on depth first.
+_MOST_OPEN = 200_000
+# Boxes that one search may bound, and open rows that it may read, whichever comes first.
 _MOST_BOXES, _MOST_ROWS = 128, 2_000_000
 
 
@@ -55,9 +57,6 @@ class Exact(Solver):
     gap : float, default=0.0
         Stop when the best value is proven to be within this of the optimum, in units of the
         objective.
-    max_open : int, default=200_000
-        Most boxes to keep in the queue, the only memory that grows. After that, the search goes on
-        depth first, which needs no more memory.
 
     Examples
     --------
@@ -69,7 +68,6 @@ class Exact(Solver):
     """
 
     gap: float = 0.0
-    max_open: int = 200_000
 
     name: ClassVar[str] = "exact"
     takes_any_objective: ClassVar[bool] = False
@@ -77,7 +75,6 @@ class Exact(Solver):
 
     def __post_init__(self) -> None:
         check_number("gap", self.gap, at_least=0)
-        check_integer("max_open", self.max_open, at_least=1)
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point so far with the bound so far, again and again."""
@@ -90,8 +87,8 @@ class Exact(Solver):
             return
 
         searches = _Searches(landscape)
-        queue = _Queue(self.max_open)
-        queue.push([_root(landscape, best)])
+        queue = _Queue()
+        queue.push([_root(landscape)])
         reported_gap = math.inf
         rounds = itertools.count(1)
         with ThreadPoolExecutor(min(_SEARCHES, n_cores()), "dnip") as pool:
@@ -112,62 +109,54 @@ class Exact(Solver):
         yield replace(best, lower_bound=best.value if proven else queue.bound)
 
 
-def _least_top(landscape: Landscape, rows: BoxRows) -> int:
-    """Return a height above 1 that some index of every point reaches, or of a copy of it.
+def _least_top(landscape: Landscape, rows: Rows) -> int:
+    """Return an index that some class of every point, or of a copy of it, reaches.
 
-    On a linear scale ξ and 2ξ predict alike, so this is K/2. On a geometric one weights that are
-    all a step higher predict alike, up to rounding: K - 1. If rounding might decide a row that is
-    very near to a tie, the height is 0, so that every point counts.
+    On a linear scale ξ and 2ξ predict alike, so some index is above K/2. On a geometric one weights
+    that are all a step higher predict alike, up to rounding, so one is K. If rounding might decide
+    a row that is very near to a tie, or a class is held, it is 1, so that every point counts.
     """
-    scale = landscape.scale
+    scale, levels = landscape.scale, landscape.levels
+    if landscape.held:
+        return 1
     if landscape.spacing is Spacing.LINEAR:
-        return scale // 2
-    step = float(np.log(scale)) / (scale - 1) if scale > 1 else 1.0
-    row_p, log_p = np.asarray(rows.row_p), np.asarray(rows.row_log_p)
+        return scale // 2 + 1
+    step = np.log(levels[-1] / levels[0]) / (scale - 1) if scale > 1 else 1.0
+    p = np.asarray(rows.row_p)
     row = np.repeat(np.arange(rows.n_rows), np.diff(rows.row_start))
     for apart in range(1, landscape.n_classes):
         pairs = np.flatnonzero(row[apart:] == row[:-apart])
-        differing = pairs[row_p[pairs + apart] != row_p[pairs]]
-        steps = (log_p[differing + apart] - log_p[differing]) / step
-        if (np.abs(steps - np.rint(steps)) < _NEAR_A_TIE).any():
-            return 0
-    return scale - 1
-
-
-def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
-    """Return the lowest and the highest position of every class, (N,) each."""
-    low = np.zeros(landscape.n_classes, np.int64)
-    high = np.full(landscape.n_classes, landscape.scale - 1)
-    for c, index in landscape.held.items():
-        if c not in landscape.following:
-            low[c] = high[c] = int(index) - 1
-    return low, high
+        differing = pairs[p[pairs + apart] != p[pairs]]
+        nats = np.log(p[differing + apart] / p[differing])
+        if (np.abs(nats - np.rint(nats / step) * step) < _NEAR_A_TIE).any():
+            return 1
+    return scale
 
 
 class _Node(NamedTuple):
     """A box that may hold a better point, and the multipliers of its bound."""
 
-    low: Integers  # (N,) positions on the scale
+    low: Integers  # (N,) weight indices
     high: Integers  # (N,)
     bound: float
-    multipliers: Floats  # (3, N): v, correct, wrong
+    v: Floats  # (N,)
     price: Floats  # (N + 1,)
 
 
-def _root(landscape: Landscape, best: Proposal) -> _Node:
-    """Return the box of all weight indices, with planes that touch at the counts of `best`."""
-    confusion = landscape.confusion(best.point.astype(np.int64)) / landscape.problem.unit
-    correct = np.diag(confusion)
-    multipliers = np.array([np.zeros_like(correct), correct, confusion.sum(axis=0) - correct])
-    price = np.zeros(len(correct) + 1)
-    return _Node(*_bounds(landscape), -math.inf, multipliers, price)
+def _root(landscape: Landscape) -> _Node:
+    """Return the box of all weight indices."""
+    n = landscape.n_classes
+    low, high = np.ones(n, np.int64), np.full(n, landscape.scale)
+    for c, index in landscape.held.items():
+        if c not in landscape.following:
+            low[c] = high[c] = int(index)
+    return _Node(low, high, -math.inf, np.zeros(n), np.zeros(n + 1))
 
 
 class _Queue:
-    """Open boxes, the one with the lowest bound first; beyond `max_open`, the newest first."""
+    """Open boxes, the one with the lowest bound first; beyond the most, the newest first."""
 
-    def __init__(self, max_open: int) -> None:
-        self._max_open = max_open
+    def __init__(self) -> None:
         self._heap: list[tuple[float, int, _Node]] = []
         self._newest: list[_Node] = []
         self._count = itertools.count()
@@ -184,7 +173,7 @@ class _Queue:
     def push(self, boxes: list[_Node]) -> None:
         """Add boxes."""
         for box in boxes:
-            if len(self._heap) < self._max_open:
+            if len(self._heap) < _MOST_OPEN:
                 heapq.heappush(self._heap, (box.bound, next(self._count), box))
             else:
                 self._newest.append(box)
@@ -201,24 +190,15 @@ class _Searches:
     """Depth-first searches of one landscape, several at a time, each with room of its own."""
 
     def __init__(self, landscape: Landscape) -> None:
-        problem, weights = landscape.problem, landscape.levels
-        low, high = _bounds(landscape)
-        rows = BoxRows(
-            problem.probabilities, problem.labels, problem.counts, weights[low], weights[high]
-        )
-        # unless a class is held, every point has a copy that reaches this high and predicts alike
-        top = 0 if landscape.held else _least_top(landscape, rows)
+        rows = landscape.lay_out_by_candidates()
+        least_top = _least_top(landscape, rows)
         self._searches = [
             DepthFirst(
                 rows,
-                weights,
                 landscape.compile(),
                 landscape.compile(only_floors=True),
-                least_top=top,
+                least_top=least_top,
                 margin=_ROUNDING,
-                followers=landscape.following,
-                leaders=np.flatnonzero(problem.present),
-                linear=landscape.spacing is Spacing.LINEAR,
             )
             for _ in range(_SEARCHES)
         ]
@@ -237,12 +217,12 @@ class _Searches:
             n_boxes, n_steps = 1, min(len(node.low) ** 2, _STEPS * n_boxes)
         for array, values in zip(search.nodes, node, strict=True):
             array[0] = values
-        n_left = search.search(best_value, n_boxes=n_boxes, n_steps=n_steps)
+        n_left = search.search(best_value, n_boxes, n_steps)
         if at_root:
             for other in self._searches:
                 other.shares[:] = search.shares
         left = [_Node(*(array[i].copy() for array in search.nodes)) for i in range(n_left)]
         best = None
         if search.improved:
-            best = Proposal(search.point.astype(np.float64) + 1.0, search.value)
+            best = Proposal(search.point.astype(np.float64), search.value)
         return left, search.n_points, best

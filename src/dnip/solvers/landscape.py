@@ -243,6 +243,10 @@ class Landscape:
             return self.problem.in_examples(self.problem.confusion(multipliers))
         return self.problem.in_examples(self._passes.count(point.astype(np.float64)))
 
+    def lay_out_by_candidates(self) -> Rows:
+        """Return all rows as branch and bound reads them."""
+        return self._passes.lay_out(slice(None), sparse=True)
+
     def keeps_floors(self, point: WeightIndices | Floats) -> bool:
         """Whether enough rows are right at a point, held classes included."""
         return not self.values.shortfall(self._passes.count(point.astype(np.float64)))
@@ -349,19 +353,15 @@ class _Passes:
         per_value: int | None = None,
         followers: Sequence[int] = (),
     ) -> None:
-        following = (followers, np.flatnonzero(problem.present).tolist()) if followers else ()
-        p, labels, counts = problem.probabilities, problem.labels, problem.counts
-        n_parts = 1
+        self._problem, self._levels = problem, levels
+        leaders = np.flatnonzero(problem.present).tolist() if followers else []
+        self._following = followers, leaders
+        p, n_parts = problem.probabilities, 1
         if p.nbytes > _DIVIDED and problem.shares is None:
             n_parts = max(min(n_cores(), p.size // _FEWEST_CELLS), 1)
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
-
-        shares = problem.shares  # of a problem that is in one piece
-        self._parts = self._run(
-            lambda piece: Rows(p[piece], labels[piece], counts[piece], levels, shares, *following),
-            [slice(*ends) for ends in bounds],
-        )
+        self._parts = self._run(self.lay_out, [slice(*ends) for ends in bounds])
         self.whole = self._parts[0] if n_parts == 1 else None
         # a line reads every row, and counts where a row flips
         read = sum(rows.n_cells + rows.n_rows for rows in self._parts)
@@ -370,6 +370,12 @@ class _Passes:
         if n_parts > 1:
             most = sum(rows.flips.room for rows in self._parts)
             self._joined = Flips(p.shape[1], most)
+
+    def lay_out(self, piece: slice, *, sparse: bool = False) -> Rows:
+        """Return some rows for compiled code; shared rows only in one piece."""
+        of = self._problem
+        p, labels, counts = (a[piece] for a in (of.probabilities, of.labels, of.counts))
+        return Rows(p, labels, counts, self._levels, of.shares, *self._following, sparse=sparse)
 
     def count(self, indices: Floats) -> Confusion:
         """Return the confusion counts of shape (N, N) at weight indices of shape (N,)."""

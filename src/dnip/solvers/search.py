@@ -103,7 +103,7 @@ class Settings:
     --------
     >>> settings = Settings(scale=30, solver="exact")
     >>> settings.solver, str(settings.scale)
-    (Exact(gap=0.0, max_open=200000), '30')
+    (Exact(gap=0.0), '30')
     """
 
     objective: ObjectiveLike

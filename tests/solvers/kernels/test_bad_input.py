@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from dnip.solvers.kernels.annealing import Chain
-from dnip.solvers.kernels.bounds import BoxRows
 from dnip.solvers.kernels.coordinate import Descent
 from dnip.solvers.kernels.exact import DepthFirst
 from dnip.solvers.kernels.rows import Flips, Levels, Rows
@@ -17,23 +16,22 @@ LEVELS = Levels(np.arange(1.0, 7), linear=True)
 HERE, ORDER, COUNTS = np.full(3, 6.0), np.arange(3), np.diag(TRUE)
 
 
-def rows():
-    return Rows(P, LABELS, ONES, LEVELS)
+def rows(sparse=False):
+    return Rows(P, LABELS, ONES, LEVELS, sparse=sparse)
 
 
 def descent():
     return Descent(Values(TRUE, error=1.0), LEVELS, rows())
 
 
-def search():
-    box_rows = BoxRows(P, LABELS, ONES, np.full(3, 1.0), np.full(3, 6.0))
-    values = Values(TRUE, error=1.0)
-    return DepthFirst(box_rows, np.arange(1.0, 7), values, values, least_top=0, margin=0.0)
+def search(given, terms=TRUE):
+    values = Values(terms, error=1.0)
+    return DepthFirst(given, values, values, least_top=1, margin=0.0)
 
 
-def searched(place, number):
-    found = search()
-    found.nodes[place][0] = number
+def search_box(low, high):
+    found = search(rows(sparse=True))
+    found.nodes[0][0], found.nodes[1][0] = low, high
     return found.search(1.0, n_boxes=9, n_steps=6)
 
 
@@ -80,7 +78,6 @@ def test_what_is_only_read_may_be_read_only():
     lambda: Rows(P, LABELS - 1, ONES, LEVELS),
     lambda: Rows(P, LABELS[:5], ONES, LEVELS),
     lambda: Rows(P, LABELS, ONES[:5], LEVELS),
-    lambda: Rows(P.astype(np.float16), LABELS, ONES, LEVELS),
     lambda: Rows(P[:, 0], LABELS, ONES, LEVELS),
     lambda: Rows(P, LABELS, ONES, np.arange(6.0)),
     lambda: rows().count(np.full(2, 1.0)),
@@ -118,11 +115,12 @@ def test_what_is_only_read_may_be_read_only():
         rows(), Values(TRUE), MOVES[0], MOVES[1] + 5, MOVES[2], 9.0, 1.0, 9
     ),
     lambda: Chain(HERE, 0.0).walk(None, Values(TRUE), *MOVES, 9.0, 1.0, 9),
-    lambda: BoxRows(P, LABELS + 1, ONES, np.full(3, 1.0), np.full(3, 6.0)),
-    lambda: BoxRows(P * np.nan, LABELS, ONES, np.full(3, 1.0), np.full(3, 6.0)),
-    lambda: searched(0, 6),
-    lambda: searched(1, 6),
-    lambda: searched(0, -1),
+    lambda: search(rows()),
+    lambda: search(rows(sparse=True), TRUE[:2]),
+    lambda: search_box(7, 7),
+    lambda: search_box(1, 7),
+    lambda: search_box(0, 6),
+    lambda: search_box(5, 4),
 )
 def test_wrong_sizes_and_numbers_are_refused(call):
     with pytest.raises((TypeError, ValueError)):

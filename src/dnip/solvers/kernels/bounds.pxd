@@ -1,16 +1,15 @@
 from libc.stdint cimport int64_t, uint32_t
 
+from dnip.solvers.kernels.rows cimport Rows
 from dnip.solvers.kernels.values cimport Values
 
 
 cdef struct Box:
-    # an interval of positions on the scale for every class, and what its bound starts from
+    # an interval of weight indices for every class, and what its bound starts from
     int64_t *low  # (N,)
     int64_t *high  # (N,)
     int64_t *confusion  # (N, N) counts of the rows that are settled in it
     double *v  # (N,) multipliers of the accuracies
-    double *right  # (N,) right and wrong counts at which the planes below -PMI touch it
-    double *wrong  # (N,)
     double *price  # (N + 1,) of missing the floor of each class, and of all together, in rates
 
 
@@ -42,22 +41,11 @@ cdef struct Crowd:
     double before, after  # room: sizes of its contests
 
 
-cdef class BoxRows:
-    cdef readonly const int64_t[::1] row_start  # (R + 1,) where each row's entries start
-    cdef readonly const uint32_t[::1] row_class  # (T,) candidates, ascending within a row
-    cdef readonly const double[::1] row_p, row_log_p  # (T,) their probabilities
-    cdef readonly const uint32_t[::1] label  # (R,) true class
-    cdef const int64_t[::1] counts  # (R,)
-    cdef const int64_t[:, ::1] settled  # (N, N) counts of the other rows
-    cdef readonly int64_t n_rows, n_classes
-
-
 cdef class Contests:
-    cdef BoxRows rows
-    cdef const double[::1] weight  # (K,)
+    cdef Rows rows
     cdef int64_t n
-    cdef readonly object shares  # the same as `share`, for Python
-    cdef double[::1] share  # (T,)
+    cdef const double[::1] log_p  # (T,)
+    cdef double[::1] share  # (T,) of its row that each rival in a crowd stands for; kept
     # at most as many contests as entries, more than rows: a row may be one with each of its rivals
     cdef int64_t n_contests, n_pairs, n_crowds
     cdef Contest *contest  # by pair and threshold
@@ -87,12 +75,12 @@ cdef class Contests:
 
 cdef class Bound:
     cdef Contests contests
-    cdef const double[::1] log_weight  # (K,)
+    cdef const double[::1] log_weight  # (K + 2,)
     cdef int64_t n
     # the linear function with the best bound so far; new_: of the multipliers being tried
     cdef double[::1] reward, penalty  # (N,) what a right and a wrong prediction of each class costs
     cdef double[::1] cost, new_cost  # (C,) of a pair's contests, its ratio at each threshold
-    cdef double[::1] correct, wrong  # (N,) counts at the minima
+    cdef double[::1] correct  # (N,) right counts at the minima
     cdef double[::1] new_v, new_price  # (N,), (N + 1,)
     cdef int64_t[::1] order, block_size  # (N,) room
     cdef double[::1] block_total  # (N,) room

@@ -28,10 +28,9 @@ every rival. To ask that of one rival alone bounds the saving from above, and so
 this over the rivals. Their shares in the mean add up to 1; each is a contest with that rival, for
 so much of the row.
 
-Four things then raise the bound: subgradient steps on v, higher prices of the floors that are
-missed, larger shares for the rivals that are ahead, and planes that touch at the counts of the
-minima. With prices of at most 1 and nothing else, the same function bounds the least shortfall of a
-box.
+Three things then raise the bound: subgradient steps on v, higher prices of the floors that are
+missed, and larger shares for the rivals that are ahead. With prices of at most 1 and nothing else,
+the same function bounds the least shortfall of a box.
 """
 
 cimport cython
@@ -42,6 +41,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from dnip.solvers.kernels.rows cimport Rows
 from dnip.solvers.kernels.values cimport Values
 
 cdef enum:
@@ -51,47 +51,9 @@ cdef enum:
 cdef double SAME = 1e-11
 # Rivals that stand for less than this share of a crowd are left out, and those beyond the most.
 cdef double LEAST_SHARE = 0.02
-# How far the planes move toward the counts of the last minima.
-cdef double PULL = 0.4
 # What is left of the share of a rival that the true class beats, after a full step. No share is
 # less than the smallest one, so that none is lost for ever.
 cdef double FADE = 0.6, SMALLEST = 1e-4
-
-
-@cython.final
-cdef class BoxRows:
-    """Rows that are open in a box of weight vectors, as entries of a row and a candidate.
-
-    Parameters
-    ----------
-    p : ndarray of shape (M, N)
-    labels, counts : ndarray of shape (M,)
-        Class indices, and how many examples each row counts as.
-    lowest, highest : ndarray of shape (N,)
-        The least and the largest weights.
-    """
-
-    def __init__(self, p, labels, counts, lowest, highest):
-        n_rows, n_classes = p.shape
-        labels, counts = (np.broadcast_to(a, n_rows) for a in (labels, counts))
-        if n_rows and not 0 <= labels.min() <= labels.max() < n_classes:
-            raise ValueError(f"labels must be 0..{n_classes - 1}")
-        is_candidate = p * highest >= (p * lowest).max(axis=1, keepdims=True)
-        n_candidates = is_candidate.sum(axis=1)
-        if not n_candidates.all():
-            raise ValueError("probabilities must be numbers")
-        settled = np.zeros((n_classes, n_classes), np.int64)
-        alone = n_candidates == 1
-        np.add.at(settled, (labels[alone], is_candidate[alone].argmax(axis=1)), counts[alone])
-        is_open = ~alone & (counts > 0)
-        row, candidate = np.nonzero(is_candidate[is_open])
-        row_p = p[is_open][row, candidate].astype(np.float64)
-        self.row_start = np.concatenate(([0], np.cumsum(n_candidates[is_open])))
-        self.row_class, self.row_p = candidate.astype(np.uint32), row_p
-        with np.errstate(divide="ignore"):
-            self.row_log_p = np.log(row_p)
-        self.label, self.counts = labels[is_open].astype(np.uint32), counts[is_open].copy()
-        self.settled, self.n_rows, self.n_classes = settled, self.label.shape[0], n_classes
 
 
 @cython.final
@@ -100,27 +62,20 @@ cdef class Contests:
 
     Parameters
     ----------
-    rows : BoxRows
-    weights : ndarray of shape (K,)
-        The weights that a class may have, ascending.
-
-    Attributes
-    ----------
-    shares : ndarray of shape (T,)
-        Of its row that each rival in a crowd stands for; kept between boxes.
+    rows : Rows
+        In the sparse layout.
     """
 
-    def __cinit__(self, BoxRows rows not None, const double[::1] weights not None):
-        self.rows, self.weight, self.n = rows, weights, rows.n_classes
-        n, n_rows, n_entries = rows.n_classes, rows.n_rows, rows.row_p.shape[0]
+    def __cinit__(self, Rows rows not None):
+        self.rows, self.n = rows, rows.n_classes
+        n, n_rows, n_entries = rows.n_classes, rows.n_rows, rows.n_cells
         n_contests = min(MOST_RIVALS * n_rows, n_entries)
         self.contest = <Contest *>make_room(n_contests, sizeof(Contest))
         self.met = <Contest *>make_room(n_contests, sizeof(Contest))
         self.pair = <Pair *>make_room(n * n, sizeof(Pair))
         self.crowd = <Crowd *>make_room(n_rows, sizeof(Crowd))
+        self.log_p, self.share = np.log(rows.row_p), np.clip(rows.row_p, 0.01, 1.0) ** 2
         self.wrong_classes = np.empty(n_entries, np.uint32)
-        self.shares = np.clip(rows.row_p, 0.01, 1.0) ** 2
-        self.share = self.shares
         self.most_correct, self.most_wrong = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.pair_at, self.entries = np.full(n * n, -1), np.zeros(n, np.int64)
         self.lowest, self.highest = np.empty(n), np.empty(n)
@@ -141,8 +96,8 @@ cdef class Contests:
         cdef int64_t n_kept = 0, x, i, c, row, size, n_open, true
         cdef uint32_t label
         for c in range(self.n):
-            self.lowest[c] = self.weight[box.low[c]]
-            self.highest[c] = self.weight[box.high[c]]
+            self.lowest[c] = self.rows.levels.weight[box.low[c]]
+            self.highest[c] = self.rows.levels.weight[box.high[c]]
             self.most_correct[c] = self.most_wrong[c] = 0
         self.n_contests = self.n_crowds = 0
         for x in range(n_source):
@@ -237,7 +192,7 @@ cdef class Contests:
         cdef Contest *contest = &self.met[self.n_contests]
         self.n_contests += 1
         contest.pair = self.rows.row_class[entry] * <uint32_t>self.n + self.rows.row_class[other]
-        contest.threshold = self.rows.row_log_p[other] - self.rows.row_log_p[entry]
+        contest.threshold = self.log_p[other] - self.log_p[entry]
         contest.true, contest.size = self.rows.label[row], size
         contest.crowd, contest.rival = crowd, <uint32_t>rival
 
@@ -331,12 +286,12 @@ cdef class Bound:
     """
 
     def __init__(self, Contests contests not None):
-        n, n_contests = contests.n, min(MOST_RIVALS * contests.rows.n_rows, len(contests.shares))
-        self.contests, self.n, self.log_weight = contests, n, np.log(contests.weight)
+        n, n_contests = contests.n, min(MOST_RIVALS * contests.rows.n_rows, contests.rows.n_cells)
+        self.contests, self.n = contests, n
+        self.log_weight = np.concatenate(([-np.inf], np.log(contests.rows.levels.weights[1:])))
         self.reward, self.penalty = np.empty(n), np.empty(n)
         self.cost, self.new_cost = np.empty(n_contests), np.empty(n_contests)
-        self.correct, self.wrong = np.empty(n), np.empty(n)
-        self.new_v, self.new_price = np.empty(n), np.empty(n + 1)
+        self.correct, self.new_v, self.new_price = np.empty(n), np.empty(n), np.empty(n + 1)
         self.order, self.block_size = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.block_total = np.empty(n)
 
@@ -366,10 +321,6 @@ cdef class Bound:
             self.contests.share_out(pow(FADE, stride))
             if terms.cobias > 0 or terms.floors.shape[0] > 0:
                 self.take_step(terms, dearest, stride * (goal - bound))
-            if terms.tau > 0:
-                for c in range(self.n):
-                    box.right[c] += PULL * (self.correct[c] - box.right[c])
-                    box.wrong[c] += PULL * (self.wrong[c] - box.wrong[c])
         return best
 
     cdef double gain_of(self, Box *box, int64_t c, int64_t low, int64_t high) noexcept nogil:
@@ -400,9 +351,9 @@ cdef class Bound:
                 # between two thresholds, where the cost is no less than at either of them
                 least = pair.least
                 if x > pair.first and self.cost[x - 1] < INFINITY:
-                    least = self.cost[x - 1] if self.cost[x - 1] > least else least
+                    least = max(least, self.cost[x - 1])
                 if x < pair.last and self.cost[x] < INFINITY:
-                    least = self.cost[x] if self.cost[x] > least else least
+                    least = max(least, self.cost[x])
             if least < INFINITY:
                 gain += least - pair.least
         return gain
@@ -442,9 +393,9 @@ cdef class Bound:
                         wrong += box.confusion[i * self.n + c]
                 most_correct = self.contests.most_correct[c]
                 most_wrong = self.contests.most_wrong[c]
+                # the planes touch in the middle of the box
                 slope = slope_of(
-                    between(box.right[c], right, most_correct) + terms.smoothing,
-                    between(box.wrong[c], wrong, most_wrong),
+                    0.5 * (right + most_correct) + terms.smoothing, 0.5 * (wrong + most_wrong)
                 )
                 lower = below(slope, wrong, right, most_correct, terms.smoothing)
                 if most_wrong > wrong:
@@ -452,7 +403,6 @@ cdef class Bound:
                     self.penalty[c] = terms.tau * (upper - lower) / (most_wrong - wrong)
                 self.reward[c] += terms.tau * slope
                 bound += terms.tau * (lower - terms.pmi_constant[c])
-                self.wrong[c] = wrong
             self.correct[c] = right
             bound += self.reward[c] * right
         if terms.floors.shape[0] > 0:
@@ -536,7 +486,7 @@ cdef class Bound:
         return cost
 
     cdef void count_contests(self, Pair *pair, double turning) noexcept nogil:
-        """Count a pair's right and wrong predictions where its ratio is at `turning`."""
+        """Count a pair's right predictions where its ratio is at `turning`."""
         cdef int64_t x, a = pair.a, b = pair.b
         cdef Contest *contest
         cdef bint goes_a
@@ -548,8 +498,6 @@ cdef class Bound:
             contest.held = contest.true == (a if goes_a else b)
             if contest.held:
                 self.correct[contest.true] += contest.size
-            else:
-                self.wrong[a if goes_a else b] += contest.size
 
     cdef double least_single(self, Values terms, Box *box) noexcept nogil:
         """Bound COBias_single: no class is nearer to an odd one than their intervals are."""
@@ -648,8 +596,7 @@ cdef void *make_room(int64_t n, size_t size) except NULL:
 
 cdef inline double between(double x, double low, double high) noexcept nogil:
     """Return the number from `low` to `high` that is nearest to x."""
-    x = x if x > low else low
-    return x if x < high else high
+    return min(max(x, low), high)
 
 
 cdef double slope_of(double correct, double wrong) noexcept nogil:

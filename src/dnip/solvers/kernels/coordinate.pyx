@@ -9,14 +9,13 @@ end at a worse point, but would still report it right.
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 import numpy as np
 
 from dnip.solvers.kernels.rows cimport Flips, Levels, Rows, check_indices
 from dnip.solvers.kernels.values cimport Values, sum_columns
 
-# Lines to remember; a fit of 100 classes searches 5,000.
+# Lines to remember, a power of two; a fit of 100 classes searches 5,000.
 EXPECTED_LINES = 1 << 13
 # Values that go along with the flips of a line differ if they do by more than this.
 cdef double ROUNDING = 1e-12
@@ -76,8 +75,6 @@ cdef class Descent:
             raise ValueError("rows must be of these levels, and of as many classes as the values")
         self.values, self.levels, self.rows, self.n_classes = values, levels, rows, n
         capacity = 2 * EXPECTED_LINES
-        if capacity & (capacity - 1):
-            raise ValueError("the number of lines must be a power of two")
         self.key, self.best = np.zeros(capacity, np.uint64), np.zeros(capacity, np.uint32)
         self.reached = np.zeros(capacity)
         self.point, self.confusion = np.zeros(n), np.zeros((n, n), np.int64)
@@ -87,11 +84,17 @@ cdef class Descent:
 
     def begin(self, const double[::1] point not None, const int64_t[::1] order not None):
         """Begin at weight indices (N,), to search the classes in the given order."""
+        cdef int64_t n
         check_indices(point, self.n_classes, self.levels)
         check_order(order, self.n_classes)
         self.indices[:] = point
         self.order = np.array(order)
-        self.restart()
+        self.hash = 0
+        for n in range(self.n_classes):
+            self.hash ^= mix(n, <int64_t>self.indices[n])
+        self.turn = self.unmoved = 0
+        self.counted = False
+        self.value = INFINITY
 
     def run(self, int64_t most):
         """Search the classes in turn until a whole round moves none, or `most` lines are searched.
@@ -101,7 +104,8 @@ cdef class Descent:
         descent is at its end.
         """
         cdef int64_t n_searches
-        self._check_rows()
+        if self.rows is None:
+            raise ValueError("without rows, lines are searched one by one")
         with nogil:
             n_searches = self.descend(most)
         return n_searches
@@ -118,12 +122,24 @@ cdef class Descent:
         `factors` (N,) multiply the weights of the classes of `order`; the largest then gets the
         index `top`, or stays as it is where that is 0.
         """
+        cdef double largest = 0.0, height = 1.0
+        cdef int64_t i, c
         check_indices(point, self.n_classes, self.levels)
-        self._check_kick(factors, top)
         check_order(order, self.n_classes)
-        self.order = np.array(order)
-        self.kick(&point[0], &factors[0], top)
-        return self.point.copy()
+        if factors.shape[0] != self.n_classes or not 0.0 <= top <= self.levels.size:
+            raise ValueError(f"a kick takes {self.n_classes} factors and an index; got {top}")
+        there = np.array(point)
+        cdef double[::1] indices = there
+        for i in range(order.shape[0]):
+            c = order[i]
+            indices[c] = self.levels.weight[<int64_t>point[c]] * factors[c]
+            largest = max(largest, indices[c])
+        if top > 0:
+            height = self.levels.weight[<int64_t>top] / largest
+        for i in range(order.shape[0]):
+            c = order[i]
+            indices[c] = self.levels.nearest(indices[c] * height)
+        return there
 
     def next_class(self):
         """Return the next class whose line is unknown, or -1 at the end of the descent."""
@@ -149,24 +165,6 @@ cdef class Descent:
         if self.order.shape[0] == 0 or not 1 <= index <= self.levels.size:
             raise ValueError(f"there is no index {index}")
         self.note(index, value)
-
-    cdef _check_rows(self):
-        if self.rows is None:
-            raise ValueError("without rows, lines are searched one by one")
-
-    cdef _check_kick(self, const double[::1] factors, double top):
-        if factors.shape[0] != self.n_classes or not 0.0 <= top <= self.levels.size:
-            raise ValueError(f"a kick takes {self.n_classes} factors and an index; got {top}")
-
-    cdef void restart(self) noexcept nogil:
-        """Begin a descent from the point."""
-        cdef int64_t n
-        self.hash = 0
-        for n in range(self.n_classes):
-            self.hash ^= mix(n, <int64_t>self.indices[n])
-        self.turn = self.unmoved = 0
-        self.counted = False
-        self.value = INFINITY
 
     cdef int64_t descend(self, int64_t most) noexcept nogil:
         """Search lines until a whole round moves none, or `most` are searched."""
@@ -219,9 +217,9 @@ cdef class Descent:
         cdef double now_value, best_value, value, rounding = ROUNDING if by_class else 0.0
         now_value = best_value = value = self.values.value(counts, sums)
         if by_class:  # right counts go along with the flips, all others stay where they are
-            now_value = self.values.near()
+            now_value = self.values.z(counts, sums)
             self.follow_classes(flips, 0, flips.beyond(now), -1)
-            best_value = self.values.near()
+            best_value = self.values.z(counts, sums)
         else:
             flips.walk(now, 1, counts, sums)
             best_value = self.values.value(counts, sums)
@@ -231,7 +229,7 @@ cdef class Descent:
                 end += 1
             if by_class:
                 moved = self.follow_classes(flips, first, end, 1)
-                value = self.values.near() if moved else best_value
+                value = self.values.z(counts, sums) if moved else best_value
             else:
                 flips.apply(first, end, 1, counts, sums)
                 value = self.values.value(counts, sums)
@@ -295,21 +293,6 @@ cdef class Descent:
         while self.key[slot] != 0 and self.key[slot] != key:
             slot = (slot + 1) & mask
         return slot
-
-    cdef void kick(self, const double *point, const double *factors, double top) noexcept nogil:
-        """Go to a point with the classes of the order moved: scaled, then rounded to the scale."""
-        cdef double largest = 0.0, height = 1.0
-        cdef int64_t i, c
-        memcpy(&self.indices[0], point, self.n_classes * sizeof(double))
-        for i in range(self.order.shape[0]):
-            c = self.order[i]
-            self.indices[c] = self.levels.weight[<int64_t>point[c]] * factors[c]
-            largest = self.indices[c] if self.indices[c] > largest else largest
-        if top > 0:
-            height = self.levels.weight[<int64_t>top] / largest
-        for i in range(self.order.shape[0]):
-            c = self.order[i]
-            self.indices[c] = self.levels.nearest(self.indices[c] * height)
 
 
 cdef int check_order(const int64_t[::1] order, int64_t n_classes) except -1:

@@ -5,13 +5,14 @@ shaved and halved; the better half comes first.
 """
 
 cimport cython
-from libc.math cimport INFINITY, exp, log, rint
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
 import numpy as np
 
-from dnip.solvers.kernels.bounds cimport Bound, Box, BoxRows, Contests
+from dnip.solvers.kernels.bounds cimport Bound, Box, Contests
+from dnip.solvers.kernels.rows cimport Rows
 from dnip.solvers.kernels.values cimport Values, sum_columns
 from dnip.solvers.kernels.values import MISSED
 
@@ -21,14 +22,10 @@ ctypedef fused number:
 
 cdef double FAR = MISSED
 cdef enum:
-    # how often a box is shaved and bounded again
-    ROUNDS = 2
     # room for the open rows of all nodes, in lists of all rows; a search ends where it is full
     ROW_LISTS = 24
 # Boxes of at most this many points are searched point by point.
 cdef double FEW_POINTS = 8.0
-# Shaving that takes less off the volume, in logarithms, is not worth another bound.
-cdef double WORTH_A_ROUND = 0.3
 
 
 @cython.final
@@ -40,57 +37,47 @@ cdef class DepthFirst:
 
     Parameters
     ----------
-    rows : BoxRows
-    weights : ndarray of shape (K,)
-        The weights that a class may have, ascending.
+    rows : Rows
+        In the sparse layout.
     values : Values
         What is minimised.
     shortage : Values
         The floors of `values` alone: minimised while no feasible point is known.
     least_top : int
-        Points without a position this high are copies of others, and left out.
+        Points without an index this high are copies of others, and left out.
     margin : float
         Points that are better by less do not count.
-    followers, leaders : ndarray, optional
-        Classes that stand at the geometric middle of others, and those others.
-    linear : bool, default=True
-        Whether the weights are 1..K, so that the middle is that of the positions' logarithms.
 
     Attributes
     ----------
     nodes : tuple of ndarray
         The boxes that may hold a better point, the next one last: their lowest and highest
-        positions (D, N) each; their bounds (D,); the multipliers of these (D, 3, N): v, and the
-        right and wrong counts at which the planes below -PMI touch it; and the prices (D, N + 1) of
-        missing the floor of each class, and of all together, in rates.
+        indices (D, N) each; their bounds (D,); and the multipliers of these: v (D, N), and the
+        prices (D, N + 1) of missing the floor of each class, and of all together, in rates.
     shares : ndarray of shape (T,)
         Of its row that each rival in a crowd stands for; kept between boxes.
     value : float
         The best value so far.
     point : ndarray of shape (N,)
-        Its positions on the scale, if this search found it.
+        Its weight indices, if this search found it.
     improved : bool
         Whether it did.
     n_points : int
         Points evaluated.
     """
 
-    cdef BoxRows rows
+    cdef Rows rows
     cdef Contests contests
     cdef Bound bounds
     cdef Values z, shortage
-    cdef const double[::1] weight, log_weight  # (K,)
+    cdef const double[::1] log_weight  # (K + 2,)
     cdef int64_t n, least_top, n_steps
     cdef double margin
-    cdef const int64_t[::1] leaders
-    cdef uint32_t[::1] follows  # (N,) whether each class stands at the middle of the leaders
-    cdef bint linear
     # nodes
     cdef readonly object nodes
     cdef int64_t[:, ::1] low, high
     cdef double[::1] bound
-    cdef double[:, :, ::1] multipliers
-    cdef double[:, ::1] price
+    cdef double[:, ::1] v, price
     cdef int64_t[::1] split  # (D,) class whose interval each node halves
     cdef int64_t[:, :, ::1] confusion  # (D, N, N) settled rows of each node
     cdef int64_t[::1] first, n_rows  # (D,) where its open rows start in `open_rows`, and how many
@@ -109,41 +96,30 @@ cdef class DepthFirst:
 
     def __init__(
         self,
-        BoxRows rows not None,
-        const double[::1] weights not None,
+        Rows rows not None,
         Values values not None,
         Values shortage not None,
         *,
         int64_t least_top,
         double margin,
-        followers=(),
-        leaders=(),
-        bint linear=True,
     ):
         n = rows.n_classes
-        if not n == values.n_classes == shortage.n_classes:
-            raise ValueError(f"the values must be of {n} classes")
+        if not n == values.n_classes == shortage.n_classes or rows.layout != "sparse":
+            raise ValueError(f"the rows must be sparse, and the values of {n} classes")
         if values.floors.shape[0] != shortage.floors.shape[0]:
             raise ValueError("the two values must have floors alike")
-        if not (len(weights) and weights[0] > 0 and np.all(np.diff(weights) > 0)):
-            raise ValueError("weights must be positive and ascending")
         self.rows, self.z, self.shortage, self.n = rows, values, shortage, n
-        self.contests = Contests(rows, weights)
+        self.contests = Contests(rows)
         self.bounds = Bound(self.contests)
-        self.weight, self.log_weight = weights, self.bounds.log_weight
-        self.least_top, self.margin, self.linear = least_top, margin, linear
-        self.leaders, self.follows = np.array(leaders, np.int64), np.zeros(n, np.uint32)
-        if not set(leaders) | set(followers) <= set(range(n)) or (len(followers) and not len(leaders)):
-            raise ValueError(f"followers and leaders must be classes of 0..{n - 1}")
-        np.asarray(self.follows)[list(followers)] = True
-        depth = 2 + 2 * n * int(np.ceil(np.log2(len(weights) + 1)))
+        self.log_weight, self.least_top, self.margin = self.bounds.log_weight, least_top, margin
+        depth = 2 + 2 * n * int(np.ceil(np.log2(rows.levels.size + 1)))
         d = depth + 2
 
         def whole(*shape):
             return np.zeros(shape, np.int64)
 
-        self.nodes = whole(d, n), whole(d, n), np.zeros(d), np.zeros((d, 3, n)), np.zeros((d, n + 1))
-        self.low, self.high, self.bound, self.multipliers, self.price = self.nodes
+        self.nodes = whole(d, n), whole(d, n), np.zeros(d), np.zeros((d, n)), np.zeros((d, n + 1))
+        self.low, self.high, self.bound, self.v, self.price = self.nodes
         self.split, self.confusion = whole(d), whole(d, n, n)
         self.first, self.n_rows, self.end = whole(d), whole(d), whole(d)
         self.open_rows = np.empty(min(depth, ROW_LISTS) * rows.n_rows, np.uint32)
@@ -153,16 +129,16 @@ cdef class DepthFirst:
 
     @property
     def shares(self):
-        return self.contests.shares
+        return np.asarray(self.contests.share)
 
-    def search(self, double best_value, *, int64_t n_boxes, int64_t n_steps):
+    def search(self, double best_value, int64_t n_boxes, int64_t n_steps):
         """Search the box in node 0 for points better than the best value.
 
         `n_steps` are those of the multipliers in a box. Returns how many nodes are left after
         `n_boxes` boxes, from node 0 on.
         """
         low, high = self.nodes[0][0], self.nodes[1][0]
-        if not (0 <= low.min() and (low <= high).all() and high.max() < self.weight.shape[0]):
+        if not (1 <= low.min() and (low <= high).all() and high.max() <= self.rows.levels.size):
             raise ValueError(f"no box from {low.tolist()} to {high.tolist()} is on the scale")
         self.value, self.improved, self.n_points, self.n_steps = best_value, False, 0, n_steps
         cdef int64_t n_left
@@ -215,24 +191,18 @@ cdef class DepthFirst:
 
     cdef bint bound_node(self, int64_t d, int64_t source, int64_t n_source) noexcept nogil:
         """Bound node `d` over some open rows, or search it; say whether it is to be halved."""
-        cdef int64_t rounds = 0
-        cdef double missing, goal, least, bound, shaved
-        cdef bint infeasible
+        cdef double missing, goal, least, bound
         cdef uint32_t *open_rows = &self.open_rows[0]
         cdef Box box = self.box_of(d)
-        while True:
-            self.follow(box.low)
-            self.follow(box.high)
-            if not self.reaches_top(d):
-                return False
-            n_source = self.contests.narrow(
-                &box, open_rows + source, n_source, open_rows + self.first[d]
-            )
-            source = self.first[d]
-            self.n_rows[d] = n_source
-            if n_source == 0 or self.has_few_points(d):
-                self.try_points(d, n_source)
-                return False
+        self.follow(box.low)
+        self.follow(box.high)
+        if not self.reaches_top(d):
+            return False
+        n_source = self.contests.narrow(
+            &box, open_rows + source, n_source, open_rows + self.first[d]
+        )
+        self.n_rows[d] = n_source
+        if n_source > 0 and not self.has_few_points(d):
             if self.z.floors.shape[0] > 0:
                 missing = self.z.missing(&self.contests.most_correct[0])
                 if missing > 0.0:
@@ -240,8 +210,7 @@ cdef class DepthFirst:
                     if self.bound[d] >= self.value:
                         return False
             goal = self.value - self.margin
-            infeasible = goal >= FAR
-            if infeasible:
+            if goal >= FAR:  # no point that misses nothing is known
                 least = self.value / FAR - 1.0
                 goal = least - min(self.margin, least / 2.0)
                 bound = self.bounds.climb(self.shortage, 1.0, &box, goal, self.n_steps)
@@ -252,12 +221,11 @@ cdef class DepthFirst:
                 self.raise_node(d, bound)
             if bound >= goal or self.bound[d] >= self.value - self.margin:
                 return False
-            shaved = self.shave(&box, bound, goal)
-            if shaved == INFINITY:
+            if self.shave(&box, bound, goal):
                 return False
-            rounds += 1
-            if (shaved < WORTH_A_ROUND or rounds == ROUNDS) and not self.has_few_points(d):
-                break
+        if n_source == 0 or self.has_few_points(d):
+            self.try_points(d, n_source)
+            return False
         self.split[d] = self.choose_class(d)
         return True
 
@@ -266,21 +234,18 @@ cdef class DepthFirst:
         cdef Box box
         box.low, box.high = &self.low[d, 0], &self.high[d, 0]
         box.confusion, box.price = &self.confusion[d, 0, 0], &self.price[d, 0]
-        box.v, box.right = &self.multipliers[d, 0, 0], &self.multipliers[d, 1, 0]
-        box.wrong = &self.multipliers[d, 2, 0]
+        box.v = &self.v[d, 0]
         return box
 
-    cdef void follow(self, int64_t *positions) noexcept nogil:
+    cdef void follow(self, int64_t *indices) noexcept nogil:
         """Move the followers to the middle of the leaders: it rises where any of these rises."""
-        cdef double mean = 0.0
-        cdef int64_t i, c, n = self.leaders.shape[0]
+        cdef double total = 0.0
+        cdef int64_t i, c, n = self.rows.leaders.shape[0]
         for i in range(n):
-            c = self.leaders[i]
-            mean += self.log_weight[positions[c]] if self.linear else positions[c] + 1.0
-        mean = exp(mean / n) if self.linear else mean / n
+            total += self.rows.levels.height(indices[self.rows.leaders[i]])
         for c in range(self.n):
-            if self.follows[c]:
-                positions[c] = <int64_t>rint(mean) - 1
+            if self.rows.follows[c]:
+                indices[c] = self.rows.levels.middle(total, n)
 
     cdef void raise_node(self, int64_t d, double bound) noexcept nogil:
         """Raise the bound of a node, never lower it."""
@@ -300,7 +265,7 @@ cdef class DepthFirst:
         cdef double n_points = 1.0
         cdef int64_t c
         for c in range(self.n):
-            if not self.follows[c]:
+            if not self.rows.follows[c]:
                 n_points *= self.high[d, c] - self.low[d, c] + 1
         return n_points <= FEW_POINTS
 
@@ -311,13 +276,14 @@ cdef class DepthFirst:
         cdef double score, best, here
         copy(&self.trial[0], &self.high[d, 0], self.n)
         while True:
+            self.follow(&self.trial[0])
             copy(&self.counts[0, 0], &self.confusion[d, 0, 0], self.n * self.n)
             for i in range(self.first[d], self.first[d] + n_open):
                 row = self.open_rows[i]
                 best = -1.0
                 winner = 0
                 for e in range(self.rows.row_start[row], self.rows.row_start[row + 1]):
-                    score = self.weight[self.trial[self.rows.row_class[e]]] * self.rows.row_p[e]
+                    score = self.rows.levels.weight[self.trial[self.rows.row_class[e]]] * self.rows.row_p[e]
                     if score > best:
                         best = score
                         winner = self.rows.row_class[e]
@@ -331,14 +297,13 @@ cdef class DepthFirst:
                 copy(&self.best_point[0], &self.trial[0], self.n)
             c = 0
             while c < self.n and (
-                self.follows[c] or self.trial[c] == self.low[d, c] or n_open == 0
+                self.rows.follows[c] or self.trial[c] == self.low[d, c] or n_open == 0
             ):
                 self.trial[c] = self.high[d, c]
                 c += 1
             if c == self.n:
                 return
             self.trial[c] -= 1
-            self.follow(&self.trial[0])
 
     cdef void halve(self, int64_t c, int64_t d, bint upper) noexcept nogil:
         """Cut the interval of class `c` where it is halved, in logarithms."""
@@ -357,7 +322,7 @@ cdef class DepthFirst:
             return
         copy(&self.low[target, 0], &self.low[source, 0], self.n)
         copy(&self.high[target, 0], &self.high[source, 0], self.n)
-        copy(&self.multipliers[target, 0, 0], &self.multipliers[source, 0, 0], 3 * self.n)
+        copy(&self.v[target, 0], &self.v[source, 0], self.n)
         copy(&self.price[target, 0], &self.price[source, 0], self.n + 1)
         copy(&self.confusion[target, 0, 0], &self.confusion[source, 0, 0], self.n * self.n)
         self.bound[target] = self.bound[source]
@@ -368,15 +333,11 @@ cdef class DepthFirst:
 
     # --- cutting a box ---
 
-    cdef double shave(self, Box *box, double bound, double goal) noexcept nogil:
-        """Cut off the ends of intervals where the bound reaches `goal`.
-
-        Returns the logarithm of what the volume shrank by, infinite if nothing is left.
-        """
+    cdef bint shave(self, Box *box, double bound, double goal) noexcept nogil:
+        """Cut off the ends of intervals where the bound reaches `goal`; say if nothing is left."""
         cdef int64_t c, end, width, n, low, high
-        cdef double shaved = 0.0
         for c in range(self.n):
-            if self.follows[c]:
+            if self.rows.follows[c]:
                 continue
             for end in range(2):
                 width = box.high[c] - box.low[c] + 1
@@ -389,15 +350,14 @@ cdef class DepthFirst:
                         low = high - n + 1
                     if bound + self.bounds.gain_of(box, c, low, high) >= goal:
                         if n == width:
-                            return INFINITY
-                        shaved += log(<double>width / (width - n))
+                            return True
                         if end == 0:
                             box.low[c] = high + 1
                         else:
                             box.high[c] = low - 1
                         break
                     n //= 2
-        return shaved
+        return False
 
     cdef int64_t choose_class(self, int64_t d) noexcept nogil:
         """Return the class to halve: one with many contests and a wide interval."""
@@ -408,7 +368,7 @@ cdef class DepthFirst:
         self.contests.count_classes(&self.sizes[0])
         for c in range(self.n):
             width = self.log_weight[self.high[d, c]] - self.log_weight[self.low[d, c]]
-            if self.sizes[c] * width > most and not self.follows[c]:
+            if self.sizes[c] * width > most and not self.rows.follows[c]:
                 most = self.sizes[c] * width
                 chosen = c
         return chosen

@@ -6,7 +6,8 @@ cdef class Levels:
     cdef readonly double span  # largest ratio of two weights, with room for rounding
     cdef readonly object weights  # the same as `weight`, for Python
     cdef const double[::1] weight  # (K + 2,) at positions 1..K; 0 before, infinite after
-    cdef const uint16_t[::1] lowest  # (B,) least position that may win, by bucket; (0,) if linear
+    cdef bint linear  # whether the weights are 1..K
+    cdef const uint16_t[::1] lowest  # (B,) least position that may win, by bucket, if not linear
     cdef int64_t shift  # bits of a float64 that do not tell its bucket
     cdef int64_t first  # the leading bits of the first bucket
     cdef double least, most  # quotients below or above share the first or the last bucket
@@ -16,6 +17,8 @@ cdef class Levels:
         int64_t n, uint32_t *position
     ) noexcept nogil
     cdef double nearest(self, double weight) noexcept nogil
+    cdef double height(self, double index) noexcept nogil
+    cdef int64_t middle(self, double total, int64_t n) noexcept nogil
 
 
 cdef class Flips:
@@ -58,12 +61,12 @@ cdef class Rows:
     # dense: the probabilities of each class; (0, 0) where the rows are sparse
     cdef const double[:, ::1] columns  # (N, R)
     # sparse: T entries of a row and a class that can win it, by row and by class
-    cdef int64_t[::1] row_start  # (R + 1,) where each row's entries start
-    cdef uint32_t[::1] row_class  # (T,) ascending within a row
-    cdef double[::1] row_p  # (T,)
-    cdef int64_t[::1] class_start  # (N + 1,)
-    cdef uint32_t[::1] class_row  # (T,) ascending within a class
-    cdef double[::1] class_p  # (T,)
+    cdef readonly const int64_t[::1] row_start  # (R + 1,) where each row's entries start
+    cdef const uint32_t[::1] row_class  # (T,) ascending within a row
+    cdef readonly const double[::1] row_p  # (T,)
+    cdef const int64_t[::1] class_start  # (N + 1,)
+    cdef const uint32_t[::1] class_row  # (T,) ascending within a class
+    cdef const double[::1] class_p  # (T,)
     # room, for a block of rows or for all that a class can win
     cdef double[::1] weight  # (N,)
     cdef uint32_t[::1] rival, position, target
@@ -77,8 +80,6 @@ cdef class Rows:
     cdef _make_room(self, int64_t n_flips, int64_t n_found)
     cdef void weigh(self, const double *indices) noexcept nogil
     cdef double total(self, const double *indices, int64_t but) noexcept nogil
-    cdef double height(self, double index) noexcept nogil
-    cdef int64_t middle(self, double total) noexcept nogil
     cdef void put(self, int64_t r, int64_t winner, int64_t *confusion) noexcept nogil
     cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil
     cdef void flip(self, const double *indices, int64_t c) noexcept nogil

@@ -21,7 +21,6 @@ counted, on the diagonal, which is all that accuracies need.
 """
 
 cimport cython
-from cython cimport floating
 from libc.math cimport exp, log, rint
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -48,6 +47,8 @@ SPARSE_ROW, SPARSE_ENTRY = 4.0, 5.0
 # Measured: listing a row and walking over it takes as long as clearing and reading this many cells
 # of a tally.
 CELLS_PER_ROW = 8
+# Rows whose candidates are found together.
+ROWS_AT_ONCE = 1024
 # Dense rows are worked on in blocks of 512, which stay in the processor's first cache.
 cdef enum:
     BLOCK = 512
@@ -77,14 +78,13 @@ cdef class Levels:
         n = len(given)
         if not 0 < n <= 65_000 or not (given[0] > 0 and np.all(given[1:] > given[:-1])):
             raise ValueError("weights must be up to 65,000 positive numbers, ascending")
-        self.size = n
+        self.size, self.linear = n, linear
         self.weights = np.concatenate(([0.0], given, [np.inf]))
         self.weight = self.weights
         if linear:
             if not np.array_equal(given, np.arange(1.0, n + 1)):
                 raise ValueError("weights of a linear scale must be 1..K")
             self.span = n
-            self.lowest = np.empty(0, np.uint16)
             return
         ends = given[[0, -1]].view(np.int64)
         shift = 52
@@ -110,7 +110,7 @@ cdef class Levels:
         cdef int64_t i
         cdef uint32_t k
         cdef double score
-        if self.lowest.shape[0] == 0:
+        if self.linear:
             divide(p, rival_score, rival, c, n, self.size, position)
             return
         find_buckets(p, rival_score, n, self.least, self.most, self.shift, self.first, position)
@@ -125,13 +125,21 @@ cdef class Levels:
         """Return the nearest position, as a float."""
         cdef double k = rint(weight), one = 1.0
         cdef uint32_t position, rival = 1
-        if self.lowest.shape[0] > 0:
+        if not self.linear:
             self.find_winning(&one, &weight, &rival, 0, 1, &position)
             k = position
             if weight * weight < self.weight[position - 1] * self.weight[position]:
                 k -= 1.0
         k = k if k > 1.0 else 1.0
         return k if k < self.size else self.size
+
+    cdef double height(self, double index) noexcept nogil:
+        """Return what the middle is a mean of: a step, or the logarithm of a linear one."""
+        return log(index) if self.linear else index
+
+    cdef int64_t middle(self, double total, int64_t n) noexcept nogil:
+        """Return the index in the middle of n others, whose heights have a sum."""
+        return <int64_t>rint(exp(total / n) if self.linear else total / n)
 
 
 @cython.final
@@ -173,12 +181,11 @@ cdef class Flips:
         """Take the flips of parts of a table together."""
         counts = [(<Flips?>part).n for part in parts]
         order = np.argsort(np.concatenate([part.positions for part in parts]), kind="stable")
-        if len(order) > self.position.shape[0]:
+        if len(order) > self.room:
             raise ValueError(f"there is no room for {len(order)} flips")
-        self.n = len(order)
         for room, arrays in zip(self.fields, zip(*[(<Flips>part).fields for part in parts])):
-            some = [array[:n] for array, n in zip(arrays, counts)]
-            room[: self.n] = np.concatenate(some)[order]
+            room[: len(order)] = np.concatenate([a[:n] for a, n in zip(arrays, counts)])[order]
+        self.n = len(order)
 
     def move(
         self,
@@ -251,6 +258,8 @@ cdef class Rows:
         How many examples of each class a row counts as, `counts` in all; labels do not matter then.
     followers, leaders : sequence of int, optional
         Classes that stand at the geometric middle of others, and those others.
+    sparse : bool, default=False
+        Whether to list the candidates of each row, even where that is slower to search.
 
     Attributes
     ----------
@@ -269,6 +278,7 @@ cdef class Rows:
         shares=None,
         followers=(),
         leaders=(),
+        bint sparse=False,
     ):
         if np.ndim(p) != 2 or not len(p) == labels.shape[0] == counts.shape[0]:
             raise ValueError("p must have a row for each label and count")
@@ -289,18 +299,25 @@ cdef class Rows:
             given.shape == p.shape and np.array_equal(given.sum(axis=1), counts)
         ):
             raise ValueError("the shares of a row must add up to its count")
-        self.settled = np.zeros((n, n), np.int64)
+        self.settled = settled = np.zeros((n, n), np.int64)
         is_open, class_size = np.zeros(len(p), np.bool_), np.zeros(n, np.int64)
-        if p.dtype == np.float32:
-            survey[float](self, p, labels, counts, given, is_open.view(np.uint8), class_size)
-        else:
-            survey[double](self, p, labels, counts, given, is_open.view(np.uint8), class_size)
-        self.label = np.asarray(labels)[is_open].astype(np.uint32)
-        self.counts = np.asarray(counts)[is_open]
+        true, mass = np.asarray(labels), np.asarray(counts)
+        for block, _, can_win in find_candidates(p, levels.span):
+            n_candidates = can_win.sum(axis=0)
+            is_open[block] = (n_candidates > 1) & (mass[block] > 0)
+            class_size += can_win[:, is_open[block]].sum(axis=1)
+            alone = np.flatnonzero(n_candidates == 1)
+            winner = can_win[:, alone].argmax(axis=0)
+            if self.is_shared:
+                np.add.at(settled, (winner, winner), given[block][alone, winner])
+            else:
+                np.add.at(settled, (true[block][alone], winner), mass[block][alone])
+        self.label, self.counts = true[is_open].astype(np.uint32), mass[is_open]
         self.shares = np.ascontiguousarray(given[is_open])
         self.n_rows, self.n_cells = self.label.shape[0], class_size.sum()
         per_row = SPARSE_ROW + SPARSE_ENTRY * self.n_cells / max(self.n_rows, 1)
-        if self.n_followers == 0 and self.n_rows * (DENSE_ROW + DENSE_CELL * n) <= self.n_cells / n * per_row:
+        dense = self.n_rows * (DENSE_ROW + DENSE_CELL * n) <= self.n_cells / n * per_row
+        if dense and not sparse and self.n_followers == 0:
             self._lay_out_dense(p, is_open)
         else:
             self._lay_out_sparse(p, is_open, class_size)
@@ -321,15 +338,19 @@ cdef class Rows:
 
     cdef _lay_out_sparse(self, p, is_open, class_size):
         self.columns, self.tally = np.empty((0, 0)), np.empty(0, np.int64)
-        self.row_start = np.zeros(self.n_rows + 1, np.int64)
-        self.row_class, self.row_p = np.empty(self.n_cells, np.uint32), np.empty(self.n_cells)
+        row_size, row_class, row_p = [], [], []
+        for block, columns, can_win in find_candidates(p, self.levels.span):
+            here = can_win[:, is_open[block]].T
+            row_size.append(here.sum(axis=1))
+            row_class.append(np.nonzero(here)[1].astype(np.uint32))
+            row_p.append(columns[:, is_open[block]].T[here])
+        row_size, row_class, row_p = map(np.concatenate, (row_size, row_class, row_p))
+        by_class = np.argsort(row_class, kind="stable")
+        self.row_start = np.concatenate(([0], np.cumsum(row_size)))
+        self.row_class, self.row_p = row_class, row_p
         self.class_start = np.concatenate(([0], np.cumsum(class_size)))
-        self.class_row, self.class_p = np.empty(self.n_cells, np.uint32), np.empty(self.n_cells)
-        class_end = np.array(self.class_start[: self.n_classes])
-        if p.dtype == np.float32:
-            list_candidates[float](self, p, is_open.view(np.uint8), class_end)
-        else:
-            list_candidates[double](self, p, is_open.view(np.uint8), class_end)
+        self.class_row = np.repeat(np.arange(self.n_rows, dtype=np.uint32), row_size)[by_class]
+        self.class_p = row_p[by_class]
         n_flips = class_size.max()
         if self.n_followers:  # two for each row, or a few more where a middle is rounded to K steps
             n_flips = self.n_rows * min(self.levels.size, 8)
@@ -380,28 +401,21 @@ cdef class Rows:
         for n in range(self.n_classes):
             self.weight[n] = self.levels.weight[<int64_t>indices[n]]
         if self.n_followers:
-            middle = self.levels.weight[self.middle(self.total(indices, -1))]
+            n = self.levels.middle(self.total(indices, -1), self.leaders.shape[0])
+            middle = self.levels.weight[n]
             for n in range(self.n_classes):
                 if self.follows[n]:
                     self.weight[n] = middle
 
     cdef double total(self, const double *indices, int64_t but) noexcept nogil:
-        """Sum the indices of the leaders, or their logarithms if linear, but of one class."""
+        """Sum the heights of the leaders, but of one class."""
         cdef double total = 0.0
         cdef int64_t i, c
         for i in range(self.leaders.shape[0]):
             c = self.leaders[i]
             if c != but:
-                total += self.height(indices[c])
+                total += self.levels.height(indices[c])
         return total
-
-    cdef double height(self, double index) noexcept nogil:
-        return log(index) if self.levels.lowest.shape[0] == 0 else index
-
-    cdef int64_t middle(self, double total) noexcept nogil:
-        """Return the index in the middle of leaders whose indices have a sum."""
-        total /= self.leaders.shape[0]
-        return <int64_t>rint(exp(total) if self.levels.lowest.shape[0] == 0 else total)
 
     cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil:
         """Write the counts at weight indices."""
@@ -570,14 +584,14 @@ cdef class Rows:
     cdef void flip_following(self, const double *indices, int64_t c) noexcept nogil:
         """List the flips of rows in which followers rise with class `c`."""
         cdef int64_t k, r, entry, n = 0, low, high, size = self.levels.size
-        cdef bint rises = False, linear = self.levels.lowest.shape[0] == 0
+        cdef bint rises = False
         cdef double score, others = self.total(indices, c)
         cdef Standing row
         for k in range(self.leaders.shape[0]):
             rises = rises or self.leaders[k] == c
         for k in range(1, size + 1):
-            score = others + (self.height(k) if rises else 0.0)
-            self.middle_weight[k] = self.levels.weight[self.middle(score)]
+            score = others + (self.levels.height(k) if rises else 0.0)
+            self.middle_weight[k] = self.levels.weight[self.levels.middle(score, self.leaders.shape[0])]
         for r in range(self.n_rows):
             row.rival = row.follower = 0
             row.best = row.p_follower = row.p = -1.0
@@ -599,7 +613,7 @@ cdef class Rows:
             k = 1
             while k < size:
                 low, high = k, k + 1
-                if not linear:
+                if not self.levels.linear:
                     high = size + 1
                     while low + 1 < high:
                         if self.winner_at((low + high) // 2, c, &row) == self.winner_at(k, c, &row):
@@ -631,60 +645,12 @@ cdef class Rows:
         return winner
 
 
-cdef void survey(
-    Rows rows,
-    const floating[:, :] p,
-    const int64_t[:] labels,
-    const int64_t[:] counts,
-    const int64_t[:, :] shares,
-    uint8_t[::1] is_open,
-    int64_t[::1] class_size,
-):
-    """Mark open rows, add their candidates to the class sizes, and count the settled rows."""
-    cdef int64_t m, n, top, n_candidates
-    cdef double span = rows.levels.span
-    with nogil:
-        for m in range(p.shape[0]):
-            top = 0
-            for n in range(1, rows.n_classes):
-                if p[m, n] > p[m, top]:
-                    top = n
-            n_candidates = 0
-            for n in range(rows.n_classes):
-                n_candidates += span * p[m, n] >= p[m, top]
-            is_open[m] = n_candidates > 1 and counts[m] > 0
-            if n_candidates == 1 and rows.is_shared:
-                rows.settled[top, top] += shares[m, top]
-            elif n_candidates == 1:
-                rows.settled[labels[m], top] += counts[m]
-            elif counts[m] > 0:
-                for n in range(rows.n_classes):
-                    class_size[n] += span * p[m, n] >= p[m, top]
-
-
-cdef void list_candidates(
-    Rows rows, const floating[:, :] p, const uint8_t[::1] is_open, int64_t[::1] class_end
-):
-    """Fill in the entries of the open rows; `class_end` says where each class goes on."""
-    cdef int64_t m, n, filled = 0, entry = 0
-    cdef double top, span = rows.levels.span
-    with nogil:
-        for m in range(p.shape[0]):
-            if not is_open[m]:
-                continue
-            top = p[m, 0]
-            for n in range(1, rows.n_classes):
-                top = p[m, n] if p[m, n] > top else top
-            for n in range(rows.n_classes):
-                if span * p[m, n] >= top:
-                    rows.row_class[entry] = <uint32_t>n
-                    rows.row_p[entry] = p[m, n]
-                    rows.class_row[class_end[n]] = <uint32_t>filled
-                    rows.class_p[class_end[n]] = p[m, n]
-                    class_end[n] += 1
-                    entry += 1
-            filled += 1
-            rows.row_start[filled] = entry
+def find_candidates(p, double span):
+    """Yield slices of rows, their probabilities (N, B), and whether a class can win a row (N, B)."""
+    for first in range(0, max(len(p), 1), ROWS_AT_ONCE):
+        block = slice(first, first + ROWS_AT_ONCE)
+        columns = p[block].T.astype(np.float64, order="C")
+        yield block, columns, span * columns >= columns.max(axis=0)
 
 
 cdef int check_indices(const double[::1] indices, int64_t n_classes, Levels levels) except -1:

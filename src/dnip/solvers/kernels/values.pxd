@@ -18,7 +18,7 @@ cdef class Values:
     cdef int64_t[::1] rank  # (N,) the place of each class there
     cdef int64_t n_correct, n_missed  # right predictions, and classes below their floor
     cdef double gap  # sum of the gaps over pairs
-    cdef double recalls  # sum of the accuracies of the classes
+    cdef double recalls, pmi_sum  # sums of the accuracies and of the PMI of the classes
     cdef bint by_class  # whether Z depends on the right counts alone
 
     cdef _check(self, const int64_t[:, ::1] confusion)
@@ -27,7 +27,7 @@ cdef class Values:
     cdef double cost(self, const int64_t *confusion) noexcept nogil
     cdef void rank_classes(self) noexcept nogil
     cdef void shift(self, int64_t j, int64_t change) noexcept nogil
-    cdef double near(self) noexcept nogil
+    cdef double z(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double mean_f1(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double single_gap(self, const int64_t *confusion) noexcept nogil
 

@@ -101,14 +101,14 @@ cdef class Values:
 
     cdef double value(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
         """Return Z of confusion counts whose column sums are `predicted`."""
-        cdef int64_t n_correct = 0, n_missed = 0, j, correct
-        cdef double pmi_sum = 0.0, missing, z
-        self.recalls = 0.0
+        cdef int64_t j, correct
+        self.n_correct = self.n_missed = 0
+        self.pmi_sum = self.recalls = 0.0
         for j in range(self.n_classes):
             correct = confusion[j * self.n_classes + j]
-            n_correct += correct
+            self.n_correct += correct
             if self.floors.shape[0] > 0:
-                n_missed += correct < self.floors[j]
+                self.n_missed += correct < self.floors[j]
             if correct != self.correct[j] or predicted[j] != self.predicted[j]:
                 self.correct[j] = correct
                 self.predicted[j] = predicted[j]
@@ -118,17 +118,21 @@ cdef class Values:
                     self.pmi[j] = self.pmi_constant[j] + log(
                         (correct + self.smoothing) / (predicted[j] + self.smoothing)
                     )
-            pmi_sum += self.pmi[j]
+            self.pmi_sum += self.pmi[j]
             self.recalls += self.accuracy[j]
-        self.n_correct, self.n_missed = n_correct, n_missed
         if self.cobias != 0.0:
             self.rank_classes()
-        if self.floors.shape[0] > 0:
-            missing = self.missing(&self.correct[0])
-            if missing > 0.0:
-                return FAR * (1.0 + missing)
-        # equation 2, as in Objective.__call__
-        z = self.error * (1.0 - n_correct / self.total) - self.tau * pmi_sum
+        return self.z(confusion, predicted)
+
+    cdef double z(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
+        """Return Z (equation 2, as in Objective.__call__) of what was counted.
+
+        After shifts it is right but for rounding; counts are not read where right ones are enough.
+        """
+        cdef double z
+        if self.floors.shape[0] > 0 and (self.n_missed > 0 or self.n_correct < self.floor):
+            return FAR * (1.0 + self.missing(&self.correct[0]))
+        z = self.error * (1.0 - self.n_correct / self.total) - self.tau * self.pmi_sum
         if self.recall != 0.0:
             z += self.recall * (1.0 - self.recalls / self.n_present)
         if self.f1 != 0.0:
@@ -142,7 +146,7 @@ cdef class Values:
         return z
 
     cdef void shift(self, int64_t j, int64_t change) noexcept nogil:
-        """Change the right count of a class, after a value, and all that :meth:`near` needs."""
+        """Change the right count of a class, after a value, and all that :meth:`z` needs."""
         cdef int64_t i, other, n = self.n_present
         cdef double a = self.accuracy[j], target
         self.n_correct += change
@@ -173,17 +177,6 @@ cdef class Values:
         self.ranking[i] = j
         self.rank[j] = i
         self.accuracy[j] = target
-
-    cdef double near(self) noexcept nogil:
-        """Return Z after shifts, but for rounding, where it depends on right counts alone."""
-        cdef double z = self.error * (1.0 - self.n_correct / self.total)
-        if self.floors.shape[0] > 0 and (self.n_missed > 0 or self.n_correct < self.floor):
-            return FAR * (1.0 + self.missing(&self.correct[0]))
-        if self.recall != 0.0:
-            z += self.recall * (1.0 - self.recalls / self.n_present)
-        if self.cobias != 0.0:
-            z += self.cobias * (self.gap / (self.n_present * (self.n_present - 1) / 2.0))
-        return z
 
     cdef double missing(self, const int64_t *correct) noexcept nogil:
         """Return by how much right counts (N,) miss their floors: the sum, in rates."""
