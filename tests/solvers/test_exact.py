@@ -46,7 +46,7 @@ def test_an_optimum_whose_largest_index_is_not_the_top_is_reached():
     assert (solution.weight_indices.tolist(), solution.value) == ([501, 500], 0.0)
 
 
-def hard_problem(n_rows=1500, n_classes=8):
+def hard_problem(n_rows, n_classes):
     rng = np.random.default_rng(0)
     labels = rng.integers(n_classes, size=n_rows)
     z = rng.normal(size=(n_rows, n_classes)) + rng.normal(size=n_classes)
@@ -56,7 +56,7 @@ def hard_problem(n_rows=1500, n_classes=8):
 
 
 def test_a_search_cut_short_keeps_its_best_and_a_bound(ticking):
-    p, labels = hard_problem()
+    p, labels = hard_problem(500, 8)
     best = solve(p, labels).value
     solution = solve(p, labels, solver="exact", time_limit=100)
     assert solution.status is Status.TIME_LIMIT
