@@ -124,16 +124,22 @@ def fitted(tables, dnip):
     return tables
 
 
+def parent(process):
+    """The process that started another one, of Linux's /proc."""
+    return Path("/proc", (process / "stat").read_text().rpartition(")")[2].split()[1])
+
+
 @contextmanager
 def killed(title):
-    """Kill a worker process of the cluster with SIGKILL as soon as there is one."""
+    """Kill a worker of this process's own cluster with SIGKILL as soon as there is one."""
     seen, over = [], threading.Event()
 
     def watch():
         while not seen and not over.wait(0.01):
             for process in Path("/proc").glob("[0-9]*"):
                 with suppress(OSError):
-                    if (process / "cmdline").read_text().startswith(title):
+                    ours = (process / "cmdline").read_text().startswith(title)
+                    if ours and parent(parent(process)).name == str(os.getpid()):
                         os.kill(int(process.name), signal.SIGKILL)
                         seen.append(process)
                         return
