@@ -1,5 +1,6 @@
 """What the tests of more than one room need."""
 
+import gc
 import importlib.util
 import os
 import sys
@@ -56,6 +57,16 @@ def pytest_addoption(parser):
         action="store_true",
         help="let a skip fail whose reason is not in EXPECTED_SKIPS of tests/conftest.py",
     )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """Import all tests, and large libraries with them, without a search for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

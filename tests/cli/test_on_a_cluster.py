@@ -24,8 +24,10 @@ parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster nee
 ROOT = Path(__file__).parents[2]
 N_ROWS, CLASSES = 6_000, ("red", "green", "blue", "grey")
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
-#: What Ray waits for on a busy machine, where its parts take long to start; and no more parts.
+#: What Ray waits for on a busy machine, where its parts take long to start; its workers, which
+#: else give way to all others, have their share of it, and there are no more parts than needed.
 PATIENCE = {
+    "RAY_worker_niceness": "0",
     **{"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_USAGE_DISABLED": "1"},
     "RAY_prestart_worker_first_driver": "0",
     "RAY_gcs_server_port_wait_time_s": "300",
