@@ -173,5 +173,5 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
             # Ray ends this whole process if a thread of Ray Data calls it after the shutdown.
             for thread in threading.enumerate():
                 if thread.name.startswith(("StreamingExecutor", "iter_threaded")):
-                    thread.join(timeout=10)
+                    thread.join(timeout=60)
             ray.shutdown()
