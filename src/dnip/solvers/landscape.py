@@ -353,9 +353,8 @@ class _Passes:
         per_value: int | None = None,
         followers: Sequence[int] = (),
     ) -> None:
-        self._problem, self._levels = problem, levels
         leaders = np.flatnonzero(problem.present).tolist() if followers else []
-        self._following = followers, leaders
+        self._problem, self._levels, self._following = problem, levels, (followers, leaders)
         p, n_parts = problem.probabilities, 1
         if p.nbytes > _DIVIDED and problem.shares is None:
             n_parts = max(min(n_cores(), p.size // _FEWEST_CELLS), 1)
