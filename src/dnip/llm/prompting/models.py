@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dnip.base.errors import InvalidInputError, load_optional
 from dnip.llm.prompting.engines.decision_engine import DecisionEngine
-from dnip.llm.prompting.engines.hub import HubTokenizer, library
+from dnip.llm.prompting.engines.hub import HubTokenizer, find_here, library
 from dnip.llm.prompting.engines.openai_engine import (
     Endpoint,
     OpenAIEngine,
@@ -181,6 +181,8 @@ def open_model(
     stop : str, optional
         Text that ends an answer, where the model reasons and goes on with the very prompt.
     """
+    if not options.is_server:  # before torch is loaded, which takes seconds
+        find_here(options.model, "model", options.revision)
     kind = options.engine
     settings: dict[str, Any] = {
         _SETTINGS.get(name, name): value

@@ -7,6 +7,7 @@ import pytest
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.llm.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files
+from dnip.llm.prompting.models import ModelOptions, open_model
 
 hub = pytest.importorskip("huggingface_hub")
 errors = pytest.importorskip("huggingface_hub.errors")
@@ -77,3 +78,9 @@ def test_a_folder_has_no_revision_and_no_commit(download, tmp_path):
     with pytest.raises(InvalidInputError, match=r"no folder './nowhere'"):
         find_files("./nowhere", "model", FILES)
     assert asked == []
+
+
+def test_a_path_is_looked_at_before_torch_is_loaded(monkeypatch):
+    monkeypatch.setattr("dnip.llm.prompting.models.library", lambda: pytest.fail("it is loaded"))
+    with pytest.raises(InvalidInputError, match=r"no file './gone.gguf' to load a model from"):
+        open_model(ModelOptions("./gone.gguf"))

@@ -43,6 +43,32 @@ def library() -> Any:
     return load_optional("transformers", purpose="run a language model", extra=EXTRA)
 
 
+def find_here(text: str, what: str, revision: str | None = None) -> Path | None:
+    """Return the folder or the GGUF file of a model on this machine; None for a name on the hub.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none at a path, or a revision of it is asked for.
+    """
+    path, is_gguf = Path(text), text.lower().endswith(SUFFIX)
+    if path.is_dir() or (is_gguf and path.is_file()):
+        if revision is not None:
+            raise InvalidInputError(
+                f"{text} lies on this machine and has no revision {revision!r}",
+                hint="Give a revision with a name on the hub only",
+            )
+        return path if is_gguf and path.is_file() else gguf_in(path) or path
+    is_path = text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text
+    if is_gguf or is_path or not text:
+        raise InvalidInputError(
+            f"there is no {'file' if is_gguf else 'folder'} {text!r} to load a {what} from",
+            hint="Give the folder that save_pretrained wrote, a GGUF file, or a model's name on "
+            "the hub",
+        )
+    return None
+
+
 def find_files(
     name: str | os.PathLike[str],
     what: str,
@@ -80,21 +106,8 @@ def find_files(
         If the hub cannot be reached.
     """
     text = str(name)
-    path, is_gguf = Path(text), text.lower().endswith(SUFFIX)
-    if path.is_dir() or (is_gguf and path.is_file()):
-        if revision is not None:
-            raise InvalidInputError(
-                f"{text} lies on this machine and has no revision {revision!r}",
-                hint="Give a revision with a name on the hub only",
-            )
-        return path if is_gguf and path.is_file() else gguf_in(path) or path
-    is_path = text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text
-    if is_gguf or is_path or not text:
-        raise InvalidInputError(
-            f"there is no {'file' if is_gguf else 'folder'} {text!r} to load a {what} from",
-            hint="Give the folder that save_pretrained wrote, a GGUF file, or a model's name on "
-            "the hub",
-        )
+    if (path := find_here(text, what, revision)) is not None:
+        return path
     hub = load_optional("huggingface_hub", purpose=f"load a {what}", extra=EXTRA)
     errors = load_optional("huggingface_hub.errors", purpose=f"load a {what}", extra=EXTRA)
     wanted = {"allow_patterns": patterns, "ignore_patterns": _OTHERS}
