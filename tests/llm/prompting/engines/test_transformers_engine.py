@@ -48,7 +48,7 @@ def test_equals_one_prompt_at_a_time(tiny_model, reference, kind, shots):
     engines = [TransformersEngine(tiny_model(kind), batch_tokens=tokens) for tokens in (1, 120)]
     for scoring in Scoring:
         expected = reference(kind).score(prompts, TASK, scoring)
-        assert (expected.std(axis=0) > 0.1 * expected.mean(axis=0)).all()  # rows differ
+        assert (expected.std(axis=0) > 0.05 * expected.mean(axis=0)).all()  # rows differ
         for engine in engines:
             found = captured(engine, prompts, TASK, scoring)
             np.testing.assert_allclose(found, expected, atol=ATOL, rtol=0)
