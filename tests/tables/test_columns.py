@@ -48,6 +48,7 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
     ("0,0.25,0.75", None, ["The first line must name the columns"]),
     ("p0,p1", ("a", "b", "c"), ["2 columns of probabilities, but 3 classes: a, b, c"]),
     ("0,1", ("1", "2"), ["column 2 of the classes 1, 2 is missing"]),
+    ("0,1,2", ("bad", "good"), ["column bad of the classes bad, good is missing"]),
     ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "found are a, c"]),
     ("p0,p1,a,b", ("a", "b"), ["column p0 is not known"]),
     ("label,other", ("label", "other"), ["class of that name", "p0, p1, ..."]),

@@ -269,7 +269,8 @@ def _prefixed_columns(names: Sequence[str], classes: tuple[str, ...] | None) -> 
 
 def _are_indices(names: Sequence[str], classes: tuple[str, ...]) -> bool:
     """Tell whether columns are the numbers of classes, none of which is called by such a number."""
-    return set(default_classes(len(classes))) <= set(names) and not set(classes) & set(names)
+    numbers = {name for name in names if name.isdecimal()}
+    return numbers == set(default_classes(len(classes))) and not numbers & set(classes)
 
 
 def check_names(names: Sequence[str], source: str) -> None:
