@@ -184,11 +184,10 @@ def resolve_columns(
     """Decide what each column holds.
 
     The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`, alone or
-    after `p_`; or `0`, `1`, ... if `classes` are given and are not such numbers. Where there are
-    neither, the columns that begin with `p_` are the classes, else all that have no other meaning.
-    `label`, `id` and `mass` may be absent; `prediction`, `deferred`, `samples` and `fallback`,
-    which this package writes itself, are ignored. Other columns mean nothing, unless they look like
-    a label or a class column of the wrong name.
+    after `p_`; or are `0`, `1`, ... if `classes` have other names. Else the columns that begin with
+    `p_` are the classes, or all that have no other meaning. `label`, `id` and `mass` may be absent;
+    `prediction`, `deferred`, `samples` and `fallback`, which this package writes itself, are
+    ignored. Other columns mean nothing, unless they look like a label or a class column.
 
     Parameters
     ----------
