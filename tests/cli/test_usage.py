@@ -137,6 +137,10 @@ def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
         dnip(*arguments).assert_wrong_usage(told)
 
 
+def test_help_is_shown_beside_a_stray_file(dnip):
+    assert "Show which classes starve" in dnip("evaluate", "a.csv", "b.csv", "--help").out
+
+
 # --- manners ---
 @pytest.fixture
 def table(files):

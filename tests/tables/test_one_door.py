@@ -66,7 +66,7 @@ def with_label(label):
 @pytest.mark.parametrize("door", ["evaluate", "fit", "solve", "table", "frame"])
 @pytest.mark.parametrize("classes", [None, NAMES])
 def test_bytes_are_not_labels(tmp_path, door, classes):
-    with pytest.raises(InvalidInputError, match=r"needed, not bytes\. Decode them: \["):
+    with pytest.raises(InvalidInputError, match=r"not bytes\. Make a text of each, by"):
         DOORS[door](P, [label.encode() for label in Y], classes, tmp_path)
 
 

@@ -20,7 +20,7 @@ ROW_SUM_TOLERANCE = 1e-3
 # Cells that are checked at a time, so that no check needs memory for a whole table.
 _CELLS = 1 << 17
 
-_NO_SCALARS = (list, tuple, dict, set, bytes, np.ndarray)
+_NO_SCALARS = (list, tuple, dict, set, bytes, bytearray, np.ndarray)
 _ONE = "Give one value per row"
 _SOFTMAX = (
     "Probabilities are finite numbers of 0 or more that share a whole; convert logits with a "
@@ -336,9 +336,9 @@ def check_scalars(cells: Sequence[Any] | NDArray[Any], name: str, location: Loca
     if not any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
         return
     row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
-    what, hint = "a list or an object", "Give one value per row"
-    if isinstance(cells[row], bytes):
-        what, hint = "bytes", "Decode them: [label.decode() for label in labels]"
+    what, hint = "a list or an object", _ONE
+    if isinstance(cells[row], bytes | bytearray):
+        what, hint = "bytes", "Make a text of each, by .decode()"
     raise InvalidInputError(
         f"{location.named(row, name)}: a text or a number is needed, not {what}", hint=hint
     )

@@ -86,15 +86,19 @@ class Command(click.Command):
     examples: list[str]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read what was typed; say which options take a second file."""
-        unexpected = self.make_parser(ctx).parse_args(list(args))[1]
-        takers = [name for param in self.params for name in param.opts if name in _SECOND_FILES]
-        if unexpected and takers:
+        """Read what was typed; if that fails for a second file, say which options take one."""
+        typed = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError:
+            unexpected = self.make_parser(ctx).parse_args(typed)[1]
+            takers = [name for param in self.params for name in param.opts if name in _SECOND_FILES]
+            if not (unexpected and takers):
+                raise
             ctx.fail(
                 f"Got unexpected extra argument ({' '.join(unexpected)}). A second file is given "
                 f"with {' or '.join(takers)}"
             )
-        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and examples."""

@@ -148,8 +148,8 @@ def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:
     """Return the error for options that are not the classes."""
     hint = "Name every option with --classes, or give its class another name with --map"
     if len(options) == len(wanted.classes):
-        if all(_NUMBERED.fullmatch(option) for option in options):  # they may come by score
-            options = sorted(options, key=lambda option: int(_NUMBERED.sub(r"\1", option)))
+        if all(map(_NUMBERED.fullmatch, options)):  # they may come by score
+            options = sorted(options, key=lambda option: int(_NUMBERED.findall(option)[0]))
         hint += f": if that is their order, {as_map(wanted.classes, options)}"
     return InvalidInputError(
         f"the options are {listed(options) or 'none'}, but the classes are {listed(wanted.names)}",
