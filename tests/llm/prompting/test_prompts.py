@@ -1,6 +1,5 @@
 """Prompts: how they are worded, what a task file may hold, and that templates run nothing."""
 
-import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -173,8 +172,6 @@ def test_templates_write_fields_with_conditions_loops_and_filters(template, expe
     "{{ self._TemplateReference__context }}",
     "{{ choices.append(1) }}",
     "{{ choices|map(attribute='__class__')|join }}",
-    "{% set n = namespace() %}{% set n._x = 1 %}",
-    "{{ namespace(_x=1) }}",
     "{% include 'mood.toml' %}",
     "{% import 'mood.toml' as m %}",
 )
@@ -186,80 +183,9 @@ def test_no_code_runs_and_no_file_is_read(tmp_path, monkeypatch, template):
     assert [path.name for path in tmp_path.iterdir()] == ["mood.toml"]
 
 
-@cases("{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}", "{{ 'x' * 10**8 }}y")
+@cases("{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}")
 def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):
-        fill(template)
-
-
-@cases(
-    ("{{ 10**10000000 }}", "a power is too large"),
-    ("{{ 'a' * 1000000000 }}", "repeated too often"),
-    ("{{ 1000000000 * choices }}", "repeated too often"),
-    ("{{ '%999999999d' % 1 }}", "makes more than"),
-    ("{{ '%999999999d'|format(1) }}", "makes more than"),
-    ("{{ '{:999999999}'.format(1) }}", "makes more than"),
-    ("{{ '{:.999999999f}'.format(1.5) }}", "makes more than"),
-    ("{{ ('{:99999}' * 10000).format(1) }}", "makes more than"),
-    ("{{ ('{0}' * 100000).format('a' * 10**6) }}", "makes more than"),
-    ("{{ ('%(a)s' * 100000) % {'a': 'a' * 10**6} }}", "makes more than"),
-    ("{{ '{:{}}'.format(1, 10**6) }}", "a width must stand in the text"),
-    ("{{ '{x:{w}}'.format_map({'x': 1, 'w': 10**6}) }}", "a width must stand in the text"),
-    ("{{ '%*d' % (10**6, 1) }}", "a width must stand in the text"),
-    ("{{ '%0*d'|format(10**6, 1) }}", "a width must stand in the text"),
-    ("{{ text.center(10**9) }}", "a number is too large"),
-    ("{{ text|indent(width=10**9) }}", "a number is too large"),
-)
-def test_nothing_huge_is_made(template, told):
-    assert_refused_with_little_memory(template, told)
-
-
-def assert_refused_with_little_memory(template, told):
-    tracemalloc.start()
-    with pytest.raises(InvalidInputError, match=told):
-        fill(template)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 3 * 10**8
-
-
-DOUBLED = "{% set x = x ~ x %}"
-DEEP = "{% set x = [x, x] %}"
-LOOPS = "{% for a in range(99999) %}" * 4
-ENDS = "{% endfor %}" * 4
-
-
-@cases(
-    "{% set x = 'abc' %}" + DOUBLED * 40,
-    "{% set x = 'abc' %}" + DOUBLED.replace("~", "+") * 40,
-    "{% set x = 'abc' %}" + "{% set x %}{{ x }}{{ x }}{% endset %}" * 40,
-    "{% set x = 'a' %}" + "{% set x = x.replace('a', 'aa') %}" * 30,
-    "{{ 'a'" + "|replace('a', 'aaaa')" * 30 + " }}",
-    "{% set x = 'a' * 10**6 %}{{ x.replace('a', x) }}",
-    "{% set x = 'a' * 10**6 %}{{ x.join([''] * 10**6) }}",
-    "{{ ['a' * 10**6] * 10**6 }}",
-    "{{ (['a' * 10**6] * 10**6)|join }}",
-    "{{ ('\t' * 10**6).expandtabs(10**6) }}",
-    "{% set x = ['a'] %}" + DEEP * 60 + "{{ x == x }}",
-    "{% set x = ['a'] %}" + DEEP.replace(",", " +").replace("[", "").replace("]", "") * 60,
-    LOOPS + "{{ a }}" + ENDS,
-    LOOPS + "some text" + ENDS,
-    "{% macro f(n) %}{{ f(n + 1) if n < 60 }}{{ f(n + 1) if n < 60 }}a{% endmacro %}{{ f(0) }}",
-)
-def test_a_template_has_a_budget_of_characters(monkeypatch, template):
-    monkeypatch.setattr("dnip.llm.prompting.sandbox._SECONDS", 1)  # many small steps take longer
-    told = r"makes more than 10,000,000 characters|takes more than 1 s"
-    assert_refused_with_little_memory(template, told)
-
-
-@cases(
-    LOOPS + ENDS,
-    "{% macro f(n) %}{% if n < 60 %}{{ f(n + 1) or f(n + 1) }}{% endif %}{% endmacro %}{{ f(0) }}",
-    "{% for x in [1] recursive %}{{ loop([1]) or loop([1]) if loop.depth < 60 }}{% endfor %}",
-)
-def test_a_template_has_a_deadline(monkeypatch, template):
-    monkeypatch.setattr("dnip.llm.prompting.sandbox._SECONDS", 0.2)
-    with pytest.raises(InvalidInputError, match=r"takes more than 0\.2 s"):
         fill(template)
 
 
@@ -300,15 +226,9 @@ def test_chat_templates_are_rendered_as_transformers_renders_them():
     assert [render_chat(CHAT, **NAMES)] == expected
 
 
-@cases(
-    ("{{ raise_exception('no system') }}", "no system"),
-    ("{% set x = 'abc' %}" + DOUBLED * 40, "more than 10,000,000 characters"),
-    ("{{ lipsum(n=100000) }}", "undefined"),
-    ("{{ strftime_now('%999999999Y') }}", "no widths"),
-)
-def test_chat_templates_have_the_same_budget(template, told):
-    with pytest.raises(Exception, match=told):
-        render_chat(template, **NAMES)
+def test_a_chat_template_may_refuse_turns():
+    with pytest.raises(Exception, match="no system"):
+        render_chat("{{ raise_exception('no system') }}", **NAMES)
 
 
 # --- task files ---

@@ -12,14 +12,6 @@ from dnip.llm.prompting.task import INVITATION, RATIONALE, Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
 _PROMPT, _ANSWER = "\ue000", "\ue001"
-_MOST_LETTERS = 100_000_000
-
-
-def check_size(text: str) -> str:
-    """Return a prompt as a template gave it, unless no model can take it (ValueError)."""
-    if len(text) > _MOST_LETTERS:
-        raise ValueError(f"it gives {len(text):,} letters, more than any model takes")
-    return text
 
 
 @dataclass(frozen=True)
@@ -176,7 +168,7 @@ class PromptBuilder:
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]
         try:
-            return check_size(str(template.render(parts)))
+            return str(template.render(parts))
         except Exception as error:  # a template may hold any expression
             raise self._refused(
                 f"the template of the {name} fails: {str(error) or type(error).__name__}", parts
@@ -186,9 +178,8 @@ class PromptBuilder:
     def _templates(self) -> dict[str, Any]:
         purpose = "fill prompt templates"
         load_optional("jinja2", purpose=purpose, extra="prompt")
-        from dnip.llm.prompting.sandbox import Sandbox  # noqa: PLC0415 - it imports jinja2
+        from dnip.llm.prompting.sandbox import prompt_template  # noqa: PLC0415 - it imports jinja2
 
-        environment = Sandbox()
         example, demonstration = self.task.template, self.task.demonstration
         if self.chain_of_thought:
             wording = self.task.chain_of_thought
@@ -198,7 +189,7 @@ class PromptBuilder:
         if self.task.question is not None and self.task.question.state is not None:
             sources["state"] = self.task.question.state
         try:
-            return {name: environment.from_string(source) for name, source in sources.items()}
+            return {name: prompt_template(source) for name, source in sources.items()}
         except Exception as error:  # the template of another may hold anything
             raise self._refused(f"template: {error}", self.task.fields) from error
 

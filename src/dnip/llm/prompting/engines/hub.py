@@ -16,7 +16,7 @@ from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_l
 from dnip.base.files import read_text, valid_unicode
 from dnip.llm.prompting.engines.gguf_file import SUFFIX, alone, gguf_in, read_gguf
 from dnip.llm.prompting.labels import LabelTokens, prompt_label_tokens
-from dnip.llm.prompting.prompt import Prompt, check_size
+from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
 
 #: The extra that installs torch and transformers.
@@ -364,13 +364,12 @@ class HubTokenizer:
         from dnip.llm.prompting.sandbox import render_chat  # noqa: PLC0415 - it imports jinja2
 
         try:
-            text = render_chat(
+            return render_chat(
                 self.backend.get_chat_template(),
                 messages=list(map(dict, messages)),
                 add_generation_prompt=messages[-1]["role"] == "user",
                 **self.backend.special_tokens_map,
             )
-            return check_size(text)
         except Exception as error:
             raise InvalidInputError(
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
