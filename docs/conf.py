@@ -24,7 +24,6 @@ strip_signature_backslash = True  # else attributes such as weights_ lose their 
 default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_mock_imports = ["langchain_core"]  # its class is described without it
 
 # Every script in examples/ is run, and what it prints and draws is shown.
 sphinx_gallery_conf = {

@@ -9,7 +9,7 @@ import pytest
 import dnip
 from cases import cases
 from dnip import Coefficients, DNIPClassifier, DNIPWarning, InvalidInputError, ProbabilityTable
-from dnip.llm.serving.transformers import Reweighted
+from dnip.llm.decisions import correct
 from dnip.using.application import apply_stream
 from dnip.using.drift import check
 from dnip.using.exports import FORMATS
@@ -80,7 +80,7 @@ def test_a_fit_stands_for_its_coefficients_everywhere(tmp_path):
         lambda given: check([table], given).changed,
         lambda given: apply_stream([table], given, tmp_path / "out.csv").n_changed,
         lambda given: bias().render(given),
-        lambda given: Reweighted(lambda _: {"q": answer}, {"q": given})({})["q"]["choice"],
+        lambda given: correct({"answers": {"q": answer}}, {"q": given})[0]["answers"],
         lambda given: repr(dnip.ClassAccuracyDisplay.from_predictions(Y, P, given).evaluation),
     ]
     for door in doors:

@@ -65,7 +65,7 @@ class Correction(NamedTuple):
 
 def correct(
     body: Mapping[str, Any],
-    coefficients: Mapping[str, Coefficients],
+    coefficients: Mapping[str, CoefficientsLike],
     missed: Callable[[str, InvalidInputError], None] | None = None,
 ) -> tuple[dict[str, Any], list[Correction]]:
     """Return the same answers with probabilities reweighted and choices made by coefficients.
@@ -86,8 +86,9 @@ def correct(
     body : mapping
         The whole answer, as parsed from JSON; it is not changed.
     coefficients : mapping
-        Coefficients by question. Their classes are the options of a choice in any order, true and
-        false (or yes and no), or the levels of a score (or their labels).
+        Coefficients, fits, or paths of files, by question. Their classes are the options of a
+        choice in any order, true and false (or yes and no), or the levels of a score (or their
+        labels).
     missed : callable, optional
         Receives a question that cannot be corrected, and why. Its answer then stays as it is; by
         default it is an error.
@@ -115,16 +116,17 @@ def correct(
     >>> new["answers"]["topic"]["choice"], topic.changed, topic.after.probabilities.round(3)
     ('a', True, array([0.571, 0.429]))
     """
+    fitted = load_coefficients(coefficients)
     corrections = []
     answers = []
     for question, answer in answers_of(body):
         new = answer
-        if question in coefficients:
+        if question in fitted:
             try:
-                new, correction = _corrected(question, answer, body, coefficients[question])
+                new, correction = _corrected(question, answer, body, fitted[question])
                 corrections += [correction] if correction else []
                 if missed is None and correction is not None:
-                    _check_order(correction.before, coefficients[question])
+                    _check_order(correction.before, fitted[question])
             except InvalidInputError as error:
                 if missed is None:
                     raise
@@ -132,7 +134,7 @@ def correct(
         answers.append((question, new))
     changed = {**body, "answers": in_shape_of(body["answers"], answers)}
     questions = [correction.before.question for correction in corrections]
-    by = {question: coefficients[question].digest for question in questions}
+    by = {question: fitted[question].digest for question in questions}
     return marked(changed, by) if by else changed, corrections
 
 
