@@ -18,8 +18,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
 from dnip.comparing import Comparison, Material, compare
-from dnip.comparing.baselines import choose
-from dnip.comparing.material import Method, log
+from dnip.comparing.methods import Method, choose, log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
 METRICS = ("accuracy", "cobias", "worst_class_accuracy")

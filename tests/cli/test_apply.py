@@ -11,7 +11,7 @@ import oracles
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.base.errors import CorrectedError
 from dnip.fitting.fit import fit
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]

@@ -57,7 +57,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     def interrupt(_method, _opt, seed):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.comparing.baselines.OurDNIP.fit", interrupt)
+    monkeypatch.setattr("dnip.comparing.methods.OurDNIP.fit", interrupt)
     run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--json")
     assert (run.status, run.err) == (0, "interrupted: 3 finished methods are kept\n")
     assert run.json["interrupted"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dnip import Coefficients
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 
 HOSTILE = ["a\nb", "\x1b" * 40, "\u202ex", "<b>", "x" * 10_000, "👩\u200d👧"]
 FIT = {"data": {"sha256": "0123456789abcdef" * 4, "rows": 500}, "seed": 0, "unfitted": []}

@@ -19,9 +19,9 @@ from dnip.fitting.deferring import (
     learn,
 )
 from dnip.fitting.settings import FitSettings
-from dnip.method.defer import NEVER
+from dnip.method.coefficients import NEVER
 from dnip.metrics import cobias
-from dnip.metrics.expectation import Expectation
+from dnip.metrics.intervals import Expectation
 from dnip.solvers.search import PAPER
 from populations import biased_rows
 

@@ -10,7 +10,7 @@ from cases import cases
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit as fit_and_judge
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from dnip.metrics import accuracy
 from dnip.priors.estimate import PriorEstimate
 from populations import biased_rows

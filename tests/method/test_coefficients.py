@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 import oracles
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, OutputError, solve
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from dnip.method.scales import WeightScale
 from strategies import KINDS, random_probabilities, seeded
 

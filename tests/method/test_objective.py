@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 import oracles
 from cases import cases
 from dnip import Coefficients, CustomObjective, InvalidInputError, Objective, solve
-from dnip.method.costs import Costs
-from dnip.method.objective import ObjectiveLike, as_objective
+from dnip.method.objective import Costs, ObjectiveLike, as_objective
 from dnip.metrics import confusion_matrix, macro_f1
 from strategies import ABLATIONS, SEEDS, random_confusion, seeded
 

@@ -8,7 +8,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, ProbabilityTable, fit
-from dnip.method.record import DataRecord, FitRecord
+from dnip.method.coefficients import DataRecord, FitRecord
 from populations import biased_rows
 
 ROWS = biased_rows(np.random.default_rng(0), 150, bias=[1.0, 0.0, -1.0])

@@ -8,12 +8,14 @@ from cases import cases
 from dnip.metrics import METRICS, cobias, metric_intervals, scores
 from dnip.metrics.chance import _f_tail, hotelling_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.expectation import Expectation, followed_chance, refit_spread
 from dnip.metrics.gaps import Bounds, GapTest, difference_of, gap_correlation
 from dnip.metrics.intervals import (
+    Expectation,
     balanced_accuracy_interval,
     difference_intervals,
+    followed_chance,
     paired_bounds,
+    refit_spread,
     wilson,
 )
 

@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip.base.columns import QUESTION
-from dnip.method.record import DataRecord, FitRecord
+from dnip.method.coefficients import DataRecord, FitRecord
 from dnip.tables.provenance import (
     Question,
     changes_of_origin,

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, evaluate
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from strategies import KINDS, random_probabilities
 
 NAMES = ("bad", "okay", "good")

@@ -12,7 +12,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, InvalidInputError
 from dnip.llm.prompting.label_bias import LogitBias, SequenceBias
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from dnip.using.exports import _JavaScript, _JsonBias, _Onnx, _PythonFile
 from dnip.using.sql import DIALECTS, Sql
 from processes import ran

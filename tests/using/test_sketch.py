@@ -8,7 +8,7 @@ from scipy import stats
 
 from cases import cases
 from dnip.base.errors import CoefficientsFormatError
-from dnip.method.record import FitRecord
+from dnip.method.coefficients import FitRecord
 from dnip.using.sketch import Sketch, _ColumnSketch
 
 RNG = np.random.default_rng

@@ -1,7 +1,6 @@
 """Comparison: corrections side by side on one opt and one test table, with intervals."""
 
-from dnip.comparing.material import Material, OptSet
-from dnip.comparing.results import Comparison, MethodScores, ScoredFit
-from dnip.comparing.run import compare
+from dnip.comparing.comparison import Comparison, Material, MethodScores, ScoredFit, compare
+from dnip.comparing.methods import OptSet
 
 __all__ = ["Comparison", "Material", "MethodScores", "OptSet", "ScoredFit", "compare"]

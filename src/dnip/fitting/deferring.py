@@ -13,12 +13,12 @@ from dnip.base.typing import Booleans, Floats, Labels
 from dnip.fitting.evidence import Served, ServedShare
 from dnip.fitting.refits import LeftOut
 from dnip.fitting.settings import FitSettings
-from dnip.method.defer import NEVER, Deferral
+from dnip.method.coefficients import NEVER, Deferral
 from dnip.method.objective import beta_of
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.expectation import Expectation
+from dnip.metrics.intervals import Expectation
 from dnip.priors.target import weigh_rows
 
 #: Shares that are judged beside the one that is asked for.

@@ -14,7 +14,7 @@ from dnip.base.typing import Confusion, Counts, Floats
 from dnip.method.objective import MetricObjective, ObjectiveLike, beta_of
 from dnip.metrics import METRICS, accuracy, balanced_accuracy
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.expectation import Expectation, central
+from dnip.metrics.intervals import Expectation, central
 from dnip.using.evaluation import Evaluation
 
 #: How sure it must be that error + β·COBias falls, or that the metric of the objective rises.
@@ -93,9 +93,9 @@ class FitEvidence:
         evaluation : Evaluation
             Of all labelled rows; `reweighted` and `agreement` are of refits on rows left out.
         followed : float
-            κ; see :func:`dnip.metrics.expectation.followed_chance`.
+            κ; see :func:`dnip.metrics.intervals.followed_chance`.
         spread : float
-            See :func:`dnip.metrics.expectation.refit_spread`.
+            See :func:`dnip.metrics.intervals.refit_spread`.
         goal : ObjectiveLike
             A metric, or what has the weight of COBias.
         multipliers : sequence of ndarray of shape (N,)

@@ -89,7 +89,8 @@ def fit(
         ``target_prior``, ``defer``, ``helper_accuracy`` and ``defer_below``, as for
         :class:`dnip.fitting.settings.FitSettings`. A labelled row counts by the target share of
         its class over the observed one; ``"estimate"`` takes the mix of the rows without a label.
-        To defer learns one threshold per predicted class; see :class:`dnip.method.defer.Deferral`.
+        To defer learns one threshold per predicted class; see
+        :class:`dnip.method.coefficients.Deferral`.
 
     Returns
     -------

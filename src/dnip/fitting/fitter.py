@@ -23,10 +23,9 @@ from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.refits import LeftOut, Refits, find_copies, sizes_of
 from dnip.fitting.result import Alternative, Blend, Fit, note_on_limit, notes_on_classes
 from dnip.fitting.settings import FitSettings
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
 from dnip.method.objective import Objective, beta_of, on_classes
 from dnip.method.problem import Problem
-from dnip.method.record import DataRecord, FitRecord
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.priors.estimate import label_shares

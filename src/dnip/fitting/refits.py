@@ -21,7 +21,7 @@ from dnip.method.objective import Objective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
-from dnip.metrics.expectation import followed_chance, refit_spread
+from dnip.metrics.intervals import followed_chance, refit_spread
 from dnip.solvers import Coordinate
 from dnip.tables.cells import CapturedMass
 from dnip.using.evaluation import Evaluation

@@ -11,8 +11,8 @@ import numpy as np
 from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
+from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
-from dnip.method.defer import Deferral
 from dnip.method.objective import Goal, Objective
 from dnip.priors.target import PriorLike
 from dnip.solvers import Settings

@@ -1,7 +1,9 @@
-"""The confidence interval of each metric, and of what changes between two sets of weights."""
+"""Confidence intervals of every metric, and what other rows are likely to show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -10,9 +12,253 @@ from numpy.typing import ArrayLike
 
 from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
-from dnip.metrics.confusion import cobias_of
-from dnip.metrics.expectation import SingleGap, central, draw_accuracies, hits_and_sizes
+from dnip.metrics.confusion import class_accuracies, cobias_of, odd_classes
 from dnip.metrics.gaps import GapTest, difference_of, gap_correlation
+
+# Standard deviations that true class accuracies may have among each other, on the angular scale
+# (0 to π/2); all are equally likely.
+_SPREADS = np.concatenate([[0.0], np.geomspace(0.004, 0.8, 60)])
+_WIDTHS = np.gradient(_SPREADS)
+# Where the rows show no chance at all, equal accuracies leave all of it open.
+_TINY = 1e-12
+# κ is estimated from five refits, to about a quarter: the draws are shared by five values of it,
+# which cut a normal variable of that deviation into equal parts.
+_DOUBTS = 0.25 * np.array([-1.28, -0.52, 0.0, 0.52, 1.28])
+# Draws in all, and of values: enough for the tails of few classes, and fewer for many.
+_MOST_DRAWS, _DRAWN_CELLS = 4_000, 100_000
+_SEED = 0
+
+
+def draw_accuracies(
+    hits: Floats, sizes: Floats, n_draws: int, rng: np.random.Generator, *, followed: float = 0.0
+) -> Floats:
+    """Draw what the true class accuracies may be, (n_draws, N), given few rows of each class.
+
+    The accuracies x_i of rows, as angles arcsin √x so that their variance V_i = 1/(4n_i + 2) is
+    known, are the true ones plus chance e_i. The true ones lie around a common mean, with an
+    unknown standard deviation. Gaps are shrunk as far as chance explains them.
+
+    Coefficients that were fitted on the same rows have followed chance: they raise a class that was
+    unlucky. Then the observed accuracy is x_i = d_i + (1 - κ)·e_i, and the true one is
+    d_i - κ·e_i. At an optimum, κ = 1: the rows show no chance at all, and the true accuracies
+    scatter around the observed ones as those of a new sample would.
+
+    Parameters
+    ----------
+    hits, sizes : ndarray of shape (N,)
+        Rows predicted right, and all rows, of each class; at least one row of each.
+    n_draws : int
+    rng : numpy.random.Generator
+    followed : float, default=0
+        κ, 0 to 1; 0 for coefficients that are independent of the rows.
+
+    References
+    ----------
+    Gelman, "Prior distributions for variance parameters in hierarchical models" (2006).
+
+    Examples
+    --------
+    >>> hits, sizes, rng = np.array([9.0, 7.0, 6.0]), np.full(3, 10.0), np.random.default_rng(0)
+    >>> draws = draw_accuracies(hits, sizes, 1000, rng)
+    >>> draws.shape, draws.mean(axis=0).round(1)
+    ((1000, 3), array([0.8, 0.7, 0.6]))
+    """
+    observed = np.arcsin(np.sqrt((hits + 0.375) / (sizes + 0.75)))
+    chance = 1 / (4 * sizes + 2)
+    left = (1 - followed) ** 2 * chance
+    real = _SPREADS[:, None] ** 2 + _TINY
+    precision = 1 / (real + left)
+    mean = (precision * observed).sum(axis=1) / precision.sum(axis=1)
+    log_likelihood = (
+        np.log(precision).sum(axis=1)
+        - np.log(precision.sum(axis=1))
+        - (precision * (observed - mean[:, None]) ** 2).sum(axis=1)
+    ) / 2
+    likelihood = _WIDTHS * np.exp(log_likelihood - log_likelihood.max())
+    spread = rng.choice(len(_SPREADS), n_draws, p=likelihood / likelihood.sum())
+
+    total = real[spread] + left
+    middle = mean[spread] + rng.standard_normal(n_draws) / np.sqrt((1 / total).sum(axis=1))
+    # given x_i, spread and mean: a normal variable, by the rule of joint normal ones
+    shrinkage = (real[spread] - followed * (1 - followed) * chance) / total
+    deviation = np.sqrt(chance * real[spread] / total)
+    angles = middle[:, None] + shrinkage * (observed - middle[:, None])
+    angles += deviation * rng.standard_normal(angles.shape)
+    return np.asarray(np.sin(angles.clip(0, np.pi / 2)) ** 2)
+
+
+def followed_chance(on_all: Sequence[Counts], left_out: Sequence[Counts]) -> float:
+    """Return κ: how far weights follow the chance of the rows that they are fitted on.
+
+    Weights that make labelled rows equally right err by the chance of these rows. Each refit lacks
+    one fold, so it does not follow the chance of that fold: a class that was lucky there is left
+    too strong. The regression of the class accuracies of a refit, on all rows, on the luck of its
+    own fold tells κ. Levels that all classes share do not matter for gaps and are taken out.
+
+    Parameters
+    ----------
+    on_all, left_out : sequence of ndarray of shape (N, N)
+        Counts of each refit: on all labelled rows, and on those that it has not seen.
+
+    Returns
+    -------
+    float
+        From 0, for weights that do not depend on the rows, to 1, for an optimum of them.
+
+    Examples
+    --------
+    >>> same = [np.array([[8, 2], [3, 7]])] * 2
+    >>> followed_chance(same, [np.array([[5, 0], [3, 2]]), np.array([[3, 2], [0, 5]])])
+    0.0
+    """
+    present = on_all[0].sum(axis=1) > 0
+    rates = np.array([class_accuracies(counts)[present] for counts in on_all])
+    luck = np.array([class_accuracies(counts)[present] for counts in left_out]) - rates
+    luck[np.isnan(luck)] = 0.0
+    moved, luck = _centred(rates), _centred(luck)
+    power = float((luck**2).sum())
+    # refits share all folds but one: the mean of k - 1 folds moves by 1/(k - 1) of one fold
+    slope = (len(rates) - 1) * float((moved * luck).sum()) / power if power > 0 else 0.0
+    return min(max(slope, 0.0), 1.0)
+
+
+def _centred(values: Floats) -> Floats:
+    values = values - values.mean(axis=1, keepdims=True)
+    return np.asarray(values - values.mean(axis=0))
+
+
+def refit_spread(on_all: Sequence[Counts]) -> float:
+    """Return how far other labels would have moved COBias through the weights of a fit.
+
+    It is the standard error of the jackknife: refits that each lack one of k folds differ by less
+    than fits to other labels do, by √(k - 1).
+
+    Parameters
+    ----------
+    on_all : sequence of ndarray of shape (N, N)
+        Counts of each refit on all labelled rows.
+
+    Examples
+    --------
+    >>> round(refit_spread([np.array([[9, 1], [2, 8]]), np.array([[8, 2], [2, 8]])]), 3)
+    0.05
+    """
+    gaps = [cobias_of(np.divide(*hits_and_sizes(counts))) for counts in on_all]
+    return float(np.std(gaps) * sqrt(len(gaps) - 1)) if gaps else 0.0
+
+
+def hits_and_sizes(confusion: Counts) -> tuple[Floats, Floats]:
+    """Return the rows predicted right, and all rows, of each class that has rows."""
+    sizes = confusion.sum(axis=1)
+    present = sizes > 0
+    return np.diag(confusion)[present].astype(float), sizes[present].astype(float)
+
+
+class SingleGap:
+    """COBias_single of class accuracies, with the odd classes of a confusion matrix."""
+
+    def __init__(self, confusion: Counts) -> None:
+        present = np.flatnonzero(confusion.sum(axis=1))
+        odd = odd_classes(confusion)[present]
+        position = np.full(len(confusion) + 1, -1)  # the last stands for no odd class
+        position[present] = np.arange(len(present))
+        self._odd = position[odd]
+        self._classes = np.flatnonzero(self._odd >= 0)
+        # a class whose odd class has no rows is left out of the mean, one without an error is not
+        self._n_averaged = len(present) - np.count_nonzero((odd >= 0) & (self._odd < 0))
+
+    def __call__(self, accuracies: Floats) -> Floats:
+        """Return the gap of each set of accuracies of the classes with rows, shape (..., N)."""
+        if not len(self._classes):
+            return np.zeros(accuracies.shape[:-1])
+        gaps = np.abs(accuracies[..., self._odd[self._classes]] - accuracies[..., self._classes])
+        return np.asarray(gaps.sum(axis=-1) / self._n_averaged)
+
+
+class Expectation:
+    """What other rows are likely to show, judged by rows that the weights have not seen.
+
+    Weights that make measured accuracies equal leave the true ones apart by about as much as the
+    measured ones vary by chance. So gaps are computed from draws of what the true accuracies may
+    be, and the numbers here are means of these.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (N, N)
+        Counts of rows, rows true, each predicted by weights that have not seen it.
+    followed : float, default=1.0
+        κ of these weights; see `followed_chance`. An optimum follows chance altogether.
+    spread : float, default=0.0
+        How far other labels would have moved COBias through the weights; see `refit_spread`.
+
+    Attributes
+    ----------
+    drawn : dict of str to ndarray
+        Draws of the metrics that depend on gaps, by their names in ``METRICS``. The same draws at
+        every call.
+    followed, spread : float
+
+    Examples
+    --------
+    >>> few, many = np.array([[6, 4], [4, 6]]), np.array([[600, 400], [400, 600]])
+    >>> round(Expectation(few).cobias, 2), round(Expectation(many).cobias, 2)
+    (0.15, 0.02)
+    >>> [round(bound, 2) for bound in Expectation(many).intervals(0.9)["cobias"]]
+    [0.0, 0.04]
+    """
+
+    def __init__(self, confusion: Counts, followed: float = 1.0, *, spread: float = 0.0) -> None:
+        self.followed, self.spread = followed, spread
+        hits, sizes = hits_and_sizes(confusion)
+        n_draws = min(_MOST_DRAWS, max(_DRAWN_CELLS // len(sizes), 500)) // len(_DOUBTS)
+        rng = np.random.default_rng(_SEED)
+        kappas = np.clip(followed + _DOUBTS, 0.0, 1.0).tolist()
+        rates = np.concatenate(
+            [draw_accuracies(hits, sizes, n_draws, rng, followed=kappa) for kappa in kappas]
+        )
+        if spread > 0 and (mean := cobias_of(rates).mean()) > 0:
+            deviation = spread / mean  # log-normal, so that gaps stay gaps and keep their mean
+            factors = np.exp(deviation * rng.normal(size=len(rates)) - deviation**2 / 2)
+            middle = rates.mean(axis=1, keepdims=True)
+            rates = np.clip(middle + factors[:, None] * (rates - middle), 0.0, 1.0)
+        self.drawn = {
+            "cobias": cobias_of(rates),
+            "cobias_single": SingleGap(confusion)(rates),
+            "worst_class_accuracy": rates.min(axis=1),
+        }
+
+    def of(self, confusion: Counts) -> Expectation:
+        """Return what to expect by other counts, of the same weights."""
+        return Expectation(confusion, self.followed, spread=self.spread)
+
+    @property
+    def cobias(self) -> float:
+        """The COBias to expect."""
+        return float(self.drawn["cobias"].mean())
+
+    @property
+    def worst_class_accuracy(self) -> float:
+        """The accuracy to expect of the class that will be worst."""
+        return float(self.drawn["worst_class_accuracy"].mean())
+
+    def to_dict(self) -> dict[str, float]:
+        """Return each metric."""
+        return {name: float(values.mean()) for name, values in self.drawn.items()}
+
+    def intervals(self, level: float) -> dict[str, list[float]]:
+        """Return the interval of each metric, of a level between 0 and 1."""
+        return {name: central(values, level) for name, values in self.drawn.items()}
+
+
+def central(values: Floats, level: float) -> list[float]:
+    """Return the ends of the central part of some draws.
+
+    Examples
+    --------
+    >>> central(np.arange(101.0), 0.5)
+    [25.0, 75.0]
+    """
+    return list(map(float, np.quantile(values, [(1 - level) / 2, (1 + level) / 2])))
 
 
 def _z_score(level: float) -> float:

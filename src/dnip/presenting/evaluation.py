@@ -227,7 +227,7 @@ def served_facts(served: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     Parameters
     ----------
     found : mapping
-        What :func:`dnip.method.defer.served` returns.
+        What :func:`dnip.method.coefficients.served` returns.
     """
     yield "deferred", f"{percent(served['share'])}; asked for {percent(served['asked'])}"
     for side, end in (("remaining", ""), ("system", "; helper right on {helper_accuracy:.0%}")):

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.fitting.evidence import NO_SIGNAL
 from dnip.fitting.result import NOT_JUDGED, Fit
-from dnip.method.coefficients import Coefficients
-from dnip.method.defer import NEVER
+from dnip.method.coefficients import NEVER, Coefficients, FitRecord
 from dnip.method.objective import MetricObjective
-from dnip.method.record import FitRecord
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.evaluation import (

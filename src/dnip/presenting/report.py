@@ -19,9 +19,8 @@ from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
 from dnip.fitting.result import Fit
 from dnip.fitting.settings import FitSettings
-from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
+from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
 from dnip.method.prediction import decide
-from dnip.method.record import DataRecord
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.coefficients import findings, verdict
 from dnip.presenting.evaluation import NO_SIGNAL, served_facts

@@ -14,7 +14,7 @@ import numpy as np
 from dnip.base.columns import QUESTION
 from dnip.base.files import read_text, valid_unicode
 from dnip.base.typing import Labels, Probabilities
-from dnip.method.record import FitRecord
+from dnip.method.coefficients import FitRecord
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")

@@ -16,7 +16,7 @@ from dnip.base.classes import check_classes
 from dnip.base.columns import Layout
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import open_input
-from dnip.method.record import FORMAT
+from dnip.method.coefficients import FORMAT
 from dnip.tables.cells import Block
 from dnip.tables.parquet import ParquetWriter, count_groups, read_parquet
 from dnip.tables.rows import Rows, Seen, WholeTable, check_block, check_blocks

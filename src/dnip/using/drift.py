@@ -13,11 +13,10 @@ from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_level, check_number
-from dnip.method.coefficients import CoefficientsLike, as_coefficients
+from dnip.method.coefficients import CoefficientsLike, FitRecord, as_coefficients, reading
 from dnip.method.prediction import decide
-from dnip.method.record import FitRecord, reading
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.expectation import draw_accuracies
+from dnip.metrics.intervals import draw_accuracies
 from dnip.priors.estimate import PriorEstimate
 from dnip.tables import AnyRows
 from dnip.tables.guards import check_same_classes, tell_corrected

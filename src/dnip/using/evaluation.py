@@ -17,8 +17,13 @@ from dnip.base.escaping import html_table
 from dnip.base.frames import make_frame
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_level
-from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
-from dnip.method.defer import Deferral, served
+from dnip.method.coefficients import (
+    Coefficients,
+    CoefficientsLike,
+    Deferral,
+    as_coefficients,
+    served,
+)
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import CLASS_METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs, in_mix, odd_classes

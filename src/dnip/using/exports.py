@@ -14,8 +14,7 @@ from importlib.resources import files
 from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError, load_optional
-from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
-from dnip.method.defer import refuse_defer
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients, refuse_defer
 
 #: When a format that multiplies in double precision decides as `dnip apply` does.
 EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001"

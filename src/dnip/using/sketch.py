@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
+from dnip.method.coefficients import FitRecord, reading
 from dnip.method.prediction import decide
-from dnip.method.record import FitRecord, reading
 from dnip.metrics.chance import hotelling_p_value, smirnov_p_value
 from dnip.priors.estimate import centred, log_probabilities, most_rows
 from dnip.tables.sampling import RowSample

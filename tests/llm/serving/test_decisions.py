@@ -9,7 +9,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError
 from dnip.llm.decisions import correct, read_decisions
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from strategies import random_probabilities
 
 TEAM = {"billing": 0.6, "shipping": 0.1, "security": 0.3}

@@ -18,7 +18,7 @@ from dnip.llm.decisions.correction import marked
 from dnip.llm.serving.sidecar import recording
 from dnip.llm.serving.sidecar.recording import Answered, Recorder
 from dnip.llm.sources import read_answers
-from dnip.method.defer import Deferral
+from dnip.method.coefficients import Deferral
 from processes import wait_for
 from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, numbers, reply
 

@@ -64,8 +64,8 @@ def compare(
     """
     from dnip.base.files import check_files
     from dnip.comparing import Material, compare as compare_methods
-    from dnip.comparing.baselines import choose
-    from dnip.comparing.results import FILES, present_comparison
+    from dnip.comparing.comparison import FILES, present_comparison
+    from dnip.comparing.methods import choose
     from dnip.tables import ProbabilityTable
 
     objective = weights.weighted()

@@ -136,8 +136,7 @@ class FitOptions(options.ObjectiveOptions):
         """Return the settings, checked."""
         from dnip.fitting.settings import FitSettings
         from dnip.method.constraints import Constraints
-        from dnip.method.costs import Costs
-        from dnip.method.objective import MetricObjective, Objective
+        from dnip.method.objective import Costs, MetricObjective, Objective
         from dnip.method.scales import WeightScale
 
         if self.objective is not None:

@@ -10,8 +10,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.method.coefficients import Coefficients
-from dnip.method.defer import refuse_defer
+from dnip.method.coefficients import Coefficients, refuse_defer
 from dnip.using.exports import Export, split_names
 
 # What a label follows, to see its tokens there.

@@ -6,9 +6,8 @@ import pytest
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
-from dnip.comparing.baselines import OurDNIP, PaperDNIP
-from dnip.comparing.material import ClassWeights
-from dnip.comparing.results import present_comparison
+from dnip.comparing.comparison import present_comparison
+from dnip.comparing.methods import ClassWeights, OurDNIP, PaperDNIP
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.metrics.intervals import PAIRED
 from dnip.presenting.formats import Estimate

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dnip import InvalidInputError, Objective, fit, solve
-from dnip.comparing import baselines
-from dnip.comparing.baselines import (
+from dnip.comparing import methods
+from dnip.comparing.methods import (
     BalancedMatrixScaling,
     MatrixScaling,
     OptSet,
@@ -37,14 +37,14 @@ def divided(p, prior):
 def test_batch_calibration_divides_by_the_mean_of_the_batch():
     batch = random_probabilities(np.random.default_rng(1), 5000, 4) ** 3 * [1, 2, 3, 4]
     batch /= batch.sum(axis=1, keepdims=True)
-    fitted = baselines.BatchCalibration().fit(opt_set(batch=batch))
+    fitted = methods.BatchCalibration().fit(opt_set(batch=batch))
     assert fitted.predict(batch).tolist() == divided(batch, batch.mean(axis=0))
 
 
 def test_contextual_calibration_divides_by_the_mean_of_content_free_rows():
     free = random_probabilities(np.random.default_rng(2), 3, 4)
     opt = opt_set(content_free=free)
-    predicted = baselines.ContextualCalibration().fit(opt).predict(opt.probabilities)
+    predicted = methods.ContextualCalibration().fit(opt).predict(opt.probabilities)
     assert predicted.tolist() == divided(opt.probabilities, free.mean(axis=0))
 
 
@@ -82,14 +82,14 @@ def opt():
 def test_the_published_settings_anneal(opt):
     settings = {"scale": 30, "solver": PAPER.solver, "seed": 7}
     found = solve(opt.probabilities, opt.labels, Objective.published(), **settings)
-    fitted = baselines.PaperDNIP().fit(opt, seed=7)
+    fitted = methods.PaperDNIP().fit(opt, seed=7)
     assert (fitted.weights == found.weight_indices).all()
     assert fitted.to_dict()["objective"] == found.value
 
 
 def test_ours_is_the_fit_of_every_other_door(opt):
     alone = fit(opt.probabilities, opt.labels, unlabelled=opt.unlabelled, seed=3)
-    row = baselines.OurDNIP().fit(opt, seed=3)
+    row = methods.OurDNIP().fit(opt, seed=3)
     assert (row.weights == alone.coefficients.multipliers).all()
     assert row.to_dict()["objective"] == alone.solution.value
     assert row.to_dict()["verdict"] == alone.verdict

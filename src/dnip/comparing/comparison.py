@@ -1,0 +1,557 @@
+"""Every method fitted and scored on the same rows, with the same seeds, and how that is shown."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dnip.base.classes import check_several_classes
+from dnip.base.columns import CONTENT_FREE
+from dnip.base.errors import DNIPError, listed, warn
+from dnip.base.typing import Confusion, Labels, Probabilities
+from dnip.base.validation import check_integer, check_level
+from dnip.comparing.methods import RAW, Method, OptSet, choose
+from dnip.method.objective import Objective
+from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
+from dnip.metrics.confusion import count_pairs
+from dnip.metrics.intervals import PAIRED, difference_intervals
+from dnip.presenting.drawing import BLACK, BLUE, COLOURS, Figure, frame_front, legend_beside
+from dnip.presenting.formats import Column, Estimate
+from dnip.presenting.results import ResultFiles, Results
+from dnip.tables import ProbabilityTable
+from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
+from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Rows to learn from and rows to score.
+
+    Attributes
+    ----------
+    opt : OptSet
+        All labels, all rows without a label, and all test rows as the batch.
+    test, true : ndarray of shape (T, N), ndarray of shape (T,)
+        Labelled test rows.
+    sources : tuple of str
+        Names of the opt and the test table.
+    """
+
+    opt: OptSet
+    test: Probabilities
+    true: Labels
+    sources: tuple[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        opt: ProbabilityTable,
+        test: ProbabilityTable,
+        *,
+        unlabelled: ProbabilityTable | None = None,
+        content_free: ProbabilityTable | None = None,
+    ) -> Material:
+        """Sort the rows of tables; those whose id begins with content-free are content-free.
+
+        Parameters
+        ----------
+        opt, test : ProbabilityTable
+            With labels.
+        unlabelled : ProbabilityTable, optional
+            More rows to learn from; labels that it has are not read.
+        content_free : ProbabilityTable, optional
+            All its rows are content-free.
+
+        Raises
+        ------
+        InvalidInputError
+            For tables of other classes, opt and test rows in common, or labels of fewer than two
+            classes on either side.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dnip import ProbabilityTable
+        >>> opt = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+        >>> test = ProbabilityTable(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([0, 1]))
+        >>> Material.of(opt, test).opt.n_classes
+        2
+        """
+        check_raw(opt, test, unlabelled, content_free)
+        check_disjoint(opt, test)
+        if unlabelled is not None:
+            check_classes_agree(opt, unlabelled)
+            check_disjoint(unlabelled, test)
+        if content_free is not None:
+            check_classes_agree(opt, content_free)
+        opt_rows, opt_free = _part(opt)
+        test_rows, test_free = _part(test)
+        free = [opt_free, test_free] if content_free is None else [content_free.probabilities]
+        labelled, scored = scored_rows(opt_rows, "a fit"), scored_rows(test_rows)
+        more = [opt_rows.unlabelled().probabilities]
+        more += [] if unlabelled is None else [unlabelled.probabilities]
+        assert labelled.labels is not None
+        assert scored.labels is not None
+        learned_from = OptSet.of(
+            labelled.probabilities,
+            labelled.labels,
+            unlabelled=np.concatenate(more),
+            batch=test_rows.probabilities,
+            content_free=np.concatenate(free),
+            classes=opt.classes,
+        )
+        return cls(learned_from, scored.probabilities, scored.labels, (opt.source, test.source))
+
+    def missing(self, labels: Labels) -> tuple[str, ...]:
+        """Return the names of the classes that no label names."""
+        sizes = np.bincount(labels, minlength=self.opt.n_classes)
+        return tuple(name for name, size in zip(self.opt.classes, sizes, strict=True) if size == 0)
+
+    def draw(self, n_labels: int | None, seed: int) -> OptSet:
+        """Return the opt set of one run: all labels, or some, the other opt rows unlabelled.
+
+        Parameters
+        ----------
+        n_labels : int, optional
+            Up to 100 are drawn class-balanced, more are drawn uniformly.
+        seed : int
+            Of the draw.
+
+        Raises
+        ------
+        InvalidInputError
+            For more labels than there are, or labels of fewer than two classes.
+        """
+        if n_labels is None:
+            return self.opt
+        opt = self.opt
+        check_integer("labels", n_labels, at_least=2, at_most=len(opt.labels))
+        balanced = n_labels <= BALANCED_UP_TO
+        rows = draw_rows(opt.labels, opt.n_classes, n_labels, seed, balanced=balanced)
+        drawn = replace(opt, probabilities=opt.probabilities[rows], labels=opt.labels[rows])
+        check_several_classes(drawn.present, opt.classes)
+        others = np.delete(opt.probabilities, rows, axis=0)
+        return replace(drawn, unlabelled=np.concatenate([others, opt.unlabelled]))
+
+
+def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
+    """Return the rows with content, and the probabilities of those without."""
+    if table.ids is None:
+        return table, table.probabilities[:0]
+    free = np.array([str(name).startswith(CONTENT_FREE) for name in table.ids], np.bool_)
+    return table.take(~free), table.probabilities[free]
+
+
+#: Called before every piece of work: its variant, its number, and the number of all.
+Progress = Callable[[str, int, int], None]
+
+
+def compare(
+    material: Material,
+    methods: Sequence[Method] | None = None,
+    *,
+    n_labels: int | None = None,
+    n_seeds: int = 3,
+    confidence: float = 0.9,
+    strict: bool = False,
+    objective: Objective | None = None,
+    scale: int | str | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Fit every method on the same opt rows and score it on the same test rows.
+
+    Parameters
+    ----------
+    material : Material
+        Opt and test rows.
+    methods : sequence of Method, optional
+        All by default. The raw argmax is always among them.
+    n_labels : int, optional
+        Labels that each run draws from the opt rows; all by default.
+    n_seeds : int, default=3
+        Runs, with the seeds 0, 1, … for draws and fits.
+    confidence : float, default=0.9
+        Level of the intervals, between 0 and 1.
+    strict : bool, default=False
+        Raise where a method cannot run, instead of leaving it out.
+    objective : Objective, optional
+        Reported in the result; also that of the methods where `methods` is left out.
+    scale : int or str, optional
+        Likewise.
+    progress : callable, optional
+        Called before every fit with the method, the number of the fit, and the number of all.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InvalidInputError
+        For a setting outside its range, or with `strict` for a method that cannot run.
+    MissingDependencyError
+        With `strict`, for a library that is not installed.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without labelled rows in the opt or test table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.comparing.methods import choose
+    >>> from dnip.comparing import Material, compare
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10)
+    >>> labels = np.array([0, 1, 0, 1] * 10)
+    >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
+    >>> result = compare(material, choose("dnip"))
+    >>> [method.estimates["accuracy"].value for method in result.methods]
+    [0.5, 1.0]
+    """
+    goal = Objective() if objective is None else objective
+    check_integer("seeds", n_seeds, at_least=1)
+    check_level("confidence", confidence)
+    draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
+    _tell_missing(material, draws)
+    asked = choose(None, goal, scale=scale) if methods is None else methods
+    ready = [*choose(RAW), *(method for method in asked if method.name != RAW)]
+    scored: list[MethodScores] = []
+    skipped: dict[str, str] = {}
+    interrupted = False
+    for n_done, method in enumerate(ready):
+        fits: list[ScoredFit] = []
+        try:
+            for seed in range(n_seeds):
+                if progress is not None:
+                    progress(method.name, n_done * n_seeds + seed + 1, len(ready) * n_seeds)
+                if fits and n_labels is None and not method.seeded:
+                    fits.append(replace(fits[0], seed=seed))  # all are alike
+                else:
+                    fits.append(_scored(method, material, draws[seed], seed))
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        except DNIPError as error:
+            if strict:
+                raise
+            skipped[method.name] = str(error)
+            continue
+        scored.append(MethodScores.of(method, fits, confidence, scored[0] if scored else None))
+    return Comparison(
+        *material.sources,
+        classes=material.opt.classes,
+        n_opt=len(draws[0].labels),
+        n_test=len(material.true),
+        n_unlabelled=len(draws[0].unlabelled),
+        n_content_free=len(material.opt.content_free),
+        seeds=n_seeds,
+        confidence=confidence,
+        objective=goal.to_dict(),
+        scale=scale,
+        methods=tuple(scored),
+        skipped=skipped,
+        interrupted=interrupted,
+    )
+
+
+def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:
+    """Fit a method with a seed, and score it."""
+    n = material.opt.n_classes
+    began = time.perf_counter()
+    correction = method.fit(opt, seed)
+    seconds = time.perf_counter() - began
+    predicted = correction.predict(material.test)
+    confusion = count_pairs(material.true, predicted, n, n)
+    raw_right = material.test.argmax(axis=1) == material.true
+    rights = 2 * raw_right + (predicted == material.true)
+    agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
+    return ScoredFit(seed, seconds, confusion, agreement, correction.to_dict())
+
+
+def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
+    """Warn once of classes that nothing can be learned of, or that cannot be scored."""
+    opt, test = material.sources
+    unlearned = {name for drawn in draws for name in material.missing(drawn.labels)}
+    names = [name for name in material.opt.classes if name in unlearned]
+    where = opt if len(draws) == 1 else f"some draw of {opt}"
+    unscored = material.missing(material.true)
+    messages = {
+        f"{where}: no label of class {listed(names)}; nothing is learned of it there": names,
+        f"{test}: no labelled row of class {', '.join(unscored)}: left out": unscored,
+    }
+    for message in (text for text, lacking in messages.items() if lacking):
+        warn(message)
+
+
+# Of a metric without an interval.
+_NO_INTERVAL = (math.nan, math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFit:
+    """One fit of one method, scored on the test rows.
+
+    Attributes
+    ----------
+    seed : int
+        Of the fit, and of the draw of labels where there is one.
+    seconds : float
+        Of the fit.
+    confusion : ndarray of shape (N, N)
+        Of the test rows, rows true.
+    agreement : ndarray of shape (N, 2, 2)
+        Test rows of each class by whether the raw argmax and whether the method got them right.
+    correction : dict
+        What was learned.
+    """
+
+    seed: int
+    seconds: float
+    confusion: Confusion
+    agreement: Confusion
+    correction: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, all metrics among them."""
+        values = {"seed": self.seed, "seconds": self.seconds, **scores(self.confusion)}
+        return {**values, "correction": self.correction}
+
+
+@dataclass(frozen=True, eq=False)
+class MethodScores:
+    """One method: the means over its fits, with intervals.
+
+    Attributes
+    ----------
+    name, summary : str
+    reads : tuple of str
+        What it read: labels, unlabelled, batch (the test rows without labels), content-free.
+    estimates : mapping of str to Estimate
+        By metric, the mean over fits.
+    differences : mapping of str to Estimate
+        Of accuracy and COBias from those of the raw argmax on the same rows; empty for itself.
+    fits : tuple of ScoredFit
+    """
+
+    name: str
+    summary: str
+    reads: tuple[str, ...]
+    estimates: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    fits: tuple[ScoredFit, ...]
+
+    @classmethod
+    def of(
+        cls, method: Method, fits: Sequence[ScoredFit], confidence: float, raw: MethodScores | None
+    ) -> MethodScores:
+        """Sum up the fits of a method.
+
+        Parameters
+        ----------
+        method : Method
+        fits : sequence of ScoredFit
+        confidence : float
+            Level of the intervals, between 0 and 1.
+        raw : MethodScores or None
+            Of the raw argmax; None for itself.
+        """
+        values = {m: [metric.of(fit.confusion) for fit in fits] for m, metric in METRICS.items()}
+        bounds = [metric_intervals(fit.confusion, confidence) for fit in fits]
+        estimates = {
+            m: Estimate.mean(values[m], [ends.get(m, _NO_INTERVAL) for ends in bounds])
+            for m in METRICS
+        }
+        differences = {}
+        if raw is not None:
+            changes = [difference_intervals(fit.agreement, confidence) for fit in fits]
+            for m in PAIRED:
+                gains = [value - raw.estimates[m].value for value in values[m]]
+                differences[m] = Estimate.mean(gains, [change[m] for change in changes])
+        about = method.name, method.summary, method.reads
+        return cls(*about, estimates, differences, tuple(fits))
+
+    @property
+    def seconds(self) -> float:
+        """Median of the times of the fits."""
+        return statistics.median(fit.seconds for fit in self.fits)
+
+    def spread(self, metric: str) -> float:
+        """Return the standard deviation of a metric over fits, 0 for one fit."""
+        values = [METRICS[metric].of(fit.confusion) for fit in self.fits]
+        return statistics.stdev(values) if len(values) > 1 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        metrics = {}
+        for metric, estimate in self.estimates.items():
+            change = self.differences.get(metric)
+            numbers = estimate._asdict().items()
+            metrics[metric] = {
+                **{name: None if math.isnan(number) else number for name, number in numbers},
+                "spread": self.spread(metric),
+                "difference": change and change._asdict(),
+            }
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "reads": list(self.reads),
+            **metrics,
+            "seconds": self.seconds,
+            "runs": [fit.to_dict() for fit in self.fits],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All methods on one opt and one test table.
+
+    Attributes
+    ----------
+    opt, test : str
+        Names of the tables.
+    classes : tuple of str
+    n_opt, n_test, n_unlabelled, n_content_free : int
+        Rows: labels that a run learns from, labelled test rows, opt rows without a label, and
+        content-free rows.
+    seeds : int
+        How many runs of each method.
+    confidence : float
+        Level of the intervals.
+    objective : dict
+        What DNIP minimises.
+    scale : int, str or None
+        K that was asked for.
+    methods : tuple of MethodScores
+        In the order in which the methods ran, the raw argmax first.
+    skipped : dict of str to str
+        Methods that did not run, with the reason.
+    interrupted : bool
+        Whether the user stopped it; the methods are those that were finished.
+    """
+
+    opt: str
+    test: str
+    classes: tuple[str, ...]
+    n_opt: int
+    n_test: int
+    n_unlabelled: int
+    n_content_free: int
+    seeds: int
+    confidence: float
+    objective: dict[str, Any]
+    scale: int | str | None
+    methods: tuple[MethodScores, ...]
+    skipped: dict[str, str]
+    interrupted: bool
+
+    @property
+    def title(self) -> str:
+        """Name both tables: by their folder where that tells more, as of `name/opt.csv`."""
+        opt, test = Path(self.opt), Path(self.test)
+        if opt.parent == test.parent and opt.parent.name.strip(".") and opt.stem.startswith("opt"):
+            return opt.parent.name
+        return f"{opt.name} and {test.name}"
+
+    def of(self, name: str) -> MethodScores:
+        """Return the scores of a method.
+
+        Raises
+        ------
+        KeyError
+            If it did not run.
+        """
+        return {method.name: method for method in self.methods}[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip compare --json`` prints."""
+        return {
+            **vars(self),
+            "n_classes": len(self.classes),
+            "classes": list(self.classes),
+            "methods": [method.to_dict() for method in self.methods],
+        }
+
+
+FILES = ResultFiles("results.json", "comparison.png", "runs.csv")
+
+_TRANSDUCTIVE = " *"
+
+
+def present_comparison(comparison: Comparison) -> Results:
+    """Return a line per method, with notes; a figure where a method was finished."""
+    columns = [Column("method"), *(Column(METRICS[name].title, 3) for name in HEADLINE)]
+    rows = []
+    for method in comparison.methods:
+        estimates = [(name, method.estimates[name]) for name in HEADLINE]
+        shown = [estimate if name in PAIRED else estimate.value for name, estimate in estimates]
+        rows.append((method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""), *shown))
+    title = (
+        f"{comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
+        f"{comparison.n_test:,} test rows"
+    )
+    skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
+    figure = _figure(comparison) if comparison.methods else None
+    notes = (_caption(comparison), *skipped)
+    return Results(
+        columns, rows, comparison.to_dict(), figure, _fits(comparison), title=title, notes=notes
+    )
+
+
+def _caption(comparison: Comparison) -> str:
+    seeds = comparison.seeds
+    runs = "one run" if seeds == 1 else f"means of {seeds} runs"
+    note = f"Figures are {runs}; in brackets, their {comparison.confidence:.0%} intervals."
+    if comparison.n_unlabelled:
+        note += f" Unlabelled rows at hand: {comparison.n_unlabelled:,}."
+    if any("batch" in method.reads for method in comparison.methods):
+        note += " * reads the probabilities of all test rows, without labels, before it decides."
+    return note
+
+
+def _fits(comparison: Comparison) -> Iterator[list[Any]]:
+    """Yield a header, then the scores of every fit."""
+    yield ["method", "seed", "seconds", *METRICS]
+    for method in comparison.methods:
+        for fit in method.fits:
+            scored = scores(fit.confusion)
+            values = [scored[metric] for metric in METRICS]
+            yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
+
+
+def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
+    """Draw accuracy against COBias, with intervals over test rows; up and left is better."""
+    axes, (raw, *others) = figure.subplots(), comparison.methods
+    ends: list[tuple[float, float]] = []
+    colours = cycle((*COLOURS[1:], BLACK))
+    for method in others:
+        is_ours = method.name == "dnip"
+        colour = BLUE if is_ours else next(colours)
+        x, y = method.estimates["cobias"], method.estimates["accuracy"]
+        # the ends of an interval need not lie on both sides of the estimate
+        for across, up in (((x.low, x.high), (y.value,) * 2), ((x.value,) * 2, (y.low, y.high))):
+            axes.plot(across, up, color=colour, alpha=0.45, lw=1.4)
+            ends += zip(across, up, strict=True)
+        look = {"color": colour, "ms": 15 if is_ours else 7, "mec": "white", "ls": "", "zorder": 3}
+        axes.plot(x.value, y.value, "*" if is_ours else "o", label=method.name, **look)
+    at = raw.estimates["cobias"].value, raw.estimates["accuracy"].value
+    frame_front(axes, ends or [at], at)
+    legend_beside(axes)
+
+
+def _figure(comparison: Comparison) -> Figure:
+    title = (
+        f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
+        f"{comparison.confidence:.0%} intervals"
+    )
+    return Figure(partial(_draw, comparison=comparison), (9.0, 4.8), title)
