@@ -23,7 +23,7 @@ from dnip.base.typing import Floats, Integers, Labels
 from dnip.using.sketch import Sketch
 
 if TYPE_CHECKING:
-    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.llm.prompting.engines.local import TransformersEngine
     from dnip.llm.prompting.task import Task
 
 ALPHA = 0.05
@@ -177,7 +177,7 @@ def _engine(bits: int | None) -> TransformersEngine:
     """Load the small model, its weights rounded to so many bits, row by row."""
     import torch  # noqa: PLC0415
 
-    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine  # noqa: PLC0415
+    from dnip.llm.prompting.engines.local import TransformersEngine  # noqa: PLC0415
 
     engine = TransformersEngine(MODEL, device="cpu")
     if bits is None:

@@ -21,7 +21,7 @@ from dnip.llm.prompting.task_files import load_task
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.llm.prompting.engines.local import TransformersEngine
 
 ROOT = Path(__file__).parents[1]
 MODEL = ROOT / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -38,10 +38,10 @@ def run(_tables: list[Table]) -> None:
     # They take seconds to load, and the other benchmarks do without them.
     import torch  # noqa: PLC0415
 
-    from dnip.llm.prompting.engines import transformers_engine  # noqa: PLC0415
+    from dnip.llm.prompting.engines import local  # noqa: PLC0415
 
     torch.set_num_threads(1)
-    engine = transformers_engine.TransformersEngine(MODEL, device="cpu")
+    engine = local.TransformersEngine(MODEL, device="cpu")
     print_markdown(
         f"Prompting, rows per second of processor time ({ROWS} rows, one thread)",
         ["", "plain loop", "ours", "ours / plain"],

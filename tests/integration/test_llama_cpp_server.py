@@ -17,8 +17,7 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.llm.answers.fill import open_decisions
-from dnip.llm.prompting.engines.openai_engine import OpenAIEngine
-from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.engines.servers import OpenAIEngine, Server
 from dnip.llm.prompting.label_bias import LogitBias
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import PromptBuilder

@@ -18,8 +18,7 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.llm.decisions import correct
-from dnip.llm.prompting.engines.decision_engine import DecisionEngine
-from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.engines.servers import DecisionEngine, Server
 from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.run import run_plan
 from dnip.llm.prompting.task_files import load_task
@@ -73,7 +72,7 @@ def plan():
 
 @pytest.mark.filterwarnings("ignore:.*the labels capture less")  # the weights are random
 def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tmp_path):
-    from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.llm.prompting.engines.local import TransformersEngine
 
     def table(name, engine):
         run_plan(plan, engine, out=tmp_path / name)

@@ -62,7 +62,7 @@ def test_an_answer_is_corrected_once(start, upstream, caplog):
 def test_a_prompt_through_the_sidecar_is_refused(start, upstream, tmp_path):
     pytest.importorskip("openai")
     from dnip.base.errors import BackendError
-    from dnip.llm.prompting.engines.server import Server
+    from dnip.llm.prompting.engines.servers import Server
 
     upstream.answer = reply(SYSTEM_ONE)
     server = Server(f"http://127.0.0.1:{start()}/v1", retries=3)

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dnip.base.errors import InvalidInputError, load_optional
-from dnip.llm.prompting.engines.decision_engine import DecisionEngine
 from dnip.llm.prompting.engines.hub import HubTokenizer, find_here, library
-from dnip.llm.prompting.engines.openai_engine import (
+from dnip.llm.prompting.engines.local import TransformersEngine, TransformersReasoningEngine
+from dnip.llm.prompting.engines.servers import (
+    DecisionEngine,
     Endpoint,
     OpenAIEngine,
     OpenAIReasoningEngine,
+    Server,
+    ServerEngine,
     VotingEngine,
 )
-from dnip.llm.prompting.engines.server import Server, ServerEngine
-from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
-from dnip.llm.prompting.engines.transformers_reasoning import TransformersReasoningEngine
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.task import Task
 

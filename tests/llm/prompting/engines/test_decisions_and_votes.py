@@ -8,9 +8,7 @@ import pytest
 from cases import cases
 from dnip.base.errors import BackendError
 from dnip.llm.decisions.answers import asked_question
-from dnip.llm.prompting.engines.decision_engine import DecisionEngine
-from dnip.llm.prompting.engines.openai_engine import VotingEngine
-from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.engines.servers import DecisionEngine, Server, VotingEngine
 from dnip.llm.prompting.prompt import Prompt, PromptBuilder
 from dnip.llm.prompting.task import DecisionWording, Task
 from failing_server import FailingServer

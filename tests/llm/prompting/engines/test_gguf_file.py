@@ -18,7 +18,7 @@ from dnip.llm.prompting.task_files import load_task
 pytest.importorskip("gguf", reason="gguf is not installed")
 pytest.importorskip("transformers")
 
-from dnip.llm.prompting.engines.transformers_engine import TransformersEngine
+from dnip.llm.prompting.engines.local import TransformersEngine
 from dnip.llm.prompting.labels import Scoring
 from plain_language_model import PlainLanguageModel
 from tiny_models import captured, random_prompts, save_gguf

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import InvalidInputError  # noqa: E402
-from dnip.llm.prompting.engines.transformers_reasoning import TransformersReasoningEngine  # noqa: E402
+from dnip.llm.prompting.engines.local import TransformersReasoningEngine  # noqa: E402
 from dnip.llm.prompting.labels import Scoring  # noqa: E402
 from dnip.llm.prompting.prompt import Prompt  # noqa: E402
 from dnip.llm.prompting.task import ChainOfThought, Task  # noqa: E402

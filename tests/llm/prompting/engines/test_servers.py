@@ -17,9 +17,7 @@ import pytest
 from cases import cases
 from dnip import BackendError, InvalidInputError, ProbabilityTable
 from dnip.llm.answers.fill import Fill
-from dnip.llm.prompting.engines.decision_engine import DecisionEngine
-from dnip.llm.prompting.engines.openai_engine import OpenAIEngine, VotingEngine
-from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.engines.servers import DecisionEngine, OpenAIEngine, Server, VotingEngine
 from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.run import run_plan
@@ -281,8 +279,8 @@ def test_closing_ends_requests_under_way():
 
 CTRL_C = """
 import signal, threading
-from dnip.llm.prompting.engines.openai_engine import OpenAIEngine
-from dnip.llm.prompting.engines.server import Server
+from dnip.llm.prompting.engines.servers import OpenAIEngine
+from dnip.llm.prompting.engines.servers import Server
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task_files import load_task
 

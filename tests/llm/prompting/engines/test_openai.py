@@ -14,12 +14,12 @@ from dnip.llm.answers.answer import Answer, Position, Reported, Token
 from dnip.llm.answers.completions import SilentError, read_completion
 from dnip.llm.answers.fill import open_decisions
 from dnip.llm.answers.reader import Reading
-from dnip.llm.prompting.engines.openai_engine import (
+from dnip.llm.prompting.engines.servers import (
     OpenAIEngine,
     OpenAIReasoningEngine,
+    Server,
     label_reader,
 )
-from dnip.llm.prompting.engines.server import Server
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task_files import built_in_tasks, load_task
 from failing_server import FailingServer
