@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dnip
-from dnip import DNIPError, DNIPWarning, InvalidInputError, Objective, ProbabilityTable, Solution
+from dnip import DNIPError, DNIPWarning, InvalidInputError, Objective, Solution
 from dnip.base.typing import Floats, Integers
 from dnip.metrics import confusion_matrix, scores
 from dnip.solvers.search import PRESETS
@@ -66,9 +67,14 @@ def anneal(rows: Rows, seed: int, objective: Objective = PAPER, scale: int = SCA
 def divide(rows: Rows) -> tuple[Rows, Rows]:
     """Return opt and dev, in which every class has the same shares."""
     share = DEV_SHARE if len(rows.y) >= 0.95 * LARGE else DEV_SHARE_OF_FEW
-    numbered = ProbabilityTable(rows.p, rows.y, ids=np.arange(len(rows.y)).astype(str))
-    parts = numbered.split({"opt": 1 - share, "dev": share}, seed=0)
-    opt, dev = (np.asarray(parts[name].ids).astype(int) for name in ("opt", "dev"))
+    rng, position = np.random.default_rng(0), np.empty(len(rows.y))
+    for c in np.unique(rows.y):  # its rows are spread evenly from 0 to 1
+        of_class = np.flatnonzero(rows.y == c)
+        places = np.arange(len(of_class)) + rng.random()
+        position[rng.permutation(of_class)] = places / len(of_class)
+    n_opt = math.floor((1 - share) * len(rows.y) + 0.5)
+    parts = np.split(np.argsort(position, kind="stable"), [n_opt])
+    opt, dev = map(np.sort, parts)
     return take(rows, opt), take(rows, dev)
 
 

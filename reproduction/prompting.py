@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 
 from dnip import InvalidInputError
-from dnip.base.columns import FALLBACK
 from dnip.base.files import atomic_path, check_writable, make_folder, write_text
 from dnip.base.typing import Integers
 from dnip.llm.prompting.data import Examples, load_examples
@@ -31,6 +30,7 @@ from dnip.llm.prompting.models import ModelOptions, open_model
 from dnip.llm.prompting.plan import draw_demonstrations, parse_shots
 from dnip.llm.prompting.prompt import PromptBuilder
 from dnip.llm.prompting.task_files import load_task
+from dnip.tables.columns import FALLBACK
 from reproduction.judging import named
 from reproduction.probabilities import BALANCED, COLUMNS, FIVE, KEY, ONE, REASONING, SPLITS, TASKS
 

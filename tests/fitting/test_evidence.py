@@ -13,7 +13,7 @@ from dnip.method.objective import MetricObjective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import cobias, confusion_matrix
-from dnip.tables.cells import LOW_MASS
+from dnip.tables.mass import LOW_MASS
 from dnip.using.evaluation import Evaluation
 from populations import biased_rows
 

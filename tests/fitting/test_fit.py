@@ -14,7 +14,7 @@ from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit, sample_of
 from dnip.fitting.path import trace_path
 from dnip.fitting.settings import FitSettings
-from dnip.using.sketch import Sketch
+from dnip.using.drift import Sketch
 from problems import KNOWN
 
 NAMES = ("bad", "okay", "good")

@@ -8,10 +8,10 @@ import pytest
 
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError, Status, solve
-from dnip.base.arrays import row_sums
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale, _spread_of
+from dnip.tables.cells import row_sums
 from strategies import KINDS, random_probabilities
 
 P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.25]])
@@ -127,7 +127,7 @@ def test_sums_are_added_from_the_first_class_to_the_last():
 
 
 def test_blocks_of_rows_are_all_summed(monkeypatch):
-    monkeypatch.setattr("dnip.base.arrays._MAX_ENTRIES", 7)
+    monkeypatch.setattr("dnip.tables.cells._MAX_ENTRIES", 7)
     p = np.arange(33.0).reshape(11, 3)
     np.testing.assert_array_equal(row_sums(p), p.sum(axis=1))
 

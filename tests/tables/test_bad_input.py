@@ -12,7 +12,7 @@ from cases import cases
 from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable
-from dnip.tables.reading import read_rows
+from dnip.tables.files import read_rows
 
 GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
 

@@ -5,9 +5,10 @@ import math
 import pytest
 
 from cases import cases
-from dnip.base.classes import read_labels
-from dnip.base.columns import CellLocation, resolve_columns
 from dnip.base.errors import InvalidInputError
+from dnip.tables.cells import CellLocation
+from dnip.tables.columns import resolve_columns
+from dnip.tables.labels import read_labels
 
 
 def resolve(header, classes=None):

@@ -10,8 +10,8 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable, Scan, open_writer
-from dnip.tables.cells import LOW_MASS, CapturedMass, MassCounts
-from dnip.tables.reading import read_rows
+from dnip.tables.files import read_rows
+from dnip.tables.mass import LOW_MASS, CapturedMass, MassCounts
 from dnip.using.application import apply_stream
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]

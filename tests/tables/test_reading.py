@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.tables.reading import format_of, read_rows
+from dnip.tables.files import format_of, read_rows
 
 
 @pytest.fixture

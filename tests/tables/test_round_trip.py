@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.reading import read_rows
+from dnip.tables.files import read_rows
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
-from dnip.tables.reading import read_rows
+from dnip.tables.files import read_rows
 from dnip.using.application import apply_stream
 from strategies import random_probabilities
 

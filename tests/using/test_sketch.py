@@ -9,7 +9,7 @@ from scipy import stats
 from cases import cases
 from dnip.base.errors import CoefficientsFormatError
 from dnip.method.coefficients import FitRecord
-from dnip.using.sketch import Sketch, _ColumnSketch
+from dnip.using.drift import Sketch, _ColumnSketch
 
 RNG = np.random.default_rng
 CLASSES = ("a", "b", "c")

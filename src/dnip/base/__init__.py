@@ -19,3 +19,6 @@ Pairs: TypeAlias = Literal["pairwise", "single"]
 
 #: Whether to do something that costs time: where it is worth it, always, or never.
 Switch: TypeAlias = Literal["auto", "on", "off"]
+
+#: What a file of coefficients calls its format.
+COEFFICIENTS = "dnip-coefficients"

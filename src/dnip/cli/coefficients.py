@@ -12,7 +12,7 @@ from dnip.cli.options import COEFFICIENTS
 from dnip.method.coefficients import Coefficients
 from dnip.priors.target import TargetPrior, is_estimate, read_prior
 from dnip.tables import Scan
-from dnip.tables.reading import layout_of
+from dnip.tables.files import layout_of
 from dnip.using.application import estimate_stream
 
 

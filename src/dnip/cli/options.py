@@ -255,7 +255,7 @@ class ClusterOptions:
         """Connect, for a block that reads a table, and give what reads and what shows progress."""
         with self.connect() as workers, live_progress(doing) as show:
             if workers is not None:
-                from dnip.tables.reading import ClusterScan
+                from dnip.tables.files import ClusterScan
 
                 scan = ClusterScan(Path(scan.source), workers, classes, others=others)
             yield scan, lambda done: show(f"{done:,} rows")

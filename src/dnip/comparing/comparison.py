@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.classes import check_several_classes
-from dnip.base.columns import CONTENT_FREE
 from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.typing import Confusion, Labels, Probabilities
 from dnip.base.validation import check_integer, check_level
@@ -28,8 +26,16 @@ from dnip.presenting.drawing import BLACK, BLUE, COLOURS, Figure, frame_front, l
 from dnip.presenting.formats import Column, Estimate
 from dnip.presenting.results import ResultFiles, Results
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
-from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
+from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.labels import check_several_classes
+from dnip.tables.table import (
+    BALANCED_UP_TO,
+    check_classes_agree,
+    check_disjoint,
+    check_raw,
+    draw_rows,
+    scored_rows,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_probabilities
-from dnip.base.classes import check_several_classes, names_of, read_indices
 from dnip.base.errors import InvalidInputError, load_optional, unwarned
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.base.validation import check_choice
 from dnip.fitting.fit import fit
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective
+from dnip.tables.cells import check_probabilities
+from dnip.tables.labels import check_several_classes, names_of, read_indices
 
 
 @dataclass(frozen=True, eq=False)

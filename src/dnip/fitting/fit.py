@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.progress import sign_of_life
 from dnip.base.typing import Floats
@@ -29,10 +28,11 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Goal
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
-from dnip.tables.guards import TableLike, as_table, check_classes_agree, check_raw
-from dnip.tables.provenance import DataHash
-from dnip.tables.reading import layout_of, read_rows
+from dnip.tables.files import layout_of, read_rows
+from dnip.tables.labels import UNLABELLED
+from dnip.tables.origin import DataHash
 from dnip.tables.sampling import Sample, Sampler
+from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw
 from dnip.using.evaluation import Evaluation, evaluate
 
 #: Rows of a table file that are fitted at most; a larger table is sampled. With 10 million rows of

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from dnip.base import __version__
-from dnip.base.classes import UNLABELLED
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import valid_unicode
 from dnip.base.typing import Floats, Integers
@@ -31,11 +30,12 @@ from dnip.method.solution import Solution, Status
 from dnip.priors.estimate import label_shares
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import scored_rows
-from dnip.tables.provenance import origin_of
+from dnip.tables.labels import UNLABELLED
+from dnip.tables.origin import origin_of
 from dnip.tables.sampling import Sample
+from dnip.tables.table import scored_rows
+from dnip.using.drift import LEAST_ROWS, TableSample
 from dnip.using.evaluation import Evaluation
-from dnip.using.sketch import LEAST_ROWS, TableSample
 
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]

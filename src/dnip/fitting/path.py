@@ -19,7 +19,7 @@ from dnip.fitting.settings import FitSettings
 from dnip.method.solution import Status
 from dnip.metrics import METRICS
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import TableLike, check_disjoint, scored_rows
+from dnip.tables.table import TableLike, check_disjoint, scored_rows
 from dnip.using.evaluation import Evaluation, evaluate
 
 #: What picks the point between the ends.

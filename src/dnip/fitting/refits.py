@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import check_vector
 from dnip.base.errors import InfeasibleError, InvalidInputError, unwarned
 from dnip.base.typing import Booleans, Confusion, Floats, Integers, Labels, Probabilities
 from dnip.fitting.estimator import Estimator
@@ -23,7 +22,8 @@ from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import followed_chance, refit_spread
 from dnip.solvers import Coordinate
-from dnip.tables.cells import CapturedMass
+from dnip.tables.cells import check_vector
+from dnip.tables.mass import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 # Rounding is at work where more rows than this share one number, but not all, with another row.

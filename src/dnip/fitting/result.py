@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import listed
 from dnip.base.escaping import html, html_table
-from dnip.base.frames import make_frame
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import MAX_SCALE
 from dnip.fitting.evidence import NO_SIGNAL, FitEvidence, ServedShare
@@ -22,7 +21,8 @@ from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors.target import TargetPrior
-from dnip.tables.cells import CapturedMass
+from dnip.tables.columns import make_frame
+from dnip.tables.mass import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 #: What is said of a fit without refits.

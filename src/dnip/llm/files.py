@@ -13,10 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from dnip.base.columns import CellLocation, check_names
 from dnip.base.errors import InvalidInputError, first_line, load_optional, warn
 from dnip.base.files import open_input
-from dnip.tables.reading import REMEDIES
+from dnip.tables.cells import CellLocation
+from dnip.tables.columns import check_names
+from dnip.tables.files import REMEDIES
 from dnip.tables.text import check_widths, csv_rows, not_utf8, open_bytes
 
 # Where a JSON value begins, and what reads it.

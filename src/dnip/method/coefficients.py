@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.classes import check_classes
+from dnip.base import COEFFICIENTS
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed, shown
 from dnip.base.escaping import html_table
 from dnip.base.files import read_named, write_text
@@ -27,6 +27,7 @@ from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior
 from dnip.priors.target import PriorLike, adjust, check_prior
+from dnip.tables.labels import check_classes
 
 _REFIT = "Fit again with `dnip fit`"
 
@@ -232,7 +233,6 @@ def _read(name: str, value: Any, n_classes: int) -> Any:  # noqa: ANN401 - any p
                 return dict(value)
 
 
-FORMAT = "dnip-coefficients"
 #: Of the content of a file; a reader refuses a version that it does not know.
 VERSION = 1
 
@@ -246,7 +246,7 @@ _KINDS |= dict.fromkeys(("objective", "fit", "defer"), dict)
 
 def to_text(content: dict[str, Any]) -> str:
     """Return the content of coefficients as JSON text."""
-    whole = {"format": FORMAT, "version": VERSION, **content}
+    whole = {"format": COEFFICIENTS, "version": VERSION, **content}
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -280,8 +280,8 @@ def _read_content(text: str, source: str) -> dict[str, Any]:
         )
     except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
         raise _broken(source, f"not valid JSON: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise _broken(source, f'"format" is not "{FORMAT}"')
+    if not isinstance(content, dict) or content.get("format") != COEFFICIENTS:
+        raise _broken(source, f'"format" is not "{COEFFICIENTS}"')
     version = content.get("version")
     if version != VERSION:
         raise CoefficientsFormatError(

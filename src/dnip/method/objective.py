@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base import MetricName, Pairs
-from dnip.base.classes import check_classes, is_number
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import read_named
 from dnip.base.typing import Floats
@@ -29,6 +28,8 @@ from dnip.metrics import (
     smoothing_over,
 )
 from dnip.metrics.confusion import as_counts
+from dnip.tables.cells import is_number
+from dnip.tables.labels import check_classes
 
 #: τ of the paper, and μ of the authors' public code.
 PUBLISHED_TAU, PUBLISHED_MU = 0.2, 4000.0

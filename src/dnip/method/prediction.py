@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import check_probabilities, row_sums
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.frames import take_columns
 from dnip.base.typing import Floats, Probabilities, WeightIndices
+from dnip.tables.cells import check_probabilities, row_sums
+from dnip.tables.columns import take_columns
 
 
 def decide(

@@ -11,13 +11,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_probabilities, check_sample_weight
-from dnip.base.classes import LABEL, check_several_classes, labelled_twice, names_of
 from dnip.base.errors import InvalidInputError
-from dnip.base.frames import is_frame, take_columns
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
-from dnip.metrics.chance import labels_of_columns
+from dnip.tables.cells import check_probabilities, check_sample_weight
+from dnip.tables.columns import is_frame, take_columns
+from dnip.tables.labels import (
+    LABEL,
+    check_several_classes,
+    labelled_twice,
+    labels_of_columns,
+    names_of,
+)
 
 # Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
 _BITS = 30

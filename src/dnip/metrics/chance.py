@@ -1,42 +1,39 @@
-"""What rows say beyond chance: of their classes, of the order of columns, of another sample."""
+"""What rows say beyond chance: of their classes, and of another sample."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dnip.base.arrays import Location, check_vector
-from dnip.base.classes import UNLABELLED, read_labels, sorted_labels
-from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 # How probable it may be that chance alone is taken for a signal.
 _LEVEL = 0.02
+
+
 # Of twice as many rows, and so many besides the most frequent class, nothing found is a sign.
 _LEAST_ROWS = 20
+
+
 #: Of more rows or cells a sample is taken.
 MOST_ROWS, MOST_CELLS = 5_000, 1_000_000
+
+
 _SHUFFLES, _SEED = 249, 0x516
+
+
 _LEAST_PROBABILITY = 1e-7
 
-# The probability that chance alone speaks for another order of columns, at most.
-_CHANCE = 1e-6
-# What of all that can be gained beyond chance another order must reach; twice as much with two or
-# three classes, for a model that mistakes one for another in most rows looks like another order.
-_LEAST_GAIN = 0.3
-# What this order may reach of that.
-_MOST_LEFT = 0.25
-# So many classes and rows are looked at.
-_ORDERED_CLASSES, _ORDERED_ROWS = 300, 50_000
-_TINY = 1e-9
 
 # Terms of the series of Kolmogorov's distribution: the next is below 1e-80.
 _TERMS = np.arange(1, 11)
+
+
 # Of the series of the beta function, enough for samples of 20,000 rows.
 _TERMS_OF_BETA = 200_000
+
+
 # Directions with less than this part of the largest variance are rounding errors.
 _LEAST_VARIANCE = 1e-8
 
@@ -102,155 +99,6 @@ def _ranks(column: Floats) -> Floats:
     ranks = np.searchsorted(order, column) + np.searchsorted(order, column, side="right")
     spread = ranks.std()
     return np.asarray((ranks - ranks.mean()) / (spread if spread > 0 else 1.0))
-
-
-def labels_of_columns(
-    probabilities: Probabilities,
-    labels: ArrayLike,
-    classes: Sequence[str] | None,
-    name: str = "labels",
-    *,
-    unlabelled: bool = True,
-) -> tuple[Labels, tuple[str, ...]]:
-    """Return the class index of each row, and the class of each column.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (M, N)
-    labels : array-like of shape (M,)
-        As for :func:`dnip.base.classes.read_labels`.
-    classes : sequence of str or None
-        None where the columns have no names: then they are numbers, or the sorted labels.
-    name : str, default="labels"
-        What messages call the labels.
-    unlabelled : bool, default=True
-        Whether there may be rows without a label.
-
-    Raises
-    ------
-    InvalidInputError
-        For labels of another length, or of no class, and for columns that could be any, or for
-        whose order the labels do not speak at all.
-
-    Warns
-    -----
-    DNIPWarning
-        Where columns without names are taken for labels that are names.
-
-    Examples
-    --------
-    >>> labels_of_columns(np.array([[0.75, 0.25], [0.5, 0.5]]), [7, None], ["5", "7"])
-    (array([ 1, -1]), ('5', '7'))
-    """
-    n_rows, n_columns = probabilities.shape
-    location = Location(name)
-    # a list may hold None beside texts, which numpy would make a text
-    cells = check_vector(name, labels, n_rows, None if hasattr(labels, "dtype") else np.object_)
-    names = sorted_labels(cells, n_columns, location) if classes is None else tuple(classes)
-    indices = read_labels(cells, names, location, unlabelled=unlabelled)
-    may_be_names = classes is None and cells.dtype.kind not in "biuf"
-    if may_be_names and any(isinstance(label, str) and label for label in cells.tolist()):
-        known = indices != UNLABELLED
-        check_order(probabilities[known], indices[known], names)
-    return indices, names
-
-
-def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[str]) -> None:
-    """Say that columns without names are taken for the sorted labels, or refuse that.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-        Class indices.
-    classes : sequence of str
-        The sorted labels.
-
-    Raises
-    ------
-    InvalidInputError
-        Where the labels speak overwhelmingly for another order, as `_better_order` says.
-    """
-    taken = f"the columns of probabilities are taken for the sorted labels, {listed(classes, 20)}"
-    better = _better_order(probabilities, labels)
-    if better is None:
-        warn(f"{taken}, as in scikit-learn; classes=[...] gives another order")
-        return
-    order = [classes[c] for c in better]
-    raise InvalidInputError(
-        f"{taken}, as in scikit-learn, but the labels speak for the order {listed(order, 20)}",
-        hint="Give classes=[...], the class of each column in order",
-    )
-
-
-def _better_order(probabilities: Probabilities, labels: Labels) -> Integers | None:
-    """Return the class that each column speaks for, where that is overwhelmingly another.
-
-    Columns are first made equally probable on average, as weights would make them, and each row is
-    decided. The mean class accuracy of the best order, and that of this one, are compared with
-    chance, 1/N. The best must be far above it, by Hoeffding's inequality over all N! orders, and
-    by so much that no model is as wrong; this one must be no better than chance.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-        Class indices.
-
-    Returns
-    -------
-    ndarray of shape (N,) or None
-        None where the labels do not speak for another order.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.dirichlet([0.5, 0.5, 0.5], 200)
-    >>> y = p.argmax(axis=1)
-    >>> _better_order(p, y) is None, _better_order(p[:, [2, 0, 1]], y)
-    (True, array([2, 0, 1]))
-    """
-    step = max(1, -(-len(labels) // _ORDERED_ROWS))
-    probabilities, labels = probabilities[::step], labels[::step]
-    n_classes = probabilities.shape[1]
-    sizes = np.bincount(labels, minlength=n_classes)
-    if n_classes > _ORDERED_CLASSES or not sizes.all():
-        return None
-    scores = np.log(np.maximum(probabilities, _TINY))
-    decided = (scores - scores.mean(axis=0)).argmax(axis=1)
-    counts = np.bincount(labels * n_classes + decided, minlength=n_classes**2)
-    rates = counts.reshape(n_classes, n_classes) / sizes[:, None]
-    class_of = _best_assignment(rates)
-    gained, gained_here = (
-        (rates[order, np.arange(n_classes)].mean() * n_classes - 1) / (n_classes - 1)
-        for order in (class_of, np.arange(n_classes))
-    )
-    spread = math.sqrt((1 / sizes).sum() / 2) / n_classes
-    unlikely = spread * math.sqrt(math.lgamma(n_classes + 1) - math.log(_CHANCE))
-    least = max(_LEAST_GAIN * (1 + (n_classes < 4)), unlikely * n_classes / (n_classes - 1))
-    return class_of if gained >= least and gained_here <= _MOST_LEFT * gained else None
-
-
-def _best_assignment(rates: Probabilities) -> Integers:
-    """Return the class for each column, so that the sum of their rates is as large as swaps find.
-
-    Parameters
-    ----------
-    rates : ndarray of shape (N, N)
-        Of each class, by column.
-    """
-    n_classes = len(rates)
-    class_of = np.arange(n_classes)
-    for _ in range(n_classes**2):
-        moved = rates[class_of].T  # by column, and by the column whose class it would take
-        rate = np.diag(moved)
-        gains = moved + moved.T - rate[:, None] - rate
-        best = int(gains.argmax())
-        if gains.flat[best] <= _TINY:
-            break
-        a, b = divmod(best, n_classes)
-        class_of[[a, b]] = class_of[[b, a]]
-    return class_of
 
 
 def smirnov_p_value(distance: float, n_first: float, n_second: float) -> float:

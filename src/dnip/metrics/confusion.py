@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.classes import read_indices
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels
 from dnip.base.validation import check_number
+from dnip.tables.labels import read_indices
 
 # μ as a part of the examples: 4000, as in the authors' code, at the paper's 10,000.
 _SMOOTHING = 0.4

@@ -15,7 +15,7 @@ from dnip.presenting.flows import draw_flows
 from dnip.presenting.path import draw_path
 from dnip.sklearn.predicting import probabilities_of
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import as_table, check_same_classes, scored_rows
+from dnip.tables.table import as_table, check_same_classes, scored_rows
 from dnip.using.evaluation import Evaluation, evaluate
 
 
@@ -93,7 +93,7 @@ class _Display:
             classes = weights.classes
         table = as_table(probabilities, y_true, classes)
         if weights is not None:
-            check_same_classes(table, weights)
+            check_same_classes(table, weights.classes)
         return cls._of(scored_rows(table), weights).plot(ax)
 
     @classmethod

@@ -28,10 +28,9 @@ from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent, shorten
 from dnip.presenting.page import BINS, Facts, Report, measure
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
-from dnip.using.drift import check
+from dnip.tables.table import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
+from dnip.using.drift import LEAST_ROWS, check
 from dnip.using.evaluation import Evaluation, evaluate
-from dnip.using.sketch import LEAST_ROWS
 
 _LABELS = (
     "Labels per class are the rows of a class that have a label. Where they are few, a simple "
@@ -97,7 +96,7 @@ def report(
         other = as_table(rows, labels, table.classes, label if labels is None else None)
         check_disjoint(table, other)
     if coefficients is not None:
-        check_same_classes(table, coefficients)
+        check_same_classes(table, coefficients.classes)
     opt, shown = (None, table) if other is None else (table, other)
     fitted, lead = None, ""
     if coefficients is None:

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Probabilities
+from dnip.tables.cells import check_probabilities
 
 # A calibration does not distinguish probabilities below this.
 _LEAST_PROBABILITY = 1e-7

@@ -11,8 +11,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import check_sample_weight
-from dnip.base.classes import check_classes
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
@@ -26,6 +24,8 @@ from dnip.metrics.confusion import cobias_score
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
+from dnip.tables.cells import check_sample_weight
+from dnip.tables.labels import check_classes
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone

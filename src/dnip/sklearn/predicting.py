@@ -15,14 +15,19 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from dnip.base.arrays import Location, check_probabilities
-from dnip.base.classes import check_label_count, default_classes, names_of, read_labels
 from dnip.base.errors import InvalidInputError, listed, warn
-from dnip.base.frames import take_columns
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
-from dnip.metrics.chance import check_order
+from dnip.tables.cells import Location, check_probabilities
+from dnip.tables.columns import take_columns
+from dnip.tables.labels import (
+    check_label_count,
+    check_order,
+    default_classes,
+    names_of,
+    read_labels,
+)
 from sklearn import get_config
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.

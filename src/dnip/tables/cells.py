@@ -1,143 +1,389 @@
-"""The cells of a block of rows, checked: numbers, ids and captured mass."""
+"""Cells of arrays and tables, checked: probabilities, weights and ids of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from decimal import Decimal
-from typing import Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import Location, no_number
-from dnip.base.classes import Cells, is_missing, is_storable
-from dnip.base.columns import CellLocation, Layout
-from dnip.base.errors import InvalidInputError, shown
-from dnip.base.typing import Floats, Integers
+from dnip.base.errors import InvalidInputError, counted, warn
+from dnip.base.typing import Floats, Integers, Probabilities
+
+#: Cells of a column: of one type as an array, else one by one.
+Cells: TypeAlias = "Sequence[Any] | NDArray[Any]"
+
+
+#: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
+#: to a few digits) are left as they are, so that ties between printed probabilities stay ties.
+ROW_SUM_TOLERANCE = 1e-3
+
+
+# Cells that are checked at a time, so that no check needs memory for a whole table.
+_CELLS = 1 << 17
+
+
+_NO_SCALARS = (list, tuple, dict, set, bytes, bytearray, np.ndarray)
+
+
+_ONE = "Give one value per row"
+
+
+_SOFTMAX = (
+    "Probabilities are finite numbers of 0 or more that share a whole; convert logits with a "
+    "softmax first: p = exp(x) / sum(exp(x))"
+)
+
+
+# How many times another the sum of a row may be where the numbers share something.
+_ALIKE = 1.1
+
+
+# Entries whose running sums are held at once.
+_MAX_ENTRIES = 1 << 18
+
 
 #: Ids that are compared, at most: they are held in memory, about 100 bytes each.
 MOST_IDS = 2_000_000
 
-_NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
-# Cells that are held at once: rows of many classes come in shorter blocks.
-_MAX_CELLS = 1 << 20
-
-
-def rows_per_block(most: int, n_columns: int) -> int:
-    """Return how many rows to hold at once.
-
-    Examples
-    --------
-    >>> rows_per_block(65_536, 5), rows_per_block(65_536, 1_000)
-    (65536, 1048)
-    """
-    return max(1, min(most, _MAX_CELLS // max(1, n_columns)))
+class BadRowError(InvalidInputError):
+    """A row is at fault, whatever its columns mean."""
 
 
-def as_list(cells: Cells) -> Sequence[Any]:
-    """Return cells as values of Python."""
-    return cells.tolist() if isinstance(cells, np.ndarray) else cells
+def no_number(where: str) -> BadRowError:
+    """Return the error for a cell that is empty or NaN."""
+    return BadRowError(
+        f"{where}: the number is missing (empty or NaN)",
+        hint="Give a number in every row; a class that is ruled out has 0",
+    )
 
 
 @dataclass(frozen=True)
-class Block:
-    """Some rows of a file as columns: as a reader found them, or ready to be written.
+class Location:
+    """Names of the cells of an input, for messages: of an array, under the name of the argument.
 
     Parameters
     ----------
-    layout : Layout
-        What each column holds.
-    columns : mapping of str to sequence of length M
-        The cells of the columns that are read or written, in the order of the file.
-    first_row : int, default=0
-        Which row of the file, counted from 0, is the first of these.
-    as_text : bool, default=False
-        Whether numbers are texts.
+    source : str
+        The input as a whole.
     """
 
-    layout: Layout
-    columns: Mapping[str, Cells]
-    first_row: int = 0
-    as_text: bool = False
+    source: str
 
-    @property
-    def location(self) -> CellLocation:
-        """How to name a cell in a message."""
-        return self.layout.location(self.first_row)
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name the 0-based row, and the class column if given."""
+        return f"{self.source}[{row}]" if column is None else f"{self.source}[{row}, {column}]"
+
+    def named(self, row: int, column: str) -> str:
+        """Name an entry; `column` says of what it is, which the name of an array does."""
+        return self.cell(row)
 
 
-def numbers_of(block: Block) -> Floats:
-    """Return the class columns of a block as a matrix, and `mass` as its last column if present.
+@dataclass(frozen=True)
+class CellLocation(Location):
+    """Names of the cells of a run of rows of one file.
 
     Parameters
     ----------
-    block : Block
-        As a reader found it. Text is not a number but where all cells are text; nor are booleans.
+    source : str
+        The file.
+    columns : tuple of str
+        Names of the class columns, in class order.
+    first_row : int, default=0
+        Which row of the file, counted from 0, is row 0 of the run.
+
+    Examples
+    --------
+    >>> location = CellLocation("opt.csv", ("p0", "p1"), first_row=100)
+    >>> location.cell(2, 1)
+    'opt.csv: row 103, column p1'
+    """
+
+    columns: tuple[str, ...]
+    first_row: int = 0
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name a row of the run, and its class column if given; rows count from 1."""
+        name = f"{self.source}: row {self.first_row + row + 1}"
+        return name if column is None else f"{name}, column {self.columns[column]}"
+
+    def named(self, row: int, column: str) -> str:
+        """Name a cell of a column that is not a class column."""
+        return f"{self.cell(row)}, column {column}"
+
+
+def check_probabilities(
+    probabilities: ArrayLike,
+    *,
+    location: Location | None = None,
+    warn: bool = True,
+    keep_single: bool = False,
+) -> Probabilities:
+    """Return class probabilities as a C-contiguous float64 matrix whose rows sum to 1.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (M, N)
+        Non-negative, finite, with a positive entry in each row; N is at least 2.
+    location : Location, optional
+        How to name a cell in a message.
+    warn : bool, default=True
+        Warn when rows had to be normalised.
+    keep_single : bool, default=False
+        Leave a float32 matrix in float32 unless rows have to be normalised. The caller must then
+        compute with every cell as float64.
 
     Returns
     -------
-    ndarray of shape (M, N) or (M, N + 1)
-        Values as found: they may be negative, infinite or NaN. Each column is contiguous.
+    ndarray of shape (M, N)
+        The input itself where it is already in that form.
 
     Raises
     ------
     InvalidInputError
-        For the first cell, row by row, that holds no number.
+        For a wrong shape, or an entry that is not a probability.
 
     Examples
     --------
-    >>> from dnip.base.classes import name_classes
-    >>> from dnip.base.columns import resolve_columns
-    >>> layout = resolve_columns(["p0", "p1"], classes=None, source="t.csv")
-    >>> numbers_of(Block(layout, {"p0": ["0.5", "1"], "p1": ["0.5", "0"]}, as_text=True))
-    array([[0.5, 0.5],
-           [1. , 0. ]])
+    >>> check_probabilities([[0.5, 0.5], [0.25, 0.75]])
+    array([[0.5 , 0.5 ],
+           [0.25, 0.75]])
     """
-    columns = [block.columns[name] for name in block.layout.numbers]
-    convert = _floats_from_text if block.as_text else _floats_from_numbers
-    matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
+    location = location or Location("probabilities")
     try:
-        for column, cells in enumerate(columns):
-            matrix[:, column] = convert(cells)
-    except (ValueError, OverflowError):
-        # Whole columns are converted at once, for speed; the message needs the cell.
-        location = block.location
-        for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
-            for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, location.cell(row, column))
-        raise
-    return matrix
-
-
-def _floats_from_text(cells: Cells) -> Floats:
-    if "_" in "".join(cells):
-        raise ValueError("float() would read 0_1 as a number")
-    return np.fromiter(map(float, cells), np.float64, len(cells))
-
-
-def _floats_from_numbers(cells: Cells) -> NDArray[Any]:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
-        return cells  # the matrix takes them as float64
-    for kind in set(map(type, cells)):
-        if not issubclass(kind, _NUMBERS) or issubclass(kind, bool | np.timedelta64):
-            raise ValueError(f"{kind.__name__} is not a type of number")
-    return np.fromiter(map(float, cells), np.float64, len(cells))
-
-
-def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: str) -> None:
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
-        raise no_number(where)
-    try:
-        convert([cell])
-    except (ValueError, OverflowError) as error:
-        what = "is too large" if isinstance(error, OverflowError) else "is not a number"
+        raw = np.asarray(probabilities)
+        if raw.dtype.kind == "c":
+            raise TypeError("the numbers are complex")
+        single = keep_single and raw.dtype == np.float32
+        p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"{where}: {shown(cell)} {what}",
-            hint="Write numbers with a decimal point, such as 0.25; `dnip import` reads decimal "
-            "commas and per cent, too",
-        ) from None
+            f"{location.source} is not a matrix of numbers: {error}",
+            hint="Give one row per example and one column of numbers per class",
+        ) from error
+    if p.ndim != 2:
+        raise InvalidInputError(
+            f"{location.source} has shape {p.shape}, but a matrix (examples, classes) is needed",
+            hint="Give one row per example and one column per class, also for a binary task",
+        )
+    check_several_columns(p.shape[1], location.source)
+    p, off, sums = normalise_rows(p, location)
+    if warn:
+        seen = SumsSeen()
+        seen.add(len(p), off, sums, location)
+        seen.tell(location.source)
+    return cast("Probabilities", p)
+
+
+def check_several_columns(n_columns: int, source: str) -> None:
+    """Refuse probabilities of fewer than two classes."""
+    if n_columns < 2:
+        raise InvalidInputError(
+            f"{source}: {counted(n_columns, 'column')} of probabilities, but at least 2 are needed",
+            hint="Give one column per class, also for a binary task",
+        )
+
+
+def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities, Integers, Floats]:
+    """Normalise rows; return them, and the numbers and sums of those that did not sum to 1.
+
+    Parameters
+    ----------
+    p : ndarray of shape (M, N)
+        In any memory layout, which is kept.
+    location : Location
+        How to name a cell in a message.
+
+    Raises
+    ------
+    InvalidInputError
+        For an entry that is not a probability.
+
+    Examples
+    --------
+    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), Location("p"))
+    (array([[0.5 , 0.5 ],
+           [0.25, 0.75]]), array([1]), array([4.]))
+    """
+    off: list[Integers] = []
+    off_sums: list[Floats] = []
+    empty: int | None = None
+    step = max(_CELLS // p.shape[1], 1)
+    for first in range(0, len(p), step):
+        block = p[first : first + step].astype(np.float64, copy=False)
+        sums = row_sums(block)
+        if not np.isfinite(sums).all() or block.min() < 0:
+            _refuse_cell(p, location)
+        if empty is None and sums.min() <= 0:
+            empty = first + int(np.argmax(sums <= 0))
+        rows = (np.abs(sums - 1) > ROW_SUM_TOLERANCE).nonzero()[0]
+        if len(rows):
+            off.append(rows + first)
+            off_sums.append(sums[rows])
+    if empty is not None:
+        raise BadRowError(
+            f"{location.cell(empty)}: all class probabilities are 0",
+            hint="Drop the row, or give the probabilities of a model that ranks the classes",
+        )
+    if not off:
+        return p, np.empty(0, np.int64), np.empty(0)
+    rows, sums = np.concatenate(off), np.concatenate(off_sums)
+    _check_share(p, rows, sums, location)
+    p = p.astype(np.float64)
+    p[rows] /= sums[:, None]
+    return p, rows, sums
+
+
+def _check_share(p: Probabilities, rows: Integers, sums: Floats, location: Location) -> None:
+    """Refuse numbers that share nothing: most rows have some above 1, and their sums differ.
+
+    Per cent and bytes have sums that are alike, and counts are whole.
+    """
+    most = p[rows].max(axis=1)
+    above = 2 * np.count_nonzero(most > 1) > len(p)
+    low, high = int(sums.argmin()), int(sums.argmax())
+    if above and sums[high] > _ALIKE * sums[low] and (most != np.floor(most)).any():
+        first, second = sorted((low, high), key=lambda row: int(rows[row]))
+        raise InvalidInputError(
+            f"{location.cell(int(rows[first]))}: the numbers of the classes sum to "
+            f"{sums[first]:.6g}, and elsewhere to {sums[second]:.6g}: they are not probabilities",
+            hint=_SOFTMAX,
+        )
+
+
+class SumsSeen:
+    """Counts the rows that did not sum to 1, and remembers the first."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._count = 0
+        self._first = ""
+
+    def add(self, n_rows: int, off: Integers, sums: Floats, location: Location) -> None:
+        """Add some rows: how many, and the numbers and the sums of those that did not sum to 1."""
+        if not self._count and len(off):
+            self._first = f"{location.cell(int(off[0]))}, sum {sums[0]:.6g}"
+        self._count += len(off)
+        self.total += n_rows
+
+    def tell(self, source: str) -> None:
+        """Warn if rows were normalised: how many, and which is the first."""
+        if self._count:
+            warn(
+                f"{source}: {self._count} of {self.total} rows did not sum to 1 and were "
+                f"normalised (the first is {self._first})"
+            )
+
+
+def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:
+    """Raise for the first entry that is NaN, infinite or negative; for a sum that overflows."""
+    bad = ~np.isfinite(p) | (p < 0)
+    if not bad.any():
+        row = int(np.argmax(~np.isfinite(row_sums(p))))
+        raise InvalidInputError(
+            f"{location.cell(row)}: the sum of the class probabilities overflows",
+            hint="Give probabilities between 0 and 1",
+        )
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    value = p[row, column]
+    if math.isnan(value):
+        raise no_number(location.cell(row, column))
+    kind = "infinite" if math.isinf(value) else "negative"
+    error = InvalidInputError if value < 0 else BadRowError
+    raise error(
+        f"{location.cell(row, column)}: the probability is {kind} ({value})",
+        hint=_SOFTMAX
+        if value < 0
+        else "Drop the row, or give the finite numbers that the model had there",
+    )
+
+
+def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:
+    """Return the sum of each row from the first class to the last, as in every memory layout.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+
+    Returns
+    -------
+    ndarray of shape (M,)
+        Infinite or NaN where a row holds such numbers or overflows.
+
+    Examples
+    --------
+    >>> row_sums(np.array([[0.25, 0.75], [1.0, 3.0]]))
+    array([1., 4.])
+    """
+    p = probabilities
+    sums = np.zeros(len(p))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if p.flags.c_contiguous:
+            step = max(1, _MAX_ENTRIES // max(1, p.shape[1]))
+            for start in range(0, len(p), step):
+                rows = slice(start, start + step)
+                sums[rows] = p[rows].cumsum(axis=1, dtype=np.float64)[:, -1]
+        else:
+            for column in p.T:
+                sums += column
+    return sums
+
+
+def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
+    """Return sample weights as float64: finite, not negative, one per example, not all zero.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 2.5], n_examples=2)
+    array([1. , 2.5])
+    """
+    weight = check_vector("sample_weight", sample_weight, n_examples, np.float64)
+    if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
+        raise InvalidInputError(
+            "sample_weight must be finite and 0 or more, and not all zero",
+            hint="Leave sample_weight out to count every example once",
+        )
+    return weight
+
+
+def check_vector(
+    name: str, values: ArrayLike, n_examples: int, kind: type | None = None
+) -> NDArray[Any]:
+    """Return an array with one value per example.
+
+    Examples
+    --------
+    >>> check_vector("y", ["spam", "ham"], 2)
+    array(['spam', 'ham'], dtype='<U4')
+    """
+    try:
+        raw = np.asarray(values, kind)
+    except (TypeError, ValueError, OverflowError) as error:  # or rows of other lengths
+        what = "list" if kind is None else "list of numbers"
+        raise InvalidInputError(f"{name} is not a {what}: {error}", hint=_ONE) from error
+    if raw.shape != (n_examples,):
+        raise InvalidInputError(
+            f"{name} has shape {raw.shape}, but {n_examples} examples need ({n_examples},)",
+            hint=_ONE,
+        )
+    return raw
+
+
+def check_scalars(cells: Sequence[Any] | NDArray[Any], name: str, location: Location) -> None:
+    """Refuse a list, an object or bytes in a column of texts and numbers."""
+    if not any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
+        return
+    row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
+    what, hint = "a list or an object", _ONE
+    if isinstance(cells[row], bytes | bytearray):
+        what, hint = "bytes", "Make a text of each, by .decode()"
+    raise InvalidInputError(
+        f"{location.named(row, name)}: a text or a number is needed, not {what}", hint=hint
+    )
 
 
 def check_ids(
@@ -209,7 +455,7 @@ class IdsSeen:
 
     Examples
     --------
-    >>> from dnip.base.arrays import Location
+    >>> from dnip.tables.cells import Location
     >>> seen = IdsSeen()
     >>> seen.add(["a", "b"], Location("first"))
     >>> seen.add(["c", "a"], Location("second"))
@@ -241,120 +487,48 @@ an id of its own, or leave the ids out
             self._seen, self.too_many = set(), True
 
 
-#: Below this captured mass, most of what the model would say is not a label.
-LOW_MASS = 0.1
-
-#: From this share of low rows on, a table is worth a warning.
-WORTH_TELLING = 0.1
-
-# Half-precision numbers from 0 to 1: as bits they are whole numbers in the same order.
-_N_BINS = int(np.float16(1).view(np.uint16)) + 1
-
-
-@dataclass(frozen=True)
-class CapturedMass:
-    """Captured mass over the rows of a table.
-
-    Attributes
-    ----------
-    rows : int
-        Rows whose mass is known.
-    low : int
-        Rows of less than `LOW_MASS`.
-    median : float
-        The middle row's, to 3 digits; below 0.0001 to fewer.
+def is_storable(text: str) -> bool:
+    r"""Say whether a text survives every file format: valid Unicode, no NUL character.
 
     Examples
     --------
-    >>> mass = CapturedMass.of([0.02, 0.03, 0.9])
-    >>> mass.low, mass.median, mass.at_fault
-    (2, 0.03, True)
+    >>> is_storable("naïve"), is_storable("\ud800"), is_storable("a\0")
+    (True, False, False)
     """
-
-    rows: int
-    low: int
-    median: float
-
-    @classmethod
-    def of(cls, mass: ArrayLike) -> CapturedMass | None:
-        """Summarise the mass of rows; None if there are no rows."""
-        counts = MassCounts()
-        counts.add(mass)
-        return counts.summary
-
-    @property
-    def at_fault(self) -> bool:
-        """Whether most rows are low: then the prompt is wrong, which no weight can mend."""
-        return 2 * self.low > self.rows
-
-    @property
-    def worth_telling(self) -> bool:
-        """Whether so many rows are low that the user should know."""
-        return self.low >= WORTH_TELLING * self.rows
-
-    @property
-    def sentence(self) -> str:
-        """How many rows are low, and what to do.
-
-        Examples
-        --------
-        >>> CapturedMass(240, 199, 0.02).sentence
-        'the labels capture less than 0.1 of the probability in 83% of the rows (199 of 240; \
-median mass 0.02): the prompt or the label words are at fault, coefficients cannot mend that. \
-Look at both with `dnip audit`'
-        """
-        return (
-            f"the labels capture less than {LOW_MASS:g} of the probability in "
-            f"{self.low / self.rows:.0%} of the rows ({self.low:,} of {self.rows:,}; median mass "
-            f"{self.median:.2g}): the prompt or the label words are at fault, coefficients cannot "
-            "mend that. Look at both with `dnip audit`"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints.
-
-        Examples
-        --------
-        >>> CapturedMass(240, 199, 0.02).to_dict()
-        {'rows': 240, 'low': 199, 'median': 0.02, 'threshold': 0.1}
-        """
-        return {**asdict(self), "threshold": LOW_MASS}
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
-class MassCounts:
-    """Counts that summarise the captured mass of a table of any size.
+def is_number(text: str) -> bool:
+    """Say whether a text is a number.
 
     Examples
     --------
-    >>> counts = MassCounts()
-    >>> for block in ([0.5, 0.05], [0.75]):
-    ...     counts.add(block)
-    >>> counts.summary
-    CapturedMass(rows=3, low=1, median=0.5)
+    >>> is_number("1e-3"), is_number("sports")
+    (True, False)
     """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
-    def __init__(self) -> None:
-        self._low = 0
-        self._bins: Integers = np.zeros(_N_BINS, np.int64)
 
-    def add(self, mass: ArrayLike) -> None:
-        """Count the mass of some more rows, from 0 to 1."""
-        values = np.abs(np.asarray(mass, np.float64))  # -0 has other bits
-        self._low += int(np.count_nonzero(values < LOW_MASS))
-        bits = np.minimum(values, 1).astype(np.float16).view(np.uint16)
-        self._bins += np.bincount(bits, minlength=_N_BINS)
+def is_missing(value: object) -> bool:
+    """Say whether a cell is empty: None, NaN, or NA of pandas.
 
-    def join(self, other: MassCounts) -> None:
-        """Add the counts of other rows."""
-        self._low += other._low
-        self._bins += other._bins
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
-    @property
-    def summary(self) -> CapturedMass | None:
-        """The summary of all rows; None if there were none."""
-        rows = int(self._bins.sum())
-        if not rows:
-            return None
-        middle = np.searchsorted(np.cumsum(self._bins), (rows + 1) // 2)
-        median = float(np.uint16(middle).view(np.float16))
-        return CapturedMass(rows, self._low, float(f"{median:.3g}"))
+
+def as_list(cells: Cells) -> Sequence[Any]:
+    """Return cells as values of Python."""
+    return cells.tolist() if isinstance(cells, np.ndarray) else cells

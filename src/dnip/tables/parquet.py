@@ -10,8 +10,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.classes import LABEL, Cells, default_classes
-from dnip.base.columns import (
+from dnip.base.errors import InvalidInputError, load_optional
+from dnip.base.files import valid_unicode
+from dnip.tables.cells import Cells
+from dnip.tables.columns import (
     CLASSES_METADATA,
     DEFERRED,
     FALLBACK,
@@ -24,9 +26,8 @@ from dnip.base.columns import (
     Layout,
     resolve_columns,
 )
-from dnip.base.errors import InvalidInputError, load_optional
-from dnip.base.files import valid_unicode
-from dnip.tables.cells import Block, rows_per_block
+from dnip.tables.labels import LABEL, default_classes
+from dnip.tables.rows import Block, rows_per_block
 
 if TYPE_CHECKING:
     import pyarrow as pa

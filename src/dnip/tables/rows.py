@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import BadRowError, SumsSeen, check_mass, check_scalars, normalise_rows
-from dnip.base.classes import LABEL, Cells, is_missing, name_classes, read_labels
-from dnip.base.columns import (
+from dnip.base.errors import InvalidInputError, listed, load_optional, shown, warn
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.tables.cells import (
+    MOST_IDS,
+    BadRowError,
+    CellLocation,
+    Cells,
+    IdsSeen,
+    SumsSeen,
+    as_list,
+    check_ids,
+    check_scalars,
+    is_missing,
+    no_number,
+    normalise_rows,
+)
+from dnip.tables.columns import (
     CORRECTED,
     ID,
     MASS,
     RECORDED,
     RESERVED,
     ROW,
-    CellLocation,
     Layout,
+    frame_layout,
     import_line,
     read_as_answers,
 )
-from dnip.base.errors import InvalidInputError, listed, load_optional, warn
-from dnip.base.frames import frame_layout
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.tables.cells import MOST_IDS, Block, IdsSeen, MassCounts, as_list, check_ids, numbers_of
+from dnip.tables.labels import LABEL, name_classes, read_labels
+from dnip.tables.mass import MassCounts, check_mass
+
+_NUMBERS = (int, float, Decimal, np.integer, np.floating)
+
+
+# Cells that are held at once: rows of many classes come in shorter blocks.
+_MAX_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +109,33 @@ def joined(blocks: Iterable[Rows]) -> Rows:
         mass=whole("mass"),
         corrected_by=next((block.corrected_by for block in pieces if block.corrected_by), None),
     )
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file as columns: as a reader found them, or ready to be written.
+
+    Parameters
+    ----------
+    layout : Layout
+        What each column holds.
+    columns : mapping of str to sequence of length M
+        The cells of the columns that are read or written, in the order of the file.
+    first_row : int, default=0
+        Which row of the file, counted from 0, is the first of these.
+    as_text : bool, default=False
+        Whether numbers are texts.
+    """
+
+    layout: Layout
+    columns: Mapping[str, Cells]
+    first_row: int = 0
+    as_text: bool = False
+
+    @property
+    def location(self) -> CellLocation:
+        """How to name a cell in a message."""
+        return self.layout.location(self.first_row)
 
 
 def check_blocks(
@@ -193,6 +239,89 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     )
     unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED, ROW})
     return rows, Seen(layout, location, len(p), off, sums, ids, mass, unused)
+
+
+def rows_per_block(most: int, n_columns: int) -> int:
+    """Return how many rows to hold at once.
+
+    Examples
+    --------
+    >>> rows_per_block(65_536, 5), rows_per_block(65_536, 1_000)
+    (65536, 1048)
+    """
+    return max(1, min(most, _MAX_CELLS // max(1, n_columns)))
+
+
+def numbers_of(block: Block) -> Floats:
+    """Return the class columns of a block as a matrix, and `mass` as its last column if present.
+
+    Parameters
+    ----------
+    block : Block
+        As a reader found it. Text is not a number but where all cells are text; nor are booleans.
+
+    Returns
+    -------
+    ndarray of shape (M, N) or (M, N + 1)
+        Values as found: they may be negative, infinite or NaN. Each column is contiguous.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first cell, row by row, that holds no number.
+
+    Examples
+    --------
+    >>> from dnip.tables.labels import name_classes
+    >>> from dnip.tables.columns import resolve_columns
+    >>> layout = resolve_columns(["p0", "p1"], classes=None, source="t.csv")
+    >>> numbers_of(Block(layout, {"p0": ["0.5", "1"], "p1": ["0.5", "0"]}, as_text=True))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    columns = [block.columns[name] for name in block.layout.numbers]
+    convert = _floats_from_text if block.as_text else _floats_from_numbers
+    matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
+    try:
+        for column, cells in enumerate(columns):
+            matrix[:, column] = convert(cells)
+    except (ValueError, OverflowError):
+        # Whole columns are converted at once, for speed; the message needs the cell.
+        location = block.location
+        for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
+            for column, cell in enumerate(cells_of_row):
+                _check_cell(cell, convert, location.cell(row, column))
+        raise
+    return matrix
+
+
+def _floats_from_text(cells: Cells) -> Floats:
+    if "_" in "".join(cells):
+        raise ValueError("float() would read 0_1 as a number")
+    return np.fromiter(map(float, cells), np.float64, len(cells))
+
+
+def _floats_from_numbers(cells: Cells) -> NDArray[Any]:
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
+        return cells  # the matrix takes them as float64
+    for kind in set(map(type, cells)):
+        if not issubclass(kind, _NUMBERS) or issubclass(kind, bool | np.timedelta64):
+            raise ValueError(f"{kind.__name__} is not a type of number")
+    return np.fromiter(map(float, cells), np.float64, len(cells))
+
+
+def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: str) -> None:
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        raise no_number(where)
+    try:
+        convert([cell])
+    except (ValueError, OverflowError) as error:
+        what = "is too large" if isinstance(error, OverflowError) else "is not a number"
+        raise InvalidInputError(
+            f"{where}: {shown(cell)} {what}",
+            hint="Write numbers with a decimal point, such as 0.25; `dnip import` reads decimal "
+            "commas and per cent, too",
+        ) from None
 
 
 class WholeTable:

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.classes import UNLABELLED, check_countable
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import check_integer
-from dnip.metrics.chance import MOST_CELLS, MOST_ROWS, has_signal
-from dnip.tables.guards import check_raw
+from dnip.tables.labels import UNLABELLED, check_countable
 from dnip.tables.rows import Rows
-from dnip.tables.table import AnyRows, ProbabilityTable
+from dnip.tables.table import AnyRows, ProbabilityTable, check_raw
 
 # Rows that are looked at together.
 _BLOCK = 65_536
+
 
 # Keeps these random numbers apart from others that are drawn by the same seed.
 _STREAM = 0x5A3
@@ -246,34 +245,3 @@ def _cap(sizes: Integers, most: int) -> int:
             return left // n_open
         left -= size
     return int(sizes.max())
-
-
-_OF_SIGNALS = 0x517
-
-
-class SignalSample:
-    """Labelled rows of a stream, enough to say whether probabilities tell anything of the class."""
-
-    def __init__(self) -> None:
-        self._parts: list[RowSample] = []
-
-    def add(self, rows: AnyRows) -> None:
-        """Add the labelled rows of a block."""
-        if rows.labels is None or not (known := rows.labels != UNLABELLED).any():
-            return
-        if not self._parts:
-            most = min(MOST_ROWS, max(MOST_CELLS // len(rows.classes), 1))
-            self._parts = [RowSample(most, _OF_SIGNALS)]
-        self._parts[0].add(p=rows.probabilities[known], y=rows.labels[known])
-
-    def join(self, other: SignalSample) -> None:
-        """Add the rows of another piece of the table."""
-        self._parts += other._parts
-
-    @property
-    def signal(self) -> bool | None:
-        """Whether classes are more probable on their own rows; None where it cannot be told."""
-        if not self._parts:
-            return None
-        p, y = (np.concatenate([sample.columns[name] for sample in self._parts]) for name in "py")
-        return has_signal(p, y)

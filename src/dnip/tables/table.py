@@ -1,33 +1,54 @@
-"""The probability table: class probabilities, labels and ids of a set of examples."""
+"""The probability table: what is known of a set of examples, and what must hold of it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.arrays import check_mass, check_probabilities
-from dnip.base.classes import UNLABELLED, names_of
-from dnip.base.errors import InvalidInputError
-from dnip.base.frames import make_frame
-from dnip.metrics.chance import labels_of_columns
-from dnip.tables.cells import CapturedMass, as_list, check_ids
-from dnip.tables.provenance import DataHash
-from dnip.tables.reading import read_rows
+from dnip.base.errors import (
+    CoefficientsFormatError,
+    CorrectedError,
+    InvalidInputError,
+    listed,
+    warn,
+)
+from dnip.base.typing import Integers
+from dnip.base.validation import check_integer
+from dnip.tables.cells import as_list, check_ids, check_probabilities
+from dnip.tables.columns import CONTENT_FREE, make_frame
+from dnip.tables.files import block_of, open_writer, read_rows
+from dnip.tables.labels import (
+    UNLABELLED,
+    check_classes,
+    check_several_classes,
+    default_classes,
+    labelled_twice,
+    labels_of_columns,
+    names_of,
+)
+from dnip.tables.mass import CapturedMass, check_mass
+from dnip.tables.origin import DataHash
 from dnip.tables.rows import Rows, joined, read_frame
-from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
-from dnip.tables.writing import block_of, open_writer
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
+#: Draws of up to this many rows are class-balanced, larger ones uniform. The paper only says that
+#: its smallest sets cover all classes.
+BALANCED_UP_TO = 100
+
 
 # Of each row.
 _COLUMNS = ("probabilities", "labels", "ids", "mass")
+
+
+# From how many rows on, and in which share of them, labels look like the model's own answers.
+_ENOUGH, _ALIKE = 30, 0.97
 
 
 class ProbabilityTable:
@@ -292,44 +313,6 @@ class ProbabilityTable:
         rows = self.take(self.labels == UNLABELLED)
         return ProbabilityTable(replace(rows.rows, labels=None))
 
-    def split(
-        self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True
-    ) -> dict[str, ProbabilityTable]:
-        """Divide the rows into named parts; the same seed gives the same parts.
-
-        Parameters
-        ----------
-        fractions : mapping of str to float
-            Fraction of the rows in each part, above 0; at most 1 in all. Rows that are left over
-            are in no part.
-        seed : int
-            Seed of the shuffle.
-        stratify : bool, default=True
-            Divide each class, and the unlabelled rows, in these fractions.
-
-        Returns
-        -------
-        dict of str to ProbabilityTable
-            No row is in two parts; each part keeps the order of the rows.
-
-        Raises
-        ------
-        InvalidInputError
-            For fractions out of range, or a part that would be empty.
-
-        Examples
-        --------
-        >>> table = ProbabilityTable(np.full((20, 2), 0.5), np.repeat([0, 1], 10))
-        >>> parts = table.split({"opt": 0.8, "dev": 0.2}, seed=0)
-        >>> parts["dev"].labels
-        array([0, 0, 1, 1])
-        """
-        strata = np.zeros(len(self), dtype=np.int64)
-        if stratify and self.labels is not None:
-            strata = self.labels
-        parts = split_rows(strata, fractions, seed)
-        return {name: self.take(rows) for name, rows in parts.items()}
-
     def draw(self, n: int, seed: int, *, balanced: bool | None = None) -> ProbabilityTable:
         """Draw a few rows without replacement; the same seed gives the same rows.
 
@@ -370,5 +353,286 @@ class ProbabilityTable:
         return self.take(labelled[drawn])
 
 
+def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
+    """Return the numbers of the rows that are asked for, by number or by one truth value per row.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else, and for a row that is not there.
+
+    Examples
+    --------
+    >>> row_numbers([False, True, True], 3, "opt.csv"), row_numbers([2, 0], 3, "opt.csv")
+    (array([1, 2]), array([2, 0]))
+    """
+    asked = np.asarray(rows)
+    if asked.dtype == np.bool_ and asked.shape == (n_rows,):
+        return np.flatnonzero(asked)
+    numbers = asked.astype(np.int64) if asked.size == 0 else asked
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"rows must be row numbers or {n_rows} truth values; got {asked.dtype} of shape "
+            f"{asked.shape}"
+        )
+    outside = (numbers < 0) | (numbers >= n_rows)
+    if outside.any():
+        raise InvalidInputError(
+            f"row {numbers[np.argmax(outside)]} is outside 0..{n_rows - 1} of {source}",
+            hint="Rows count from 0",
+        )
+    return numbers.astype(np.int64)
+
+
+def draw_rows(labels: Integers, n_classes: int, n: int, seed: int, *, balanced: bool) -> Integers:
+    """Draw rows without replacement.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (M,)
+        Class index of each row; only read for a balanced draw.
+    n_classes : int
+        Number of classes.
+    n : int
+        Rows to draw, from 1 to M.
+    seed : int
+        Seed of the draw.
+    balanced : bool
+        Draw as equally many of each class as there are; what a small class lacks is shared by
+        the others. Otherwise every row is as likely as any other.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Ascending row numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are fewer than `n` rows.
+
+    Examples
+    --------
+    >>> rows = draw_rows(np.array([0, 0, 0, 0, 0, 1]), 2, 4, seed=0, balanced=True)
+    >>> int((rows == 5).sum()), len(rows)
+    (1, 4)
+    """
+    check_integer("seed", seed, at_least=0)
+    check_integer("n", n, at_least=1)
+    if n > len(labels):
+        raise InvalidInputError(
+            f"n is {n}, but there are only {len(labels)} rows to draw from",
+            hint="Draw fewer rows; a table with labels gives only its labelled rows",
+        )
+    rng = np.random.default_rng(seed)
+    if not balanced:
+        return np.sort(rng.choice(len(labels), size=n, replace=False).astype(np.int64))
+    quotas = _balanced_quotas(np.bincount(labels, minlength=n_classes), n, rng)
+    drawn = [
+        rng.choice(np.flatnonzero(labels == index), size=quota, replace=False)
+        for index, quota in enumerate(quotas)
+    ]
+    return np.sort(np.concatenate(drawn).astype(np.int64))
+
+
+def _balanced_quotas(available: Integers, n: int, rng: np.random.Generator) -> Integers:
+    """Share `n` rows out among the classes as equally as their sizes allow."""
+    quotas = np.zeros_like(available)
+    while (left := n - int(quotas.sum())) > 0:
+        open_classes = np.flatnonzero(quotas < available)
+        share = left // len(open_classes)
+        if share == 0:
+            quotas[rng.choice(open_classes, size=left, replace=False)] += 1
+        else:
+            room = available[open_classes] - quotas[open_classes]
+            quotas[open_classes] += np.minimum(share, room)
+    return quotas
+
+
 #: Rows that are checked: a whole table of them, or some on their way.
 AnyRows: TypeAlias = Rows | ProbabilityTable
+
+
+#: What holds probabilities: a table, an array, a data frame, or the path of a table.
+TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"
+
+
+def as_table(
+    data: TableLike,
+    y: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+) -> ProbabilityTable:
+    """Make a table of what a user has: probabilities with their labels, or a whole table.
+
+    Parameters
+    ----------
+    data : array-like, DataFrame, ProbabilityTable or path
+        Class probabilities, shape (M, N); or a table, which may hold its labels.
+    y : array-like of shape (M,), optional
+        Labels; None, NaN and "" are rows without one, and so is -1 unless it is one of N labels.
+    classes : sequence, optional
+        The class of each column, in order. By default the names of a data frame's columns. Else
+        labels 0..N-1 are the numbers of columns, and others are the classes in sorted order, as in
+        scikit-learn.
+    label : str, optional
+        The column of labels in a data frame, if it is not `label`.
+
+    Raises
+    ------
+    InvalidInputError
+        For arrays of other lengths, labels that are no classes, columns that could be any, and
+        columns for whose order the labels do not speak at all.
+
+    Warns
+    -----
+    DNIPWarning
+        Where columns without names are taken for labels that are names.
+
+    Examples
+    --------
+    >>> table = as_table([[0.75, 0.25], [0.5, 0.5]], ["spam", "ham"])
+    >>> table.classes, table.labels
+    (('ham', 'spam'), array([1, 0]))
+    """
+    is_frame = hasattr(type(data), "columns") and not isinstance(data, ProbabilityTable)
+    if label is not None and (y is not None or not is_frame):
+        raise InvalidInputError(
+            "label names the column of labels in a data frame",
+            hint="Give the data frame without y, or leave label out",
+        )
+    if isinstance(data, str | os.PathLike):
+        data = ProbabilityTable.read(data, classes)
+    elif is_frame:
+        data = ProbabilityTable(read_frame(data, classes, label, y))
+    elif not isinstance(data, ProbabilityTable):
+        data = ProbabilityTable(data, classes=() if classes is None else check_classes(classes))
+    if y is None:
+        return data
+    if data.labels is not None:
+        raise labelled_twice(data.source, "y")
+    unnamed = classes is None and data.classes == default_classes(data.n_classes)
+    known = None if unnamed else data.classes
+    labels, names = labels_of_columns(data.probabilities, y, known, "y")
+    return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
+
+
+def check_raw(*tables: AnyRows | None) -> None:
+    """Refuse corrected probabilities: weights are learned from those of a model, and used on them.
+
+    Raises
+    ------
+    CorrectedError
+        For the first table with a mark.
+    """
+    for rows in tables:
+        if rows is not None and rows.corrected_by is not None:
+            raise CorrectedError.at(rows.source, rows.corrected_by)
+
+
+def tell_corrected(source: str, by: str | None) -> None:
+    """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
+    if by is not None:
+        warn(
+            f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
+            "said of raw ones is said of these"
+        )
+
+
+def tell_own_labels(source: str, n_alike: int, n_labelled: int) -> None:
+    """Warn where labels are what the model says itself in nearly every row."""
+    if n_labelled >= _ENOUGH and n_alike > _ALIKE * n_labelled:
+        warn(
+            f"{source}: the label is the most probable class in {n_alike:,} of {n_labelled:,} "
+            "rows; make sure that the labels are not the model's own answers"
+        )
+
+
+def check_same_classes(rows: AnyRows, classes: Sequence[str]) -> None:
+    """Refuse coefficients that were fitted for other classes than the table's."""
+    if rows.classes != classes:
+        raise CoefficientsFormatError(
+            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
+            f"were fitted for {listed(classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
+        )
+
+
+def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTable:
+    """Return the rows that have a label, of at least two classes; the table where all have one.
+
+    Parameters
+    ----------
+    table : ProbabilityTable
+    need : str, default="a score"
+        What the labels are needed for, for the message.
+
+    Raises
+    ------
+    InvalidInputError
+        If no row has a label, or only rows of one class have.
+    """
+    known = np.empty(0, np.bool_) if table.labels is None else table.labels != UNLABELLED
+    if not known.any():
+        raise InvalidInputError(
+            f"{table.source}: no row has a label, and {need} needs labels",
+            hint="Add a column `label` with the class of each row",
+        )
+    rows = table if known.all() else table.labelled()
+    assert rows.labels is not None
+    present = np.bincount(rows.labels, minlength=table.n_classes) > 0
+    check_several_classes(present, table.classes, table.source)
+    return rows
+
+
+def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable) -> None:
+    """Refuse a table to score on that has other classes than the opt table, or rows of it.
+
+    Parameters
+    ----------
+    opt : ProbabilityTable
+        The rows that are fitted.
+    other : ProbabilityTable
+        The rows that are scored.
+
+    Raises
+    ------
+    InvalidInputError
+        If the classes differ, an id is in both, or both hold the same probabilities. Content-free
+        rows may have the same ids.
+
+    Examples
+    --------
+    >>> from dnip import ProbabilityTable
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4]])
+    >>> opt, copy = ProbabilityTable(p, source="opt.csv"), ProbabilityTable(p, source="copy.csv")
+    >>> check_disjoint(opt, copy)
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: opt.csv and copy.csv hold the same rows. Give a test table \
+of other rows: scores on rows that were fitted on say nothing
+    """
+    check_classes_agree(opt, other)
+    hint = "Give a test table of other rows: scores on rows that were fitted on say nothing"
+    if opt.ids is not None and other.ids is not None:
+        known = set(opt.ids.tolist())
+        shared = [name for name in other.ids.tolist() if name in known]
+        shared = [name for name in shared if not name.startswith(CONTENT_FREE)]
+        if shared:
+            raise InvalidInputError(
+                f"{len(shared):,} ids stand in both {opt.source} and {other.source}, the first is "
+                f"{shared[0]!r}",
+                hint=hint,
+            )
+    if np.array_equal(opt.probabilities, other.probabilities):
+        raise InvalidInputError(f"{opt.source} and {other.source} hold the same rows", hint=hint)
+
+
+def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> None:
+    """Refuse two tables of different classes, or of the same classes in another order."""
+    if other.classes != first.classes:
+        raise InvalidInputError(
+            f"{other.source} has the classes {listed(other.classes)}, but {first.source} has "
+            f"{listed(first.classes)}",
+            hint="Give tables of the same classes, in the same order",
+        )

@@ -15,11 +15,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from dnip.base.columns import ID, CellLocation, check_names, plain_name, resolve_columns
 from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import open_input
 from dnip.base.validation import once
-from dnip.tables.cells import MOST_IDS, Block, as_list, rows_per_block
+from dnip.tables.cells import MOST_IDS, CellLocation, as_list
+from dnip.tables.columns import ID, check_names, plain_name, resolve_columns
+from dnip.tables.rows import Block, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
 _Classes: TypeAlias = tuple[str, ...] | None

@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.columns import DEFERRED
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import AnyRows, ProbabilityTable, Rows, Scan, ahead, open_writer
-from dnip.tables.cells import CapturedMass, MassCounts
-from dnip.tables.guards import check_raw, check_same_classes
-from dnip.tables.reading import counted_rows
+from dnip.tables.columns import DEFERRED
+from dnip.tables.files import counted_rows
+from dnip.tables.mass import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
+from dnip.tables.table import check_raw, check_same_classes
 
 
 class Application(NamedTuple):
@@ -130,7 +130,7 @@ def estimate_stream(
     calibration = coefficients.calibration  # refused before a long table is read
     sample = RowSample(most_rows(len(coefficients.classes)))
     for chunk in counted_rows(chunks, progress):
-        check_same_classes(chunk, coefficients)
+        check_same_classes(chunk, coefficients.classes)
         check_raw(chunk)
         sample.add(probabilities=chunk.probabilities)
     return estimate_prior(sample.columns["probabilities"], calibration)
@@ -156,7 +156,7 @@ def reweighted(coefficients: Coefficients, chunks: Iterable[AnyRows]) -> Iterato
     multipliers = coefficients.multipliers
     for block in chunks:
         chunk = block.rows if isinstance(block, ProbabilityTable) else block
-        check_same_classes(chunk, coefficients)
+        check_same_classes(chunk, coefficients.classes)
         check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.classes import check_countable, check_several_classes
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
-from dnip.base.frames import make_frame
 from dnip.base.typing import Confusion, Counts, Floats
 from dnip.base.validation import check_level
 from dnip.method.coefficients import (
@@ -26,13 +24,16 @@ from dnip.method.coefficients import (
 )
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import CLASS_METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
+from dnip.metrics.chance import MOST_CELLS, MOST_ROWS, has_signal
 from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
-from dnip.tables.cells import CapturedMass, MassCounts
-from dnip.tables.guards import TableLike, as_table, check_same_classes, tell_corrected
-from dnip.tables.reading import Progress, counted_rows, read_rows
-from dnip.tables.sampling import SignalSample
+from dnip.tables.columns import make_frame
+from dnip.tables.files import Progress, counted_rows, read_rows
+from dnip.tables.labels import UNLABELLED, check_countable, check_several_classes
+from dnip.tables.mass import CapturedMass, MassCounts
+from dnip.tables.sampling import RowSample
+from dnip.tables.table import TableLike, as_table, check_same_classes, tell_corrected
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -343,7 +344,7 @@ class _Counts:
     def add(self, rows: AnyRows) -> None:
         """Count some rows."""
         for asked in self._given.values():
-            check_same_classes(rows, asked)
+            check_same_classes(rows, asked.classes)
         p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.corrected_by = self.corrected_by or rows.corrected_by
@@ -400,3 +401,34 @@ class _Counts:
 
     def _count(self, name: str, counts: Confusion) -> None:
         self._counts[name] = self._counts.get(name, 0) + counts
+
+
+_OF_SIGNALS = 0x517
+
+
+class SignalSample:
+    """Labelled rows of a stream, enough to say whether probabilities tell anything of the class."""
+
+    def __init__(self) -> None:
+        self._parts: list[RowSample] = []
+
+    def add(self, rows: AnyRows) -> None:
+        """Add the labelled rows of a block."""
+        if rows.labels is None or not (known := rows.labels != UNLABELLED).any():
+            return
+        if not self._parts:
+            most = min(MOST_ROWS, max(MOST_CELLS // len(rows.classes), 1))
+            self._parts = [RowSample(most, _OF_SIGNALS)]
+        self._parts[0].add(p=rows.probabilities[known], y=rows.labels[known])
+
+    def join(self, other: SignalSample) -> None:
+        """Add the rows of another piece of the table."""
+        self._parts += other._parts
+
+    @property
+    def signal(self) -> bool | None:
+        """Whether classes are more probable on their own rows; None where it cannot be told."""
+        if not self._parts:
+            return None
+        p, y = (np.concatenate([sample.columns[name] for sample in self._parts]) for name in "py")
+        return has_signal(p, y)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
-from dnip.base.columns import DEFERRED, PREDICTION, class_columns, probability_columns
 from dnip.base.errors import InvalidInputError
 from dnip.method.coefficients import Coefficients
+from dnip.tables.columns import DEFERRED, PREDICTION, class_columns, probability_columns
 from dnip.using.exports import Export, split_names
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dnip.base.arrays import check_probabilities
 from dnip.llm.answers.fill import Fill, fill_unreported, open_decisions
+from dnip.tables.cells import check_probabilities
 
 #: Few values, so that ties are common; all exact in binary.
 LEVELS = st.sampled_from([0.0, 0.0625, 0.125, 0.25, 0.5])

@@ -9,7 +9,8 @@ from dnip import BackendError, InvalidInputError, ProbabilityTable
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import hash_prompts, make_plan
 from dnip.llm.prompting.run import open_journal, run_plan
-from dnip.tables.provenance import Question, metadata_path
+from dnip.llm.questions import Question
+from dnip.tables.origin import metadata_path
 from fakes import TASK, FakeEngine, scores, write_data
 
 

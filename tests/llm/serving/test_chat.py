@@ -9,11 +9,11 @@ import pytest
 import dnip
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
-from dnip.base.columns import QUESTION
+from dnip.llm.questions import Question
 from dnip.llm.serving.chat import PassedError, correct_chat
 from dnip.llm.serving.sidecar.recording import Recorder
 from dnip.llm.sources import read_answers
-from dnip.tables.provenance import Question
+from dnip.tables.columns import QUESTION
 from processes import wait_for
 from sidecars import ask, completion, numbers, reply, serving
 

@@ -11,8 +11,9 @@ import pytest
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.llm.decisions import correct
+from dnip.llm.questions import Question
 from dnip.llm.sources import read_answers, write_import
-from dnip.tables.provenance import Question, origin_of
+from dnip.tables.origin import origin_of
 from dnip.using.application import apply_stream
 
 CLASSES = ["ham", "spam"]

@@ -40,12 +40,12 @@ def audit(
     dnip audit agnews --model model.gguf
     dnip audit task.toml --model FOLDER --data news
     """
-    from dnip.base.columns import CONTENT_FREE
     from dnip.base.errors import InvalidInputError
     from dnip.llm.presenting import describe_audit
     from dnip.llm.prompting.audit import audit as audit_task
     from dnip.llm.prompting.plan import make_plan, parse_shots
     from dnip.llm.prompting.task_files import load_task
+    from dnip.tables.columns import CONTENT_FREE
 
     loaded = load_task(task)
     alone = data is None or model.asks_question(loaded)

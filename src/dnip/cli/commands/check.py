@@ -40,7 +40,7 @@ def check(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.coefficients import describe_check
     from dnip.tables import Scan
-    from dnip.tables.provenance import origin_of
+    from dnip.tables.origin import origin_of
     from dnip.using.drift import check as check_rows
 
     fitted = Coefficients.load(coefficients)

@@ -54,7 +54,7 @@ def evaluate(
     from dnip.presenting.flows import odd_class_figure
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
-    from dnip.tables.guards import tell_own_labels
+    from dnip.tables.table import tell_own_labels
     from dnip.using.evaluation import evaluate as evaluate_table
 
     if picture is not None:

@@ -173,7 +173,7 @@ class FitOptions(options.ObjectiveOptions):
                 )
 
     def _helper_accuracy(self) -> float | None:
-        from dnip.base.classes import is_number
+        from dnip.tables.cells import is_number
 
         text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.defer is None
         if unused or not (text == "none" or is_number(text)):

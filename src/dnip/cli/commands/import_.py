@@ -83,7 +83,7 @@ def import_(
     from dnip.llm.presenting import describe_import, notes_on_import
     from dnip.llm.prompting.run import check_table_path
     from dnip.llm.sources import read_answers, write_import
-    from dnip.tables.provenance import metadata_path
+    from dnip.tables.origin import metadata_path
 
     check_table_path(out)
     check_files({"files": files, "gold": gold}, {"out": out, "metadata": metadata_path(out)})

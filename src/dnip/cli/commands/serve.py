@@ -88,12 +88,12 @@ def serve(
         load_optional(library, purpose="serve", extra="serve")
     from dnip.base.errors import listed
     from dnip.llm.decisions.correction import load_coefficients
+    from dnip.llm.questions import question_of
     from dnip.llm.serving.sidecar.application import CHATS, DECISIONS, make_app
     from dnip.llm.serving.sidecar.exchanges import by_api
     from dnip.llm.serving.sidecar.log import LOG, log_to_standard_error
     from dnip.llm.serving.sidecar.recording import Recorder
     from dnip.llm.serving.sidecar.server import listen, make_server
-    from dnip.tables.provenance import question_of
 
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = LOG.warning if log == "json" else None

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.arrays import Location, normalise_rows
 from dnip.base.typing import Booleans, Floats, Probabilities
 from dnip.base.validation import check_choice
+from dnip.tables.cells import Location, normalise_rows
 
 
 class Fill(StrEnum):

@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dnip.base.arrays import Location, check_mass, check_probabilities
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.typing import Floats
+from dnip.llm.questions import Question
 from dnip.method.prediction import decide
-from dnip.tables.provenance import Question
+from dnip.tables.cells import Location, check_probabilities
+from dnip.tables.mass import check_mass
 
 #: Types of yes/no questions, and where their answers hold the probability of yes.
 YES_NO = {"noul": "noul", "predicate": "probability", "yes_no": None}

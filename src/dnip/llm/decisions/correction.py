@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import CorrectedError, DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.llm.decisions.answers import (
@@ -23,9 +22,10 @@ from dnip.llm.decisions.answers import (
     number,
     read_answer,
 )
+from dnip.llm.questions import question_of
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.tables.provenance import question_of
+from dnip.tables.columns import CORRECTED, DEFERRED
 
 _Key = TypeVar("_Key")
 

@@ -15,7 +15,6 @@ from math import factorial
 
 import numpy as np
 
-from dnip.base.columns import FALLBACK
 from dnip.base.errors import BackendError, InvalidInputError, counted
 from dnip.base.typing import Labels
 from dnip.llm.prompting.engines.base import Engine, ScoredRow
@@ -30,7 +29,8 @@ from dnip.llm.prompting.labels import (
 from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import ChatWording, Task
-from dnip.tables.cells import LOW_MASS
+from dnip.tables.columns import FALLBACK
+from dnip.tables.mass import LOW_MASS
 
 #: Beyond this share of answers without a label, chain of thought does not work.
 MOST_FALLBACKS = 0.5

@@ -13,8 +13,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dnip.base.classes import UNLABELLED, read_labels
-from dnip.base.columns import CONTENT_FREE
 from dnip.base.errors import (
     BackendError,
     InvalidInputError,
@@ -27,6 +25,8 @@ from dnip.base.typing import Labels
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.prompting.task import Task
 from dnip.tables.cells import check_ids
+from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.labels import UNLABELLED, read_labels
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,
 #: and either with ``@REVISION``.

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from dnip.base import __version__
-from dnip.base.classes import is_storable
-from dnip.base.columns import FALLBACK, QUESTION, SAMPLES
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, OutputError, shown
 from dnip.base.files import check_writable, read_text, write_text
 from dnip.base.validation import flat
@@ -26,9 +24,12 @@ from dnip.llm.answers.fill import Fill, fill_unreported, open_decisions
 from dnip.llm.prompting.engines.base import Engine, ScoredRow
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan, hash_prompts
+from dnip.llm.questions import origin_of_run
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.provenance import metadata_path
-from dnip.tables.reading import format_of
+from dnip.tables.cells import is_storable
+from dnip.tables.columns import FALLBACK, QUESTION, SAMPLES
+from dnip.tables.files import format_of
+from dnip.tables.origin import metadata_path
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,12 @@ def run_plan(
         in_order = [rows[i] for i in range(n)]
         summary = _write(target, plan, engine.scoring, in_order, fill, n_resumed)
     question = engine.question(prompts, plan.task).to_dict()
-    content = {"settings": settings, "summary": vars(summary), QUESTION: question}
+    content = {
+        "settings": settings,
+        "summary": vars(summary),
+        "origin": origin_of_run(settings),
+        QUESTION: question,
+    }
     write_text(metadata_path(target), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     journal_path.unlink()
     return summary

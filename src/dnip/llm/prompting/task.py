@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dnip.base.classes import check_classes
 from dnip.base.errors import InvalidInputError, listed
+from dnip.tables.labels import check_classes
 
 #: Stands at the end of an example where the task has no wording of its own.
 INVITATION = " Think step by step before answering."

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from dnip.base.columns import CORRECTED, DEFERRED
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
 from dnip.llm.answers.answer import Answer
@@ -16,8 +15,9 @@ from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
+from dnip.llm.questions import Question, fixed_messages, question_of
 from dnip.method.coefficients import Coefficients, CoefficientsLike
-from dnip.tables.provenance import Question, fixed_messages, question_of
+from dnip.tables.columns import CORRECTED, DEFERRED
 
 #: The likeliest tokens to ask for: the most that services give.
 TOP = 20

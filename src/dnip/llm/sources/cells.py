@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.classes import LABEL, is_number
-from dnip.base.columns import ID
 from dnip.base.errors import InvalidInputError, counted, listed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number, other_options
+from dnip.tables.cells import is_number
+from dnip.tables.columns import ID
+from dnip.tables.labels import LABEL
 
 # What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
 _NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*[(=])")

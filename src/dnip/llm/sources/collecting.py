@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.classes import LABEL
-from dnip.base.columns import ID, QUESTION
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.llm.answers.completions import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
+from dnip.llm.questions import Question, fixed_messages
 from dnip.llm.sources.cells import parsed, scores_in
 from dnip.llm.sources.columns import ANSWERS, COLUMNS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
@@ -23,7 +22,8 @@ from dnip.llm.sources.harness import answers_in, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
-from dnip.tables.provenance import Question, fixed_messages
+from dnip.tables.columns import ID, QUESTION
+from dnip.tables.labels import LABEL
 
 #: Under which names a request stands beside its answer, or within what a log keeps of it.
 _REQUESTS = ("request", "body", "proxy_server_request")

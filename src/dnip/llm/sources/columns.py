@@ -10,14 +10,14 @@ from itertools import product
 
 import numpy as np
 
-from dnip.base.classes import is_missing, is_number
-from dnip.base.columns import ID, MASS, RESERVED, probability_columns
 from dnip.base.errors import InvalidInputError, listed
 from dnip.llm.answers.answer import Answer as Text, Reported, Token
 from dnip.llm.answers.completions import ROUNDING, SilentError
 from dnip.llm.answers.reader import LabelReader, reader_of
 from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
+from dnip.tables.cells import is_missing, is_number
+from dnip.tables.columns import ID, MASS, RESERVED, probability_columns
 
 #: What a column of texts is called that holds the answers.
 ANSWERS = (

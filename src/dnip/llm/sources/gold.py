@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.arrays import check_scalars
-from dnip.base.classes import LABEL, UNLABELLED, is_missing, read_labels
-from dnip.base.columns import ID
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
 from dnip.llm.sources.source import Wanted, as_map
-from dnip.tables.cells import check_ids
+from dnip.tables.cells import check_ids, check_scalars, is_missing
+from dnip.tables.columns import ID
+from dnip.tables.labels import LABEL, UNLABELLED, read_labels
 
 #: What to join by instead of an id, to join rows in their order.
 BY_ROW = "row"

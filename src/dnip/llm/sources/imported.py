@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dnip.base import __version__
-from dnip.base.columns import QUESTION, ROW, class_columns
 from dnip.base.files import write_text
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.provenance import metadata_path
+from dnip.tables.columns import QUESTION, ROW, class_columns
+from dnip.tables.origin import metadata_path
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ImportSummary:
         the ``fewest`` and ``most`` votes of a row, and what is ``added`` to those of each class.
         ``refused`` above are the rows without any.
     asked : dict or None
-        What is known of the question, as `dnip.tables.provenance.Question.to_dict` returns it.
+        What is known of the question, as `dnip.llm.questions.Question.to_dict` returns it.
     others : dict
         Columns that are written beside those of the table: what is kept, and the numbers of rows
         that have no id. `to_dict` leaves them out.

@@ -14,9 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.arrays import check_mass
-from dnip.base.classes import UNLABELLED, check_classes
-from dnip.base.columns import MASS, RESERVED, ROW
 from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.files import valid_unicode
 from dnip.base.typing import Floats
@@ -32,8 +29,11 @@ from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import check_ids
-from dnip.tables.guards import tell_own_labels
-from dnip.tables.reading import layout_of
+from dnip.tables.columns import MASS, RESERVED, ROW
+from dnip.tables.files import layout_of
+from dnip.tables.labels import UNLABELLED, check_classes
+from dnip.tables.mass import check_mass
+from dnip.tables.table import tell_own_labels
 from dnip.tables.text import json_rows, parts_of
 
 # An id of one of several answers to a row.

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dnip.base.classes import LABEL
-from dnip.base.columns import ID
 from dnip.llm.answers.completions import ROUNDING, number_of_token, text_of_token, tops_of
 from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.columns import ANSWERS
 from dnip.llm.sources.services import TOKEN_LOGPROBS, read_choices
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
+from dnip.tables.columns import ID
+from dnip.tables.labels import LABEL
 
 #: What a question is called that is answered by pairs of columns.
 _PAIRS = "token_1, logprob_1, …"

@@ -16,7 +16,7 @@ from dnip.base.typing import Floats
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.tables.provenance import Question, fixed_messages
+from dnip.llm.questions import Question, fixed_messages
 
 #: Rows that are worked on at a time: rows of similar length are sought within them.
 BLOCK_ROWS = 2048

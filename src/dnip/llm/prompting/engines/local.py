@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.columns import FALLBACK
 from dnip.base.errors import BackendError, InvalidInputError, first_line, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer
@@ -34,7 +33,8 @@ from dnip.llm.prompting.engines.hub import (
 from dnip.llm.prompting.labels import LabelTokens, Scoring, check_first_tokens, last_label
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.tables.provenance import Question
+from dnip.llm.questions import Question
+from dnip.tables.columns import FALLBACK
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")

@@ -16,8 +16,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from dnip.base.classes import is_storable
-from dnip.base.columns import FALLBACK, SAMPLES
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
@@ -32,7 +30,9 @@ from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring, check_first_tokens
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.tables.provenance import Question
+from dnip.llm.questions import Question
+from dnip.tables.cells import is_storable
+from dnip.tables.columns import FALLBACK, SAMPLES
 
 T = TypeVar("T")
 

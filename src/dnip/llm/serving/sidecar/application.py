@@ -19,8 +19,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
-from dnip.base.classes import is_storable
-from dnip.base.columns import CORRECTED
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_choice, check_integer
 from dnip.llm.decisions.correction import header_of
@@ -38,6 +36,8 @@ from dnip.llm.serving.sidecar.log import Repeats
 from dnip.llm.serving.sidecar.metrics import Metrics
 from dnip.llm.serving.sidecar.recording import ID_HEADER, Answered, Recorder
 from dnip.llm.serving.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
+from dnip.tables.cells import is_storable
+from dnip.tables.columns import CORRECTED
 
 #: How the paths of decisions and of chats end.
 DECISIONS = ("/systemone", "/decisions")

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from dnip.base.columns import CORRECTED
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.base.validation import TwiceError, once
 from dnip.llm.decisions import correct
@@ -25,6 +24,7 @@ from dnip.llm.decisions.answers import (
     in_order,
     in_shape_of,
 )
+from dnip.llm.questions import Question, fixed_messages, question_of
 from dnip.llm.serving.chat import (
     CHAT,
     PassedError,
@@ -41,7 +41,7 @@ from dnip.llm.serving.sidecar.recording import Answered
 from dnip.llm.serving.sidecar.upstream import FailedError
 from dnip.llm.serving.sidecar.watching import WatchedCoefficients
 from dnip.method.coefficients import Coefficients
-from dnip.tables.provenance import Question, fixed_messages, question_of
+from dnip.tables.columns import CORRECTED
 
 
 class _OtherQuestionError(InvalidInputError):

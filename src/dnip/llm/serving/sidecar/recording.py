@@ -17,14 +17,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dnip.base.columns import ID, INPUT, MODEL, QUESTION, RECORDED, TIME, class_columns
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import check_writable, make_folder, valid_unicode
 from dnip.base.validation import check_integer
 from dnip.llm.decisions import Correction, Decision
+from dnip.llm.questions import Question
 from dnip.llm.serving.sidecar.log import LOG
 from dnip.method.coefficients import Coefficients
-from dnip.tables.provenance import Question
+from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, RECORDED, TIME, class_columns
 
 #: The size of a folder of records, in bytes: the least, and that by default.
 LEAST, MOST = 10_000_000, 1_000_000_000

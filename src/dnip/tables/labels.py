@@ -1,4 +1,4 @@
-"""Classes: their names, and the labels that name them."""
+"""Classes: their names, the labels that name them, and the columns that are theirs."""
 
 from __future__ import annotations
 
@@ -7,29 +7,51 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dnip.base.arrays import Location, check_scalars, check_vector
-from dnip.base.errors import InvalidInputError, listed, shown
-from dnip.base.typing import Booleans, Labels
+from dnip.base.errors import InvalidInputError, listed, shown, warn
+from dnip.base.typing import Booleans, Integers, Labels, Probabilities
+from dnip.tables.cells import Cells, Location, check_scalars, check_vector, is_missing, is_storable
 
 #: The label of a row without one.
 UNLABELLED = -1
 
+
 # A matrix of so many classes takes 128 MB, and a fit holds four.
 _MOST_CLASSES = 4_000
+
 
 #: The column of labels, and what messages call a label.
 LABEL = "label"
 
-#: Cells of a column: of one type as an array, else one by one.
-Cells: TypeAlias = "Sequence[Any] | NDArray[Any]"
 
 _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+
+
 _MOST_DIGITS = 18
+
+
+# The probability that chance alone speaks for another order of columns, at most.
+_CHANCE = 1e-6
+
+
+# What of all that can be gained beyond chance another order must reach; twice as much with two or
+# three classes, for a model that mistakes one for another in most rows looks like another order.
+_LEAST_GAIN = 0.3
+
+
+# What this order may reach of that.
+_MOST_LEFT = 0.25
+
+
+# So many classes and rows are looked at.
+_ORDERED_CLASSES, _ORDERED_ROWS = 300, 50_000
+
+
+_TINY = 1e-9
 
 
 def default_classes(n_classes: int) -> tuple[str, ...]:
@@ -144,46 +166,208 @@ def check_countable(n_classes: int) -> int:
     return n_classes
 
 
-def is_storable(text: str) -> bool:
-    r"""Say whether a text survives every file format: valid Unicode, no NUL character.
+def labels_of_columns(
+    probabilities: Probabilities,
+    labels: ArrayLike,
+    classes: Sequence[str] | None,
+    name: str = "labels",
+    *,
+    unlabelled: bool = True,
+) -> tuple[Labels, tuple[str, ...]]:
+    """Return the class index of each row, and the class of each column.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : array-like of shape (M,)
+        As for :func:`read_labels`.
+    classes : sequence of str or None
+        None where the columns have no names: then they are numbers, or the sorted labels.
+    name : str, default="labels"
+        What messages call the labels.
+    unlabelled : bool, default=True
+        Whether there may be rows without a label.
+
+    Raises
+    ------
+    InvalidInputError
+        For labels of another length, or of no class, and for columns that could be any, or for
+        whose order the labels do not speak at all.
+
+    Warns
+    -----
+    DNIPWarning
+        Where columns without names are taken for labels that are names.
 
     Examples
     --------
-    >>> is_storable("naïve"), is_storable("\ud800"), is_storable("a\0")
-    (True, False, False)
+    >>> labels_of_columns(np.array([[0.75, 0.25], [0.5, 0.5]]), [7, None], ["5", "7"])
+    (array([ 1, -1]), ('5', '7'))
     """
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False
+    n_rows, n_columns = probabilities.shape
+    location = Location(name)
+    # a list may hold None beside texts, which numpy would make a text
+    cells = check_vector(name, labels, n_rows, None if hasattr(labels, "dtype") else np.object_)
+    names = sorted_labels(cells, n_columns, location) if classes is None else tuple(classes)
+    indices = read_labels(cells, names, location, unlabelled=unlabelled)
+    may_be_names = classes is None and cells.dtype.kind not in "biuf"
+    if may_be_names and any(isinstance(label, str) and label for label in cells.tolist()):
+        known = indices != UNLABELLED
+        check_order(probabilities[known], indices[known], names)
+    return indices, names
 
 
-def is_number(text: str) -> bool:
-    """Say whether a text is a number.
+def sorted_labels(
+    labels: Cells, n_columns: int, location: Location | None = None
+) -> tuple[str, ...]:
+    """Return the classes of columns without a name: their numbers, or the sorted labels.
+
+    Labels that are among 0..N-1 are the numbers of columns, and others are the classes in sorted
+    order, as in scikit-learn. -1 is a row without a label, unless it is one of N labels.
+
+    Raises
+    ------
+    InvalidInputError
+        For names that are not N.
 
     Examples
     --------
-    >>> is_number("1e-3"), is_number("sports")
-    (True, False)
+    >>> sorted_labels(["spam", None, "ham"], 2), sorted_labels([0, 1], 3), sorted_labels([5, 7], 2)
+    (('ham', 'spam'), ('0', '1', '2'), ('5', '7'))
     """
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    cells = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    check_scalars(cells, LABEL, location or Location("labels"))
+    known = {_python_value(cell) for cell in set(cells) if not is_missing(cell) and cell != ""}
+    if len(known) != n_columns:
+        known -= {UNLABELLED}
+    numbers = [value for value in known if isinstance(value, int | float)]
+    numbered = len(numbers) == len(known) and not any(isinstance(value, bool) for value in known)
+    whole = all(isinstance(value, int) for value in numbers)
+    among = numbered and whole and all(0 <= value < n_columns for value in numbers)
+    if among or not whole or (numbered and len(known) != n_columns):
+        return default_classes(n_columns)  # the reader names the row that holds another
+    names = list(map(str, sorted(known, key=_number_or_text)))
+    return check_label_count(names, n_columns)
 
 
-def is_missing(value: object) -> bool:
-    """Say whether a cell is empty: None, NaN, or NA of pandas.
+def check_label_count(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
+    """Return the classes that labels tell, if there is one for each column."""
+    if len(names) != n_columns:
+        raise InvalidInputError(
+            f"there are {n_columns} columns of probabilities, but the labels are {listed(names)}",
+            hint="Give classes=[...], the class of each column in order, also those that the "
+            "labels lack",
+        )
+    return check_classes(names)
+
+
+def _python_value(label: Any) -> Any:  # noqa: ANN401 - what a user holds
+    """Return a whole number as one of Python: numbers of a column with gaps are floats."""
+    value = label.item() if isinstance(label, np.generic) else label
+    is_number = isinstance(value, float | Decimal) and math.isfinite(value)
+    return int(value) if is_number and value == int(value) else value
+
+
+def _number_or_text(label: Any) -> tuple[float, str]:  # noqa: ANN401 - what a user holds
+    return (label, "") if isinstance(label, int | float) else (math.inf, str(label))
+
+
+def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[str]) -> None:
+    """Say that columns without names are taken for the sorted labels, or refuse that.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+    classes : sequence of str
+        The sorted labels.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the labels speak overwhelmingly for another order, as `_better_order` says.
+    """
+    taken = f"the columns of probabilities are taken for the sorted labels, {listed(classes, 20)}"
+    better = _better_order(probabilities, labels)
+    if better is None:
+        warn(f"{taken}, as in scikit-learn; classes=[...] gives another order")
+        return
+    order = [classes[c] for c in better]
+    raise InvalidInputError(
+        f"{taken}, as in scikit-learn, but the labels speak for the order {listed(order, 20)}",
+        hint="Give classes=[...], the class of each column in order",
+    )
+
+
+def _better_order(probabilities: Probabilities, labels: Labels) -> Integers | None:
+    """Return the class that each column speaks for, where that is overwhelmingly another.
+
+    Columns are first made equally probable on average, as weights would make them, and each row is
+    decided. The mean class accuracy of the best order, and that of this one, are compared with
+    chance, 1/N. The best must be far above it, by Hoeffding's inequality over all N! orders, and
+    by so much that no model is as wrong; this one must be no better than chance.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+
+    Returns
+    -------
+    ndarray of shape (N,) or None
+        None where the labels do not speak for another order.
 
     Examples
     --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([0.5, 0.5, 0.5], 200)
+    >>> y = p.argmax(axis=1)
+    >>> _better_order(p, y) is None, _better_order(p[:, [2, 0, 1]], y)
+    (True, array([2, 0, 1]))
     """
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    step = max(1, -(-len(labels) // _ORDERED_ROWS))
+    probabilities, labels = probabilities[::step], labels[::step]
+    n_classes = probabilities.shape[1]
+    sizes = np.bincount(labels, minlength=n_classes)
+    if n_classes > _ORDERED_CLASSES or not sizes.all():
+        return None
+    scores = np.log(np.maximum(probabilities, _TINY))
+    decided = (scores - scores.mean(axis=0)).argmax(axis=1)
+    counts = np.bincount(labels * n_classes + decided, minlength=n_classes**2)
+    rates = counts.reshape(n_classes, n_classes) / sizes[:, None]
+    class_of = _best_assignment(rates)
+    gained, gained_here = (
+        (rates[order, np.arange(n_classes)].mean() * n_classes - 1) / (n_classes - 1)
+        for order in (class_of, np.arange(n_classes))
+    )
+    spread = math.sqrt((1 / sizes).sum() / 2) / n_classes
+    unlikely = spread * math.sqrt(math.lgamma(n_classes + 1) - math.log(_CHANCE))
+    least = max(_LEAST_GAIN * (1 + (n_classes < 4)), unlikely * n_classes / (n_classes - 1))
+    return class_of if gained >= least and gained_here <= _MOST_LEFT * gained else None
+
+
+def _best_assignment(rates: Probabilities) -> Integers:
+    """Return the class for each column, so that the sum of their rates is as large as swaps find.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (N, N)
+        Of each class, by column.
+    """
+    n_classes = len(rates)
+    class_of = np.arange(n_classes)
+    for _ in range(n_classes**2):
+        moved = rates[class_of].T  # by column, and by the column whose class it would take
+        rate = np.diag(moved)
+        gains = moved + moved.T - rate[:, None] - rate
+        best = int(gains.argmax())
+        if gains.flat[best] <= _TINY:
+            break
+        a, b = divmod(best, n_classes)
+        class_of[[a, b]] = class_of[[b, a]]
+    return class_of
 
 
 def read_labels(
@@ -339,58 +523,3 @@ def name_classes(names: Sequence[str], start: str = "name") -> str:
     """Return advice to name some classes."""
     some = ",".join(names[:8]) + ",..." * (len(names) > 8)
     return f"{start} the classes with --classes {some} (in Python: classes=[...])"
-
-
-def sorted_labels(
-    labels: Cells, n_columns: int, location: Location | None = None
-) -> tuple[str, ...]:
-    """Return the classes of columns without a name: their numbers, or the sorted labels.
-
-    Labels that are among 0..N-1 are the numbers of columns, and others are the classes in sorted
-    order, as in scikit-learn. -1 is a row without a label, unless it is one of N labels.
-
-    Raises
-    ------
-    InvalidInputError
-        For names that are not N.
-
-    Examples
-    --------
-    >>> sorted_labels(["spam", None, "ham"], 2), sorted_labels([0, 1], 3), sorted_labels([5, 7], 2)
-    (('ham', 'spam'), ('0', '1', '2'), ('5', '7'))
-    """
-    cells = labels.tolist() if isinstance(labels, np.ndarray) else labels
-    check_scalars(cells, LABEL, location or Location("labels"))
-    known = {_python_value(cell) for cell in set(cells) if not is_missing(cell) and cell != ""}
-    if len(known) != n_columns:
-        known -= {UNLABELLED}
-    numbers = [value for value in known if isinstance(value, int | float)]
-    numbered = len(numbers) == len(known) and not any(isinstance(value, bool) for value in known)
-    whole = all(isinstance(value, int) for value in numbers)
-    among = numbered and whole and all(0 <= value < n_columns for value in numbers)
-    if among or not whole or (numbered and len(known) != n_columns):
-        return default_classes(n_columns)  # the reader names the row that holds another
-    names = list(map(str, sorted(known, key=_number_or_text)))
-    return check_label_count(names, n_columns)
-
-
-def check_label_count(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
-    """Return the classes that labels tell, if there is one for each column."""
-    if len(names) != n_columns:
-        raise InvalidInputError(
-            f"there are {n_columns} columns of probabilities, but the labels are {listed(names)}",
-            hint="Give classes=[...], the class of each column in order, also those that the "
-            "labels lack",
-        )
-    return check_classes(names)
-
-
-def _python_value(label: Any) -> Any:  # noqa: ANN401 - what a user holds
-    """Return a whole number as one of Python: numbers of a column with gaps are floats."""
-    value = label.item() if isinstance(label, np.generic) else label
-    is_number = isinstance(value, float | Decimal) and math.isfinite(value)
-    return int(value) if is_number and value == int(value) else value
-
-
-def _number_or_text(label: Any) -> tuple[float, str]:  # noqa: ANN401 - what a user holds
-    return (label, "") if isinstance(label, int | float) else (math.inf, str(label))

@@ -1,4 +1,4 @@
-"""Splits, small draws, and samples of tables too large to hold."""
+"""Small draws, and samples of tables too large to hold."""
 
 import numpy as np
 import pytest
@@ -17,27 +17,6 @@ def table_of(labels):
 
 LABELS = st.lists(st.integers(-1, 3), min_size=20, max_size=120)
 SEEDS = st.integers(0, 2**32)
-
-
-@settings(deadline=None)
-@given(labels=LABELS, seed=SEEDS, share=st.floats(0.1, 0.9), stratify=st.booleans())
-def test_parts_are_disjoint_exhaustive_and_of_the_right_size(labels, seed, share, stratify):
-    table = table_of(labels)
-    parts = table.split({"opt": share, "dev": 1 - share}, seed, stratify=stratify)
-    opt, dev = parts["opt"].ids.tolist(), parts["dev"].ids.tolist()
-    assert sorted(opt + dev) == sorted(table.ids.tolist())
-    assert abs(len(opt) - share * len(table)) <= 0.5 + 1e-6
-    assert opt == sorted(opt, key=int)
-    part = table.split({"opt": share}, seed)["opt"]  # every class is divided like the whole
-    for label in range(-1, 4):
-        expected = share * (table.labels == label).sum()
-        assert abs((part.labels == label).sum() - expected) <= 2
-
-
-@pytest.mark.parametrize("n_parts", [3, 6, 7, 9, 10])
-def test_fractions_that_sum_to_one_but_for_rounding_leave_no_row_out(n_parts):
-    parts = table_of([0] * 100).split({str(i): 1 / n_parts for i in range(n_parts)}, seed=0)
-    assert sum(len(part) for part in parts.values()) == 100
 
 
 @settings(deadline=None)
@@ -61,19 +40,12 @@ def test_the_papers_protocol_is_the_default():
     assert np.bincount(table.draw(500, seed=0).labels)[0] > 300
 
 
-@cases(
-    ("split", {}, 0, "at least one part"),
-    ("split", {"opt": 0.0}, 0, "fraction of part opt must be a finite number above 0"),
-    ("split", {"opt": 1.5}, 0, "at most 1"),
-    ("split", {"opt": 0.7, "dev": 0.7}, 0, "sum to 1.4"),
-    ("split", {"opt": 0.9, "dev": 0.01}, 0, "part dev would be empty"),
-    ("split", {"opt": 0.5}, -1, "seed must be a whole number"),
-    ("draw", 0, 0, "n must be"),
-    ("draw", 4, 0, "n is 4, but there are only 3 rows"),
-)
-def test_what_cannot_be_split_or_drawn_is_refused(call, given, seed, told):
+@cases((0, "n must be"), (4, "n is 4, but there are only 3 rows"))
+def test_what_cannot_be_drawn_is_refused(n, told):
     with pytest.raises(InvalidInputError, match=told):
-        getattr(table_of([0, 1, 2, -1]), call)(given, seed)
+        table_of([0, 1, 2, -1]).draw(n, seed=0)
+    with pytest.raises(InvalidInputError, match="seed must be a whole number"):
+        table_of([0, 1]).draw(1, seed=-1)
 
 
 SIZES = np.array([3, 400, 0, 1500])

@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip.comparing.demonstration import bundled_table
-from dnip.metrics.chance import _best_assignment, _better_order
+from dnip.tables.labels import _best_assignment, _better_order
 
 
 def softmax(scores):

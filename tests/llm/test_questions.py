@@ -1,20 +1,14 @@
-"""Where a table comes from: the question, its fingerprint, the model and the prompt."""
+"""The question, its fingerprint, and the prompt that made a table."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from cases import cases
-from dnip.base.columns import QUESTION
+from dnip.llm.questions import Question, fixed_messages, origin_of_run, question_of
 from dnip.method.coefficients import DataRecord, FitRecord
-from dnip.tables.provenance import (
-    Question,
-    changes_of_origin,
-    fixed_messages,
-    origin_of,
-    question_of,
-)
+from dnip.tables.columns import QUESTION
+from dnip.tables.origin import changes_of_origin, origin_of
 
 ASKED = ("m", "chat", ["a", "b"], [["system", "Name it."]])
 
@@ -43,15 +37,6 @@ def test_it_is_read_back_from_metadata_and_from_the_record_of_a_fit(tmp_path):
     assert changes_of_origin(origin, unknown) == ()
 
 
-def test_another_revision_or_prompt_is_told():
-    then = {"model": "small", "revision": "a", "precision": None, "prompt_sha256": "f0"}
-    now = {**then, "revision": "b", "prompt_sha256": "f1"}
-    assert changes_of_origin(then, now) == (
-        "the revision of the model differs: a at the fit, b now",
-        "the prompt (its hash) differs: f0 at the fit, f1 now",
-    )
-
-
 @pytest.mark.parametrize("kept", [None, 7, {}, {"form": "chat", "options": "ab"}, {"options": [1]}])
 def test_what_somebody_wrote_by_hand_is_no_question(kept):
     assert Question.read(kept) is None
@@ -76,7 +61,6 @@ def test_messages_before_the_last_one_of_the_user_are_fixed():
     assert fixed_messages({"role": "user"}) == []
 
 
-# --- origin ---
 SETTINGS = {
     "task": {"name": "mood", "template": "{{ text }}"},
     "demonstrations": ["train-3"],
@@ -86,19 +70,8 @@ SETTINGS = {
 }
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="t.csv"):
-        table = tmp_path / name
-        table.write_text("p0,p1\n")
-        Path(f"{table}.meta.json").write_text(content)
-        return table
-
-    return write
-
-
-def test_model_and_prompt_are_told(write):
-    origin = origin_of(write(json.dumps({"settings": SETTINGS})))
+def test_model_and_prompt_are_told():
+    origin = origin_of_run(SETTINGS)
     assert (origin["model"], origin["revision"], origin["precision"]) == ("small", "abc", "float32")
     assert len(origin["prompt_sha256"]) == 64
 
@@ -110,17 +83,11 @@ def test_model_and_prompt_are_told(write):
     ({"engine": {**SETTINGS["engine"], "chat_template": "{{ messages }}"}}, False),
     ({"engine": {**SETTINGS["engine"], "model": "large"}}, True),
 )
-def test_the_hash_is_that_of_the_prompt(write, change, same):
-    one = origin_of(write(json.dumps({"settings": SETTINGS})))
-    other = origin_of(write(json.dumps({"settings": {**SETTINGS, **change}}), "other.csv"))
-    assert (one["prompt_sha256"] == other["prompt_sha256"]) == same
+def test_the_hash_is_that_of_the_prompt(change, same):
+    other = origin_of_run({**SETTINGS, **change})
+    assert (origin_of_run(SETTINGS)["prompt_sha256"] == other["prompt_sha256"]) == same
 
 
-@cases("", "[]", "{}", '{"settings": {"engine": 3}}', "\x00", "[" * 9999)
-def test_other_metadata_tell_nothing(write, content):
-    assert origin_of(write(content)) is None
-
-
-def test_what_is_no_unicode_is_escaped(write):
+def test_what_is_no_unicode_is_escaped():
     settings = {**SETTINGS, "engine": {"model": "\udcff"}}
-    assert origin_of(write(json.dumps({"settings": settings})))["model"] == "\\udcff"
+    assert origin_of_run(settings)["model"] == "\\udcff"

@@ -1,93 +1,90 @@
-"""What each column of a table holds, and the class names that a file carries."""
+"""What each column of a table holds, in a file or a data frame, and the classes that it names."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from shlex import join
+from typing import Any
 
-from dnip.base.arrays import Location, check_several_columns
-from dnip.base.classes import (
-    LABEL,
-    check_classes,
-    default_classes,
-    is_number,
-    name_classes,
-    names_of,
-)
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, load_optional
+from dnip.base.validation import check_choice
+from dnip.tables.cells import CellLocation, check_several_columns, is_number
+from dnip.tables.labels import LABEL, check_classes, default_classes, name_classes, names_of
+
+#: Libraries that data frames can be made with.
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
 
 ID = "id"
+
+
 PREDICTION = "prediction"
+
+
 DEFERRED = "deferred"
+
+
 MASS = "mass"
+
+
 #: Which row of its source a row is, counted from 1, where it has no id.
 ROW = "row"
+
+
 #: How many answers vote shares are of, and 1 where a model's answer holds no label, else 0.
 SAMPLES = "samples"
+
+
 FALLBACK = "fallback"
+
 
 #: The mark of corrected probabilities: the hash of the coefficients. Answers hold it, too.
 CORRECTED = "dnip_corrected_by"
 
+
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
+
 
 #: Key of the metadata of Parquet under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
+
 #: Columns that mean the same in every table.
 RESERVED = frozenset({LABEL, ID, ROW, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED})
 
+
 #: What a sidecar records beside the id and the probabilities.
 TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
+
+
 RECORDED = frozenset({TIME, MODEL, INPUT, QUESTION})
+
+
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
+
+
 _NUMBERED = re.compile(r"p[0-9]+")
+
+
 # What stands before the names of classes that a column cannot bear alone.
 _PREFIX = "p_"
+
+
 # Class names that a hint lists, at most.
 _MOST_CLASSES = 20
+
+
 # Columns that hold the answers of a model.
 _ANSWERS = frozenset(
     ("answer", "answers", "response", "output", "outputs", "completion", "choices", "candidates")
 ) | {"message", "resps", "custom_id"}
+
+
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
-
-
-@dataclass(frozen=True)
-class CellLocation(Location):
-    """Names of the cells of a run of rows of one file.
-
-    Parameters
-    ----------
-    source : str
-        The file.
-    columns : tuple of str
-        Names of the class columns, in class order.
-    first_row : int, default=0
-        Which row of the file, counted from 0, is row 0 of the run.
-
-    Examples
-    --------
-    >>> location = CellLocation("opt.csv", ("p0", "p1"), first_row=100)
-    >>> location.cell(2, 1)
-    'opt.csv: row 103, column p1'
-    """
-
-    columns: tuple[str, ...]
-    first_row: int = 0
-
-    def cell(self, row: int, column: int | None = None) -> str:
-        """Name a row of the run, and its class column if given; rows count from 1."""
-        name = f"{self.source}: row {self.first_row + row + 1}"
-        return name if column is None else f"{name}, column {self.columns[column]}"
-
-    def named(self, row: int, column: str) -> str:
-        """Name a cell of a column that is not a class column."""
-        return f"{self.cell(row)}, column {column}"
 
 
 @dataclass(frozen=True)
@@ -398,3 +395,89 @@ def _own_classes(
             hint="Leave the class names out, or give them as the file does, in its order",
         )
     return names
+
+
+def is_frame(table: object) -> bool:
+    """Return whether this is a data frame, of pandas or another library."""
+    return any(kind.__name__ == "DataFrame" for kind in type(table).__mro__)
+
+
+def frame_layout(columns: Iterable[object], classes: Sequence[str] | None, source: str) -> Layout:
+    """Say what each column of a data frame holds, as `resolve_columns` does for those of a file.
+
+    Columns that are numbers 0, 1, 2, ... have no names: they are taken by position. So are columns
+    of other names where the classes have none but their indices.
+
+    Examples
+    --------
+    >>> frame_layout(["dog", "label", "cat"], ["cat", "dog"], "frame").probabilities
+    ('cat', 'dog')
+    >>> frame_layout([0, 1], ["cat", "dog"], "frame").probabilities
+    ('0', '1')
+    """
+    names = [str(column) for column in columns]
+    order = None if classes is None else check_classes(classes)
+    if order is None and len(names) > 1 and all(name.isdigit() for name in names):
+        order = tuple(names)
+    if order is None or set(order) <= set(names):
+        return resolve_columns(names, classes=order, source=source)
+    if tuple(names) == default_classes(len(names)):
+        layout = Layout(source, tuple(names), tuple(names), tuple(names))
+    else:
+        unnamed = order == default_classes(len(order))
+        layout = resolve_columns(names, classes=None if unnamed else order, source=source)
+    return replace(layout, classes=names_of(len(layout.probabilities), order, source))
+
+
+def take_columns(
+    table: Any,  # noqa: ANN401 - anything that holds probabilities
+    classes: Sequence[str] | None,
+    source: str = "probabilities",
+) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the class columns of a data frame and their names; anything else as it is.
+
+    The names are None where there are none but indices.
+
+    Raises
+    ------
+    InvalidInputError
+        For a class without a column, and for columns that leave a doubt.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"text": ["hi"], "dog": [0.25], "cat": [0.75]})
+    >>> take_columns(frame, ["cat", "dog"])[0]
+        cat   dog
+    0  0.75  0.25
+    """
+    names = None if classes is None else check_classes(classes)
+    if not is_frame(table):
+        return table, names
+    layout = frame_layout(table.columns, classes, source)
+    held = {str(column): column for column in table.columns}
+    known = names or layout.classes
+    unnamed = names is None and known == default_classes(len(known))
+    return table[[held[name] for name in layout.probabilities]], None if unnamed else known
+
+
+def make_frame(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401
+    """Return columns as a data frame.
+
+    Raises
+    ------
+    InvalidInputError
+        For a library that is not one of :data:`LIBRARIES`.
+    MissingDependencyError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> make_frame({"class": ["cat"]}, "polars").columns
+    ['class']
+    """
+    check_choice("library", library, LIBRARIES)
+    extra = "parquet" if library == "pyarrow" else library
+    load_optional(library, purpose="make data frames", extra=extra)
+    narwhals = load_optional("narwhals", purpose="make data frames", extra="pandas")
+    return narwhals.from_dict(columns, backend=library).to_native()

@@ -1,0 +1,143 @@
+"""The question that a model is asked with every row, and whether it is still the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from dnip.base.files import valid_unicode
+from dnip.method.coefficients import FitRecord
+from dnip.tables.columns import QUESTION
+from dnip.tables.origin import changes_of_origin
+
+# What makes a prompt, next to the text of the row.
+_PROMPT = ("task", "demonstrations", "scoring")
+
+
+def origin_of_run(settings: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return which model and which prompt made a table, of the settings of the run.
+
+    Returns
+    -------
+    dict
+        ``model``, ``revision``, ``precision`` and ``prompt_sha256``: a hash of the task's wording,
+        the demonstrations and the chat template. None stands for what is not known.
+    """
+    engine = settings["engine"]
+    prompt = {name: settings.get(name) for name in _PROMPT}
+    prompt["chat_template"] = engine.get("chat_template")
+    digest = hashlib.sha256(json.dumps(prompt, sort_keys=True).encode())
+    return {
+        "model": _text(engine.get("model")),
+        "revision": _text(engine.get("commit") or engine.get("revision")),
+        "precision": _text(engine.get("dtype")),
+        "prompt_sha256": digest.hexdigest(),
+    }
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else valid_unicode(str(value))
+
+
+def question_of(record: FitRecord) -> Question | None:
+    """Return the question that coefficients were fitted on, from the record of the fit."""
+    origin = None if record.data is None else record.data.origin
+    return None if origin is None else Question.read(origin.get(QUESTION))
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that is put to a model with every row.
+
+    Parameters
+    ----------
+    model : str or None
+        As the server names it in its answers; None where it is not known.
+    form : {"plain", "chat", "decision"}
+        How it is asked.
+    options : tuple of str
+        In the order in which they are asked.
+    fixed : str or None
+        What stands around the text of every row: the instructions of a decision, or the messages of
+        a chat before the last one of the user; its hash is kept. None where it is not known.
+
+    Examples
+    --------
+    >>> asked = Question.of("m", "decision", ["World", "Sports"], "Which topic?")
+    >>> asked.fingerprint
+    'f90526d969b79aa7'
+    >>> asked.changes(Question.of("m", "decision", ["Sports", "World"], "Which topic?"))
+    ("the options, or their order: ['World', 'Sports'] at the fit, ['Sports', 'World'] now",)
+    """
+
+    model: str | None
+    form: str
+    options: tuple[str, ...]
+    fixed: str | None
+
+    @classmethod
+    def of(cls, model: str | None, form: str, options: Sequence[str], fixed: object = None) -> Self:
+        """Return a question; `fixed` is any JSON value."""
+        text = None if fixed is None else _hash(fixed)
+        return cls(None, form, tuple(map(valid_unicode, options)), text).of_model(model)
+
+    def of_model(self, model: str | None) -> Self:
+        """Return the same question, put to another model."""
+        return replace(self, model=model and valid_unicode(model))
+
+    @classmethod
+    def read(cls, content: object) -> Self | None:
+        """Return a question from the metadata of a table or a fit; None where there is none."""
+        if not isinstance(content, Mapping):
+            return None
+        model, form, options, fixed = (content.get(f.name) for f in fields(cls))
+        texts = isinstance(options, list) and all(isinstance(option, str) for option in options)
+        known = isinstance(model, str | None) and isinstance(fixed, str | None)
+        if not (texts and known and isinstance(form, str)):
+            return None
+        return cls(model, form, tuple(options or ()), fixed)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all of it: 16 hexadecimal digits."""
+        return _hash([self.model, self.form, self.options, self.fixed])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, the fingerprint among them."""
+        return {"fingerprint": self.fingerprint, **vars(self), "options": list(self.options)}
+
+    def changes(self, now: Question) -> tuple[str, ...]:
+        """Say, in a sentence each, what is another now; what is not known is not compared."""
+        return changes_of_origin({QUESTION: self.to_dict()}, {QUESTION: now.to_dict()})
+
+
+def fixed_messages(messages: object) -> list[list[str]]:
+    """Return what is fixed of a chat: its messages before the last one of the user.
+
+    Examples
+    --------
+    >>> turns = [{"role": "system", "content": "Name it."}, {"role": "user", "content": "x"}]
+    >>> fixed_messages(turns)
+    [['system', 'Name it.']]
+    """
+    turns = messages if isinstance(messages, list | tuple) else []
+    known = [turn for turn in turns if isinstance(turn, Mapping)]
+    users = [number for number, turn in enumerate(known) if turn.get("role") == "user"]
+    before = known[: users[-1]] if users else known
+    return [[str(turn.get("role")), _text_of(turn.get("content"))] for turn in before]
+
+
+def _text_of(content: object) -> str:
+    """Return the text of a message, which may come in parts."""
+    if isinstance(content, list) and all(isinstance(piece, Mapping) for piece in content):
+        texts = [piece.get("text") for piece in content]
+        if all(isinstance(text, str) for text in texts):
+            return "".join(map(str, texts))
+    return content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

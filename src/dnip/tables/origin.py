@@ -1,0 +1,125 @@
+"""Where a table comes from: the hash of its content, and what made it and was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dnip.base.files import read_text
+from dnip.base.typing import Labels, Probabilities
+from dnip.base.validation import flat
+from dnip.tables.cells import is_storable
+from dnip.tables.columns import QUESTION
+
+# What a table tells of its origin, and the words for it; others are their own words.
+_WORDS = {
+    "revision": "revision of the model",
+    "prompt_sha256": "prompt (its hash)",
+    "question.model": "model",
+    "question.form": "form of the question",
+    "question.options": "options, or their order",
+    "question.fixed": "wording of the question",
+}
+
+
+class DataHash:
+    """SHA-256 of probabilities, labels and class names, the same in every file format.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        Class names.
+    labelled : bool
+        Whether there is a label column.
+    n_rows : int
+        Rows in all the blocks that will come.
+
+    Examples
+    --------
+    >>> whole = DataHash(["no", "yes"], labelled=False, n_rows=1)
+    >>> whole.add(np.array([[0.5, 0.5]]), None)
+    >>> whole.hexdigest()[:12]
+    'a8882babdb2f'
+    """
+
+    def __init__(self, classes: Sequence[str], *, labelled: bool, n_rows: int) -> None:
+        header = {"classes": classes, "labelled": labelled, "shape": (n_rows, len(classes))}
+        self._digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+        self._kind = np.min_scalar_type(-len(classes))
+        self._labels: list[Labels] = []  # hashed after all probabilities
+
+    def add(self, probabilities: Probabilities, labels: Labels | None) -> None:
+        """Add the next rows."""
+        self._digest.update(np.ascontiguousarray(probabilities, "<f8").data)
+        if labels is not None:
+            self._labels.append(labels.astype(self._kind))
+
+    def hexdigest(self) -> str:
+        """Return the hash; no rows can be added after it."""
+        for labels in self._labels:
+            self._digest.update(labels.astype("<i8").data)
+        self._labels = []
+        return self._digest.hexdigest()
+
+
+def metadata_path(table: Path) -> Path:
+    """Return where the metadata of a table lies."""
+    return table.with_name(f"{table.name}.meta.json")
+
+
+def origin_of(table: Path) -> dict[str, Any] | None:
+    """Return what the metadata of a table tell of where its rows come from, None where nothing.
+
+    Parameters
+    ----------
+    table : Path
+        A table file.
+
+    Returns
+    -------
+    dict or None
+        What made the rows, such as ``model``, ``revision`` and ``prompt_sha256``, by name; and what
+        was asked as ``question``. None stands for what is not known.
+
+    Examples
+    --------
+    >>> origin_of(Path("no such table.csv")) is None
+    True
+    """
+    try:
+        content = json.loads(read_text(metadata_path(table))) if table.is_file() else {}
+        origin = dict(content.get("origin", {}))
+        if isinstance(content.get(QUESTION), dict):
+            origin[QUESTION] = content[QUESTION]
+        sound = is_storable(json.dumps(origin, ensure_ascii=False))
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None  # written by hand, or by another program
+    return origin if origin and sound else None
+
+
+def changes_of_origin(
+    at_fit: Mapping[str, Any] | None, now: Mapping[str, Any] | None
+) -> tuple[str, ...]:
+    """Say, in a sentence each, what of the origin is another now; the unknown is not compared.
+
+    Examples
+    --------
+    >>> changes_of_origin({"model": "a", "revision": None}, {"model": "b", "revision": "1"})
+    ('the model: a at the fit, b now',)
+    """
+    before, after = flat(at_fit or {}), flat(now or {})
+    changed = {
+        _WORDS.get(key, key.replace("_", " ")): (value, after[key])
+        for key, value in before.items()
+        if key in after and value != after[key] and not key.endswith("fingerprint")
+    }
+    return tuple(
+        f"the {words}: {then} at the fit, {new} now"
+        for words, (then, new) in changed.items()
+        if None not in (then, new)
+    )
