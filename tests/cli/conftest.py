@@ -34,8 +34,8 @@ def files(folder):
 
 @pytest.fixture
 def old_outputs(files):
-    """Outputs of an earlier day, which a refused run leaves as they are, and nothing beside."""
-    contents = {"old.json": b"old coefficients", "old.csv": b"old rows", "old-trace.csv": b"old"}
+    """Outputs of an earlier day, which a refused run leaves as they are, and adds none."""
+    contents = {"old.json": b"old coefficients", "old.csv": b"old rows"}
     for name, content in contents.items():
         (files / name).write_bytes(content)
     before = {path.name for path in files.iterdir()}

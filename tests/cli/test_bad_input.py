@@ -9,7 +9,7 @@ from dnip import Coefficients
 
 pytestmark = pytest.mark.usefixtures("old_outputs")
 
-FIT = ("fit", "--out", "old.json", "--trace", "old-trace.csv", "--json")
+FIT = ("fit", "--out", "old.json", "--json")
 EVALUATE = ("evaluate", "--json")
 COMPARE = ("evaluate", "--coefficients", "c.json")
 APPLY = ("apply", "--coefficients", "c.json", "--out", "old.csv")
@@ -72,12 +72,10 @@ def test_a_device_without_end_is_refused(dnip, files, words):
 
 
 @cases(
-    ("fit t.csv --effort 2 --solver anneal", "--effort is not a setting of the anneal solver"),
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
-    ("fit t.csv --trace no/trace.csv", "the folder no does not exist"),
     ("fit t.csv --defer 0", "defer must be a share of rows between 0 and 1, and neither; got"),
     ("fit t.csv --defer 0.3 --helper-accuracy 90%", "is '90%'; it is a rate or none"),
-    ("fit t.csv --helper-accuracy 0.9", "beside --defer SHARE"),
+    ("fit t.csv --helper-accuracy 0.9", "with --defer SHARE"),
     ("fit t.csv --scale 2.5", "scale is '2.5'. Give K for the weights"),
     ("fit t.csv --scale log:", "scale is 'log:'. Give K for the weights"),
     ("fit t.csv --freeze 0,1", "every class with labels is frozen"),

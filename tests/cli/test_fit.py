@@ -1,6 +1,5 @@
 """``dnip fit``: keys, options, notes, and the file that it writes."""
 
-import csv
 import itertools
 import json
 import re
@@ -23,7 +22,7 @@ from dnip import (
     solve,
 )
 from dnip.base import SolverName
-from dnip.cli.commands.fit import FitOptions
+from dnip.cli.commands.fit import settings_of
 from dnip.method.objective import MetricObjective
 from dnip.solvers import SOLVERS, Coordinate, Exhaustive
 from populations import biased_rows
@@ -45,8 +44,8 @@ def opt(folder):
 
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
-    assert FitOptions(preset="paper").settings().objective == Objective.published()
-    silent = FitOptions(allow_silence=True).settings().constraints
+    assert settings_of(preset="paper").objective == Objective.published()
+    silent = settings_of(allow_silence=True).constraints
     assert silent == Constraints(allow_silence=True)
 
 
@@ -69,10 +68,7 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
 
 @cases(
     ([], Objective()),
-    (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
-    (["--smoothing", "7"], Objective(tau=0.2, smoothing=7.0)),
-    (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
-    (["--cobias", "single"], Objective(gap="single")),
+    (["--beta", "2"], Objective(beta=2.0)),
     (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
     (["--objective", "macro-f1"], MetricObjective("macro-f1")),
 )
@@ -87,9 +83,7 @@ def test_options_reach_the_objective(dnip, opt, options, objective):
     assert stored.items() >= objective.to_dict().items()
 
 
-@cases(
-    "beta 1", "tau 0.1", "smoothing 7", "terms error", "cobias single", "costs c", "preset paper"
-)
+@cases("beta 1", "costs c", "preset paper")
 def test_a_metric_as_objective_has_no_other_terms(dnip, opt, option):
     name, value = option.split()
     run = dnip("fit", opt, "--objective", "macro-f1", f"--{name}", value)
@@ -132,14 +126,6 @@ def test_ctrl_c_in_a_search_keeps_the_best_so_far(dnip, opt, monkeypatch):
     assert stored.weight_indices.tolist() == run.json["weight_indices"]
     told = dnip("fit", opt, "--solver", "exhaustive", "--scale", "9").out
     assert "Interrupted; this is the best found so far." in told
-
-
-def test_the_trace_is_csv_that_ends_at_the_objective(dnip, opt):
-    run = dnip("fit", opt, "--trace", "trace.csv", "--json", "--preset", "paper")
-    with Path("trace.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert float(lines[-1]["incumbent"]) == pytest.approx(run.json["objective"])
-    assert "temperature" in lines[0]
 
 
 def test_unlabelled_rows_are_noted_and_not_used_where_a_plain_fit_is_asked_for(dnip, files):
@@ -362,7 +348,7 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, fo
     rows = [",".join(["", *NAMES[::-1]])]
     rows += [",".join([name, *map(str, costs[i, ::-1])]) for i, name in enumerate(NAMES)]
     (folder / "costs.csv").write_text("\n".join(rows))
-    settings = ("--beta", "0", "--tau", "0", "--robust", "off", "--json")
+    settings = ("--beta", "0", "--robust", "off", "--json")
     run = dnip("fit", four, "--costs", "costs.csv", *settings, "--out", "c.json").json
     confusion = oracles.confusion_at(FOUR.p, FOUR.labels, run["weights"])
     assert run["objective"] == pytest.approx(oracles.mean_cost(confusion, costs))

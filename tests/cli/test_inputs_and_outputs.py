@@ -5,8 +5,8 @@ All commands are walked: an option that takes a text or a path must be named her
 
 from itertools import product
 from pathlib import Path
-from typing import get_args, get_type_hints
 
+import click
 import pytest
 
 from dnip.cli import app
@@ -25,7 +25,7 @@ READS = {
 }
 #: Options that name what is written: the suffix of a file, or the files in a folder.
 WRITES = {
-    "fit": {"out": "", "trace": ""},
+    "fit": {"out": ""},
     "apply": {"out": ".csv"},
     "export": {"out": ""},
     "show": {},
@@ -44,9 +44,20 @@ BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
 #: Options whose text is no path, or that of a folder which gets files of new names alone.
 WORDS = {
     *("classes", "scale", "memory"),
-    *("terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
+    *("min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
-    *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
+    *(
+        "rows",
+        "helper_accuracy",
+        "key_variable",
+        "extra_body",
+        "experiment",
+        "from_",
+        "question",
+        "map_",
+        "on",
+        "label",
+    ),
     *("keep", "group", "normalise"),
     *("upstream", "host", "max_body", "chat", "record", "record_size"),
     *("to", "labels", "answer_prefix", "table_name", "columns", "only"),
@@ -57,9 +68,8 @@ SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
 
 def texts_of(command):
     """The options of a command that take a text or a path, one or several."""
-    hints = get_type_hints(COMMANDS[command].callback.__wrapped__)
-    parts = {name: {hint, *get_args(hint)} for name, hint in hints.items() if name != "return"}
-    return {name for name, types in parts.items() if types & {str, Path, list[str], list[Path]}}
+    kinds = click.types.StringParamType | click.types.FuncParamType
+    return {one.name for one in COMMANDS[command].params if isinstance(one.type, kinds)}
 
 
 def reads_of(command):

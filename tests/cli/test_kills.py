@@ -32,7 +32,7 @@ _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_
 
 
 JOBS = {
-    "fit": "fit in/large.parquet --robust off --no-evidence --effort 0.01 --out out/c.json",
+    "fit": "fit in/large.parquet --robust off --no-evidence --scale 30 --out out/c.json",
     "apply": "apply in/large.parquet --coefficients in/c.json --out out/p.parquet",
     "prompt": f"prompt agnews --model {{url}} --served-model m --data {_ROOT}/examples/news "
     "--concurrency 1 --out out/t.csv",

@@ -1,6 +1,7 @@
 """Help and wrong usage; quiet runs, replaced files, progress, low mass."""
 
 import re
+import sys
 from shlex import split
 
 import pytest
@@ -9,7 +10,9 @@ from cases import cases
 from dnip import Coefficients
 from dnip.cli.app import COMMANDS, GROUPS, commands
 from dnip.cli.console import Verbosity, live_progress, search_progress
+from dnip.cli.gone import GONE
 from dnip.method.solution import TraceEntry
+from processes import ran
 
 
 def test_the_version_is_that_of_the_package(dnip):
@@ -72,16 +75,7 @@ def test_an_option_has_the_same_default_in_every_command():
             defaults.setdefault(one.name, set()).add("required" if one.required else str(text))
     different = {name for name, texts in defaults.items() if len(texts - {"required"}) > 1}
     # what is written; what is scored besides; and words that mean something else in a command
-    assert different == {
-        "out",
-        "coefficients",
-        "classes",
-        "labels",
-        "on",
-        "votes",
-        "chat",
-        "timeout",
-    }
+    assert different == {"out", "coefficients", "classes", "labels", "on", "timeout"}
 
 
 def test_no_summary_is_cut_or_broken_at_80_columns(dnip):
@@ -113,6 +107,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
     (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
     (["fit", "t.csv", "--preset", "mine"], "'paper'"),
+    (["fit", "t.csv", "--preset=authors"], "`dnip fit --preset authors` is gone. Instead: "),
     (["fit", "-"], "- is not a file"),
     (["fit", "t.csv", "--rows", "1e3"], "rows"),
     (["export", "c.json"], "--to"),
@@ -212,3 +207,24 @@ def test_low_mass_is_told_and_changes_nothing_else(dnip, files, command, options
     assert plain.json["mass"] is None
     if command == "evaluate":
         assert {**run.json, "mass": None} == plain.json
+
+
+@pytest.mark.parametrize(("command", "typed"), GONE)
+def test_what_is_gone_names_what_to_type_instead(dnip, command, typed):
+    words = [command, *typed.split()] if "FILE" in typed else [command, "FILE", *typed.split()]
+    run = dnip(*words)
+    line = f"dnip {command} {typed}".rstrip()
+    assert run.err == f"Error: `{line}` is gone. Instead: {GONE[command, typed]}\n"
+    assert (run.status, run.out) == (2, "")
+    parsed = commands.get_command(None, command)
+    flags = {flag for one in parsed.params for flag in one.opts} if parsed else set()
+    assert typed not in flags
+
+
+def test_help_is_whole_without_docstrings():
+    printed = [
+        ran(sys.executable, *flags, "-m", "dnip", "fit", "--help-all").stdout
+        for flags in ([], ["-OO"])
+    ]
+    assert printed[0] == printed[1]
+    assert "Learn coefficients" in printed[0]

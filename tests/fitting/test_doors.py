@@ -9,7 +9,7 @@ import pytest
 
 import dnip
 from dnip import DNIPClassifier, Objective, ProbabilityTable
-from dnip.cli.commands.fit import FitOptions
+from dnip.cli.commands.fit import settings_of
 from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
 from dnip.fitting.settings import FitSettings
@@ -98,7 +98,7 @@ def test_the_path_and_the_report_are_that_fit_too(rows, table):
 
 def test_the_command_line_and_the_classifier_declare_the_defaults_of_a_fit():
     usual = FitSettings()
-    assert vars(FitOptions().settings()) == vars(usual)
+    assert vars(settings_of()) == vars(usual)
     assert vars(DNIPClassifier()._settings()) == vars(usual)
     assert usual.objective == Objective()
     defaults = {

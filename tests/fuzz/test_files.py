@@ -23,7 +23,7 @@ LINES = [
     ["evaluate", "{}", "--coefficients", "c.json", "--json"],
     ["apply", "{}", "--coefficients", "c.json", "--out", "o.csv"],
     ["apply", "{}", "--coefficients", "c.json", "--out", "o.parquet"],
-    ["fit", "{}", "--robust", "off", "--no-evidence", "--effort", "0.01", "--out", "o.json"],
+    ["fit", "{}", "--robust", "off", "--no-evidence", "--scale", "9", "--out", "o.json"],
 ]
 lines = st.sampled_from(LINES)
 

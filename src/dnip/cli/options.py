@@ -1,43 +1,7 @@
-"""What several commands share: words on their arguments and options, and how these are read.
+"""What commands are made of: decorators, and the options that several of them share.
 
-Options under ``Parameters`` are those that most need. Others stand under a heading of their own,
-and only ``--help-all`` shows them.
-
-Parameters
-----------
-table
-    Probabilities: a column for each class, and label; .csv, .jsonl, .parquet, or a folder of it.
-    Only rows with a label are scored.
-coefficients : FILE
-    The file that `dnip fit` wrote.
-classes : A,B,C
-    Class names in order, for columns p0, p1, …. [default: the names of the columns]
-task
-    agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.
-shots
-    Demonstrations: a number, or balanced for one of each class.
-json
-    Print one JSON object.
-
-Details
--------
-seed
-    Seed of all random choices: the same seed gives the same result.
-confidence : LEVEL
-    Level of the intervals, between 0 and 1.
-target_prior : MIX
-    The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; 0.5,0.3,…
-    in class order; a .json file of either; or estimate, from rows without labels.
-
-Objective
----------
-scale : K|log:K|span:S
-    The weights that a class may have. K: 1/K, 2/K, …, 1; the paper has K = 30. log:K: K geometric
-    steps from 1/K to 1. span:S: 10,000 geometric steps from e^-S to 1.
-    [default: the spread of the probabilities]
-smoothing : MU
-    μ, added to the counts inside PMI, as published; it may leave classes without predictions.
-    [default: 0.4·M for M rows, where τ is above 0]
+A command is click's own, with examples. Its options stand in the order of the help. Those that most
+need have no heading; the others stand under one, and only ``--help-all`` shows them.
 """
 
 from __future__ import annotations
@@ -46,31 +10,179 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import wraps
+from inspect import cleandoc
 from pathlib import Path
 from shlex import join
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dnip.base.errors import InvalidInputError
 from dnip.cli.console import complain, live_progress
+from dnip.cli.gone import check_gone
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
-    from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable, Rows, Scan
 
 _Name = TypeVar("_Name")
 _Value = TypeVar("_Value")
+_Run = Callable[..., None]
+_Decorator = Callable[[_Run], _Run]
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+# Set in a context whose help is to name every option.
+_ALL = "dnip.help_all"
+# The options that take a file to be read next to the first one.
+_SECOND_FILES = ("--test", "--coefficients", "--unlabelled")
 # Suffixes of the files in a model's folder.
 _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py", ".gguf")
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
+#: Where coefficients are, if no option names the file.
+COEFFICIENTS = Path("coefficients.json")
 
-def parse_size(text: str) -> int:
+
+class Command(click.Command):
+    """A command whose help shows examples, and the options that most need or all by headings."""
+
+    def __init__(self, *args: Any, examples: Sequence[str], **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **settings)
+        self.examples = examples
+        self.params.append(_HELP_ALL)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed; if that fails, say what went, and where a second file is given."""
+        typed = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            check_gone(self.name or "", typed)
+            if isinstance(error, click.NoSuchOption):
+                raise
+            unexpected = self.make_parser(ctx).parse_args(typed)[1]
+            if unexpected:
+                check_gone(self.name or "", ["FILE"] * (1 + len(unexpected)))
+            takers = [name for param in self.params for name in param.opts if name in _SECOND_FILES]
+            if not (unexpected and takers):
+                raise
+            ctx.fail(
+                f"Got unexpected extra argument ({' '.join(unexpected)}). A second file is given "
+                f"with {' or '.join(takers)}"
+            )
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in self.examples))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that most need; all, by headings, where those are asked for."""
+        every = [
+            (getattr(param, "heading", None) or "Options", record)
+            for param in self.get_params(ctx)
+            if param.param_type_name == "option" and (record := param.get_help_record(ctx))
+        ]
+        plain = [record for record in every if record[0] == "Options"]
+        rest = [record for record in every if record[0] != "Options"]
+        write_sections(formatter, plain + rest if _ALL in ctx.meta else plain)
+        if rest and _ALL not in ctx.meta:
+            formatter.write_paragraph()
+            formatter.write_text(f"`{ctx.command_path} --help-all` shows {len(rest)} more options.")
+
+
+def write_sections(
+    formatter: click.HelpFormatter, records: list[tuple[str, tuple[str, str]]]
+) -> None:
+    """Write names and what they stand for under their headings, in order."""
+    for heading in dict.fromkeys(heading for heading, _ in records):
+        with formatter.section(heading):
+            formatter.write_dl([record for section, record in records if section == heading])
+
+
+def _help_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    """Print the help with every option."""
+    if is_asked:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    hidden=True,
+    help="Show all options and exit.",
+)
+
+
+class _Option(click.Option):
+    def __init__(self, *args: Any, heading: str | None = None, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **settings)
+        self.heading = heading
+
+
+# --- decorators ---
+def command(name: str, about: str, *, examples: Sequence[str]) -> Callable[[_Run], Command]:
+    """Return a decorator that makes a command of a function, with its help and lines to type.
+
+    Examples
+    --------
+    >>> @command("show", "Show a file.", examples=["dnip show c.json"])
+    ... @argument("file", type=path, help="The file.")
+    ... @option("--times", type=int, default=1, help="How often.")
+    ... def show(file: Path, times: int) -> None:
+    ...     print(times * file.name)
+    >>> show.main(["c.json", "--times", "2"], standalone_mode=False)
+    c.jsonc.json
+    """
+    return click.command(
+        name, Command, help=cleandoc(about), examples=examples, context_settings=SETTINGS
+    )
+
+
+argument = click.argument
+
+
+def option(*names: str, heading: str | None = None, help: str, **settings: Any) -> _Decorator:  # noqa: A002, ANN401 - click's
+    """Return a decorator that adds an option; one under a heading is shown by --help-all."""
+    return click.option(*names, cls=_Option, heading=heading, help=help, **settings)
+
+
+def flag(*names: str, heading: str | None = None, help: str) -> _Decorator:  # noqa: A002 - click's
+    """Return a decorator that adds an option without a value."""
+    return option(*names, heading=heading, help=help, is_flag=True)
+
+
+# --- what the text of a value means ---
+def path(text: str | Path) -> Path:
+    """Return the path that a text names; a text that cannot be encoded names none."""
+    if str(text) == "-":
+        raise click.BadParameter("- is not a file. Standard input and output are not used")
+    os.fsencode(text)
+    return Path(text)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list.
+
+    Examples
+    --------
+    >>> names("World, Sports")
+    ('World', 'Sports')
+    """
+    return tuple(name.strip() for name in text.split(","))
+
+
+def size(text: str) -> int:
     """Return a size in bytes: 500MB and 0.5G are powers of 1000, 512MiB is one of 1024.
 
     Raises
@@ -80,7 +192,7 @@ def parse_size(text: str) -> int:
 
     Examples
     --------
-    >>> parse_size("1G"), parse_size("500MB"), parse_size("1.5 GiB"), parse_size("4096")
+    >>> size("1G"), size("500MB"), size("1.5 GiB"), size("4096")
     (1000000000, 500000000, 1610612736, 4096)
     """
     match = _SIZE.fullmatch(text.strip())
@@ -91,23 +203,12 @@ def parse_size(text: str) -> int:
     return int(float(number) * (1024 if binary else 1000) ** power)
 
 
-def _parse_names(text: str) -> tuple[str, ...]:
-    """Return the names in a comma-separated list.
-
-    Examples
-    --------
-    >>> _parse_names("World, Sports")
-    ('World', 'Sports')
-    """
-    return tuple(name.strip() for name in text.split(","))
-
-
-def parse_pair(form: str) -> Callable[[str], tuple[str, str]]:
+def pair(form: str) -> Callable[[str], tuple[str, str]]:
     """Return what reads a text of a form such as CLASS=RATE.
 
     Examples
     --------
-    >>> parse_pair("CLASS=RATE")("a = 0.5")
+    >>> pair("CLASS=RATE")("a = 0.5")
     ('a', '0.5')
     """
 
@@ -120,112 +221,120 @@ def parse_pair(form: str) -> Callable[[str], tuple[str, str]]:
     return parse
 
 
-def by_name(flag: str, pairs: Iterable[tuple[_Name, _Value]] | None) -> dict[_Name, _Value]:
+def by_name(flag: str, pairs: Iterable[tuple[_Name, _Value]]) -> dict[_Name, _Value]:
     """Return what an option that may be given several times says, by name."""
     values: dict[_Name, _Value] = {}
-    for name, value in pairs or ():
+    for name, value in pairs:
         if name in values:
             raise click.BadParameter(f"{flag} gives {name!r} twice")
         values[name] = value
     return values
 
 
-#: Where coefficients are, if no option names the file.
-COEFFICIENTS = Path("coefficients.json")
+class Words(click.Choice[Any]):
+    """Words to choose from, some of which are members of a class."""
 
-#: Names, comma-separated; and a level between 0 and 1.
-Names: TypeAlias = Annotated[tuple[str, ...] | None, _parse_names]
-Level: TypeAlias = Annotated[float, click.FloatRange(0, 1, min_open=True, max_open=True)]
-
-
-@dataclass(frozen=True)
-class ObjectiveOptions:
-    """The weights of the objective's terms.
-
-    Parameters
-    ----------
-    beta
-        β, the weight beside the error of COBias, the mean gap between the accuracies of two
-        classes. [default: 0.5]
-
-    Objective
-    ---------
-    tau
-        τ, the weight of PMI, by which predictions and labels agree in each class. [default: 0; 0.2
-        with --smoothing]
-    """
-
-    beta: float | None = None
-    tau: float | None = None
-    smoothing: float | None = None
-
-    def weighted(self, usual: Objective | None = None, **terms: Any) -> Objective:  # noqa: ANN401
-        """Return the objective, the usual one but for what is named.
-
-        A μ alone brings the published τ with it.
-        """
-        from dnip.method.objective import PUBLISHED_TAU, Objective
-
-        terms |= {"beta": self.beta, "tau": self.tau, "smoothing": self.smoothing}
-        if self.tau is None and self.smoothing is not None:
-            terms["tau"] = PUBLISHED_TAU
-        named = {name: value for name, value in terms.items() if value is not None}
-        return replace(usual or Objective(), **named)
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Return the word that is typed for one."""
+        return str(choice)
 
 
-def named_file(text: str | None, suffix: str) -> str | None:
-    """Return what an option names if that is a file, for it may be a word instead."""
-    return text if text is not None and text.lower().endswith(suffix) else None
+#: Above 0 and below 1.
+level = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+# --- options that several commands share ---
+labelled_table = argument(
+    "table",
+    type=path,
+    help="Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl, "
+    ".parquet, or a folder of it.",
+)
+scored_table = argument(
+    "table",
+    type=path,
+    help="Probabilities: a column for each class, and label; .csv, .jsonl, .parquet, or a folder "
+    "of it. Only rows with a label are scored.",
+)
+coefficients = option(
+    "--coefficients",
+    type=path,
+    metavar="FILE",
+    default=COEFFICIENTS,
+    help="The file that `dnip fit` wrote.",
+)
+classes = option(
+    "--classes",
+    type=names,
+    metavar="A,B,C",
+    help="Class names in order, for columns p0, p1, …. [default: the names of the columns]",
+)
+json = flag("--json", help="Print one JSON object.")
+confidence = option(
+    "--confidence",
+    type=level,
+    metavar="LEVEL",
+    default=0.9,
+    heading="Details",
+    help="Level of the intervals, between 0 and 1.",
+)
+seed = option(
+    "--seed",
+    type=int,
+    metavar="N",
+    default=0,
+    heading="Details",
+    help="Seed of all random choices: the same seed gives the same result.",
+)
+target_prior = option(
+    "--target-prior",
+    metavar="MIX",
+    heading="Details",
+    help="The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; "
+    "0.5,0.3,… in class order; a .json file of either; or estimate, from rows without labels.",
+)
+beta = option(
+    "--beta",
+    type=float,
+    metavar="NUMBER",
+    help="β, the weight of COBias, the mean gap between the accuracies of two classes, next to the "
+    "error. [default: 0.5]",
+)
+scale = option(
+    "--scale",
+    metavar="K|log:K|span:S",
+    heading="Objective",
+    help="The weights that a class may have. K: 1/K, 2/K, …, 1; the paper has K = 30. log:K: K "
+    "geometric steps from 1/K to 1. span:S: 10,000 geometric steps from e^-S to 1. [default: the "
+    "spread of the probabilities]",
+)
 
 
-def line(command: str, table: Path, classes: Sequence[str] | None) -> str:
-    """Return a line to type.
+def cluster(run: _Run) -> _Run:
+    """Add the options of a cluster, which the function gets as one `cluster`."""
 
-    Examples
-    --------
-    >>> line("fit", Path("my table.csv"), None)
-    "dnip fit 'my table.csv'"
-    """
-    names = [] if classes is None else ["--classes", ",".join(classes)]
-    return join(["dnip", command, str(table), *names])
+    @option(
+        "--on",
+        metavar="CLUSTER",
+        heading="Cluster",
+        help="Work on a Ray cluster: ray for one on this machine, or ray:ADDRESS.",
+    )
+    @option(
+        "--workers",
+        type=int,
+        metavar="N",
+        heading="Cluster",
+        help="Processes that share the work. [default: one per core]",
+    )
+    @wraps(run)
+    def with_cluster(*, on: str | None, workers: int | None, **options: Any) -> None:  # noqa: ANN401
+        run(cluster=ClusterOptions(on, workers), **options)
 
-
-def read_others(
-    beside: ProbabilityTable | Rows, classes: Sequence[str] | None, *paths: Path | None
-) -> list[ProbabilityTable | None]:
-    """Return tables that may be given beside another one, None for one that is not.
-
-    Columns p0, p1, … have the classes of the other table.
-    """
-    from dnip.tables import ProbabilityTable
-
-    if classes is None and not beside.classes[0].isdigit():
-        classes = beside.classes
-    return [None if path is None else ProbabilityTable.read(path, classes) for path in paths]
-
-
-def model_files(*models: str | None) -> list[Path]:
-    """Return the files of the models that lie here, for `dnip.base.files.check_files`."""
-    here = [Path(name) for name in models if name is not None and os.path.exists(name)]  # noqa: PTH110  # no error for a name that is too long
-    return [
-        path
-        for model in here
-        for path in (model.iterdir() if model.is_dir() else (model,))
-        if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # a table's, beside
-    ]
+    return with_cluster
 
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Where to work.
-
-    Cluster
-    -------
-    on : CLUSTER
-        Work on a Ray cluster: ray for one on this machine, or ray:ADDRESS.
-    workers : N
-        Processes that share the work. [default: one per core]
-    """
+    """Where to work."""
 
     on: str | None = None
     workers: int | None = None
@@ -259,3 +368,46 @@ class ClusterOptions:
 
                 scan = ClusterScan(Path(scan.source), workers, classes, others=others)
             yield scan, lambda done: show(f"{done:,} rows")
+
+
+# --- what commands do with the values ---
+def named_file(text: str | None, suffix: str) -> str | None:
+    """Return what an option names if that is a file, for it may be a word instead."""
+    return text if text is not None and text.lower().endswith(suffix) else None
+
+
+def line(command: str, table: Path, classes: Sequence[str] | None) -> str:
+    """Return a line to type.
+
+    Examples
+    --------
+    >>> line("fit", Path("my table.csv"), None)
+    "dnip fit 'my table.csv'"
+    """
+    named = [] if classes is None else ["--classes", ",".join(classes)]
+    return join(["dnip", command, str(table), *named])
+
+
+def read_others(
+    first: ProbabilityTable | Rows, classes: Sequence[str] | None, *paths: Path | None
+) -> list[ProbabilityTable | None]:
+    """Return tables that may be given next to a first one, None for one that is not.
+
+    Columns p0, p1, … have the classes of the first table.
+    """
+    from dnip.tables import ProbabilityTable
+
+    if classes is None and not first.classes[0].isdigit():
+        classes = first.classes
+    return [None if path is None else ProbabilityTable.read(path, classes) for path in paths]
+
+
+def model_files(*models: str | None) -> list[Path]:
+    """Return the files of the models that lie here, for `dnip.base.files.check_files`."""
+    here = [Path(name) for name in models if name is not None and os.path.exists(name)]  # noqa: PTH110  # no error for a name that is too long
+    return [
+        path
+        for model in here
+        for path in (model.iterdir() if model.is_dir() else (model,))
+        if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # that of a table
+    ]

@@ -1,4 +1,4 @@
-"""A fit as text and JSON, and the course of a search as CSV."""
+"""A fit as text and JSON."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ from dnip.presenting.evaluation import (
     with_interval,
 )
 from dnip.presenting.formats import WIDTH, Column, Row, columns_to_text, percent, to_text, wrapped
-from dnip.presenting.results import write_rows
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from dnip.method.solution import Solution
@@ -297,32 +295,3 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
             "alternatives": [other._asdict() for other in fitted.alternatives],
         },
     }
-
-
-def write_trace(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write one line per trace entry, with a column for each statistic of the solver.
-
-    Parameters
-    ----------
-    solution : Solution
-    path : path-like
-        The CSV file.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
-    statistics = list(dict.fromkeys(name for entry in solution.trace for name in entry.statistics))
-    rows: list[list[Any]] = [["seconds", "evaluations", "value", "incumbent", *statistics]]
-    rows += [
-        [
-            f"{entry.seconds:.6f}",
-            entry.evaluations,
-            entry.value,
-            entry.incumbent,
-            *(entry.statistics.get(name, "") for name in statistics),
-        ]
-        for entry in solution.trace
-    ]
-    write_rows(Path(path), rows)

@@ -8,36 +8,48 @@ from dnip.cli import options
 from dnip.cli.console import finish
 
 
-def apply(
-    table: Path,
-    /,
-    cluster: options.ClusterOptions,
-    out: Path,
-    coefficients: Path = options.COEFFICIENTS,
-    classes: options.Names = None,
-    target_prior: str | None = None,
-    json: bool = False,
-) -> None:
-    """Reweight a table and predict, at any size.
+@options.command(
+    "apply",
+    """
+    Reweight a table and predict, at any size.
 
     The output has the columns of TABLE and prediction. The class columns hold the reweighted
     probabilities, which sum to 1 but are not calibrated. Where coefficients defer rows, the column
     deferred is 1 for these, else 0. The file appears when it is complete. With --target-prior the
     weights are first moved toward those that are most accurate in that class mix.
-
-    Parameters
-    ----------
-    table
-        Probabilities: a column for each class; .csv, .jsonl, .parquet, or a folder of it. Labels
-        are not needed.
-    out : FILE
-        Where to write; the suffix names the format.
-
-    Examples
-    --------
-    dnip apply new.csv --out predictions.csv
-    dnip apply all/ --coefficients news.json --out predictions.parquet --on ray
-    """
+    """,
+    examples=[
+        "dnip apply new.csv --out predictions.csv",
+        "dnip apply all/ --coefficients news.json --out predictions.parquet --on ray",
+    ],
+)
+@options.argument(
+    "table",
+    type=options.path,
+    help="Probabilities: a column for each class; .csv, .jsonl, .parquet, or a folder of it. "
+    "Labels are not needed.",
+)
+@options.option(
+    "--out",
+    type=options.path,
+    required=True,
+    metavar="FILE",
+    help="Where to write; the suffix names the format.",
+)
+@options.coefficients
+@options.classes
+@options.json
+@options.target_prior
+@options.cluster
+def apply(
+    table: Path,
+    out: Path,
+    coefficients: Path,
+    classes: tuple[str, ...] | None,
+    target_prior: str | None,
+    cluster: options.ClusterOptions,
+    json: bool,
+) -> None:
     from dnip.base.errors import counted
     from dnip.base.files import check_files
     from dnip.cli.coefficients import move_to

@@ -4,42 +4,53 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from dnip.cli import models, options
 from dnip.cli.console import finish
 from dnip.llm.prompting.models import ModelOptions, open_model
 
 
-def audit(
-    task: str,
-    /,
-    model: ModelOptions,
-    shots: str = "1",
-    seed: int = 0,
-    data: str | None = None,
-    prompts: int = 8,
-    orders: int = 0,
-    json: bool = False,
-) -> None:
-    """Check the label tokens of a task before spending compute.
+@options.command(
+    "audit",
+    """
+    Check the label tokens of a task before spending compute.
 
     Shows which tokens of the model stand for each class (of a server's model with --tokenizer
-    only), and refuses labels that cannot be told apart. Measures the captured mass, the probability
-    of all labels together: on a few prompts of --data, or on three prompts that say nothing. With
-    --chat it compares the mass of plain prompts, of one message, and of demonstrations as turns.
-
-    Parameters
-    ----------
-    data : DIR
-        Data, as for dnip prompt.
-    prompts
-        Prompts to measure captured mass on.
-    orders
-        Ask again with the labels in this many other orders, and count the answers that change.
-
-    Examples
-    --------
-    dnip audit agnews --model model.gguf
-    dnip audit task.toml --model FOLDER --data news
-    """
+    only), and refuses labels that cannot be distinguished. Measures the captured mass, the
+    probability of all labels together: on a few prompts of --data, or on three prompts without
+    content. With --chat it compares the mass of plain prompts, of one message, and of
+    demonstrations as turns.
+    """,
+    examples=[
+        "dnip audit agnews --model model.gguf",
+        "dnip audit task.toml --model FOLDER --data news",
+    ],
+)
+@models.task
+@models.model_options
+@models.shots
+@options.option("--data", metavar="DIR", help="Data, as for dnip prompt.")
+@options.option(
+    "--prompts", type=int, metavar="N", default=8, help="Prompts to measure captured mass on."
+)
+@options.option(
+    "--orders",
+    type=int,
+    metavar="N",
+    default=0,
+    help="Ask again with the labels in this many other orders, and count the answers that change.",
+)
+@options.json
+@options.seed
+def audit(
+    task: str,
+    model: ModelOptions,
+    shots: str,
+    seed: int,
+    data: str | None,
+    prompts: int,
+    orders: int,
+    json: bool,
+) -> None:
     from dnip.base.errors import InvalidInputError
     from dnip.llm.presenting import describe_audit
     from dnip.llm.prompting.audit import audit as audit_task

@@ -12,31 +12,33 @@ from dnip.cli.console import finish, live_progress
 DOES_NOT_HOLD = 3
 
 
-def check(
-    table: Path,
-    /,
-    coefficients: Path = options.COEFFICIENTS,
-    alpha: options.Level = 0.05,
-    json: bool = False,
-) -> None:
-    """Tell whether coefficients still fit new rows.
+@options.command(
+    "check",
+    """
+    Check whether coefficients still fit new rows.
 
     Compares the probabilities of TABLE with those that the coefficients were fitted on. With
     labels, compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they
     do not, or if there are labels that cannot be compared.
-
-    Parameters
-    ----------
-    table
-        Probability table of new rows, labelled or not.
-    alpha : LEVEL
-        How probable a false alarm may be: 0.05 is one check in twenty.
-
-    Examples
-    --------
-    dnip check new.csv --coefficients coefficients.json
-    dnip check today.csv --coefficients coefficients.json --alpha 0.01
-    """
+    """,
+    examples=[
+        "dnip check new.csv --coefficients coefficients.json",
+        "dnip check today.csv --coefficients coefficients.json --alpha 0.01",
+    ],
+)
+@options.argument(
+    "table", type=options.path, help="Probability table of new rows, labelled or not."
+)
+@options.coefficients
+@options.option(
+    "--alpha",
+    type=options.level,
+    metavar="LEVEL",
+    default=0.05,
+    help="How probable a false alarm may be: 0.05 is one check in twenty.",
+)
+@options.json
+def check(table: Path, coefficients: Path, alpha: float, json: bool) -> None:
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.coefficients import describe_check
     from dnip.tables import Scan

@@ -8,67 +8,95 @@ from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
 
 
-def compare(
-    table: Path,
-    /,
-    test: Path,
-    weights: options.ObjectiveOptions,
-    out: Path = Path("dnip-compare"),
-    classes: options.Names = None,
-    methods: str | None = None,
-    labels: int | None = None,
-    seeds: int = 3,
-    unlabelled: Path | None = None,
-    content_free: Path | None = None,
-    scale: str | None = None,
-    confidence: options.Level = 0.9,
-    json: bool = False,
-) -> None:
-    """Compare DNIP with other methods.
+@options.command(
+    "compare",
+    """
+    Compare DNIP with other methods.
 
     Fits every method on the same rows of TABLE, with the same seeds, and scores it on the test: the
     most probable class, batch and contextual calibration, vector and matrix scaling, DNIP with the
     published settings, and ours. All metrics, all runs and a picture go to a folder. A method whose
     library is missing is left out, with the reason. Ctrl-C keeps the finished methods.
-
-    Parameters
-    ----------
-    table
-        Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
-        .parquet, or a folder of it.
-    test : TABLE
-        Labelled rows to score on. They share no row with TABLE.
-    out : DIR
-        Folder for the results.
-    methods : A,B,C
-        Methods, comma-separated. It is an error if one cannot run. [default: all that can]
-    labels
-        Draw this many labels from TABLE for each run, as many of each class up to 100 labels; the
-        other rows serve without theirs. [default: all]
-    seeds
-        Runs of each method, with the seeds 0, 1, ….
-    unlabelled : TABLE
-        More rows without labels to learn from, none of them in the test. Rows of TABLE with an
-        empty label serve likewise.
-
-    Details
-    -------
-    content_free : TABLE
-        The model's probabilities for texts without content, of `dnip prompt --split content-free`.
-        Rows of TABLE or the test whose id begins with content-free serve likewise.
-
-    Examples
-    --------
-    dnip compare opt.csv --test test.csv
-    dnip compare opt.csv --test test.csv --methods raw,dnip
-    """
+    """,
+    examples=[
+        "dnip compare opt.csv --test test.csv",
+        "dnip compare opt.csv --test test.csv --methods raw,dnip",
+    ],
+)
+@options.labelled_table
+@options.option(
+    "--test",
+    type=options.path,
+    required=True,
+    metavar="TABLE",
+    help="Labelled rows to score on. They share no row with TABLE.",
+)
+@options.option(
+    "--out",
+    type=options.path,
+    metavar="DIR",
+    default=Path("dnip-compare"),
+    help="Folder for the results.",
+)
+@options.classes
+@options.option(
+    "--methods",
+    metavar="A,B,C",
+    help="Methods, comma-separated. It is an error if one cannot run. [default: all that can]",
+)
+@options.option(
+    "--labels",
+    type=int,
+    metavar="N",
+    help="Draw this many labels from TABLE for each run, as many of each class up to 100 labels; "
+    "the other rows serve without theirs. [default: all]",
+)
+@options.option(
+    "--seeds", type=int, metavar="N", default=3, help="Runs of each method, with the seeds 0, 1, …."
+)
+@options.option(
+    "--unlabelled",
+    type=options.path,
+    metavar="TABLE",
+    help="More rows without labels to learn from, none of them in the test. Rows of TABLE with an "
+    "empty label are used in the same way.",
+)
+@options.beta
+@options.json
+@options.option(
+    "--content-free",
+    type=options.path,
+    metavar="TABLE",
+    heading="Details",
+    help="The model's probabilities for texts without content, of `dnip prompt --split "
+    "content-free`. Rows of TABLE or the test whose id begins with content-free are used in the "
+    "same way.",
+)
+@options.confidence
+@options.scale
+def compare(
+    table: Path,
+    test: Path,
+    out: Path,
+    classes: tuple[str, ...] | None,
+    methods: str | None,
+    labels: int | None,
+    seeds: int,
+    unlabelled: Path | None,
+    content_free: Path | None,
+    beta: float | None,
+    scale: str | None,
+    confidence: float,
+    json: bool,
+) -> None:
     from dnip.base.files import check_files
     from dnip.comparing import Material, compare as compare_methods
     from dnip.comparing.comparison import FILES, present_comparison
     from dnip.comparing.methods import choose
+    from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable
 
-    objective = weights.weighted()
+    objective = Objective() if beta is None else Objective(beta=beta)
     chosen = choose(methods, objective, scale=scale)
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
 
 
-def demo(out: Path = Path("dnip-demo"), json: bool = False) -> None:
-    """Run the main job on a bundled table.
+@options.command(
+    "demo",
+    """
+    Run the main job on a bundled table.
 
     The tables have the probabilities that SmolLM2-135M-Instruct gave to AG News. Coefficients are
     fitted on one of them and scored on the other; coefficients, a picture and a report are
     written to a folder. No download, no key, no GPU.
-
-    Parameters
-    ----------
-    out : DIR
-        Folder for the results.
-
-    Examples
-    --------
-    dnip demo
-    dnip demo --out results
-    """
+    """,
+    examples=["dnip demo", "dnip demo --out results"],
+)
+@options.option(
+    "--out",
+    type=options.path,
+    metavar="DIR",
+    default=Path("dnip-demo"),
+    help="Folder for the results.",
+)
+@options.json
+def demo(out: Path, json: bool) -> None:
     from dnip.base.files import check_files
     from dnip.comparing.demonstration import FILES, run_demonstration
     from dnip.presenting.evaluation import describe

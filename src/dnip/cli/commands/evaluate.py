@@ -12,39 +12,53 @@ from dnip.cli.console import complain, finish
 _SCREEN = 12
 
 
-def evaluate(
-    table: Path,
-    /,
-    cluster: options.ClusterOptions,
-    coefficients: Path | None = None,
-    classes: options.Names = None,
-    picture: Path | None = None,
-    confusion: bool = False,
-    confidence: options.Level = 0.9,
-    target_prior: str | None = None,
-    json: bool = False,
-) -> None:
-    """Show which classes starve, and what coefficients change.
+@options.command(
+    "evaluate",
+    """
+    Show which classes starve, and what coefficients change.
 
     Shows accuracy, COBias and every class, with intervals, which hold for rows that were not
-    fitted. The accuracy of a class is its recall; precision and F1 stand beside it where there is
+    fitted. The accuracy of a class is its recall; precision and F1 are next to it where there is
     room. With --target-prior, rows are weighted to have that class mix, unless it is estimated from
     them, and coefficients are also scored moved to it, as `dnip apply` moves them.
-
-    Parameters
-    ----------
-    coefficients : FILE
-        Also score with these coefficients. [default: none]
-    picture : FILE
-        Draw every class with its accuracy and what most of its errors go to, as .png, .svg or .pdf.
-    confusion
-        Also print the confusion matrix: a line for each class, a column for what it is taken for.
-
-    Examples
-    --------
-    dnip evaluate opt.csv
-    dnip evaluate test.csv --coefficients coefficients.json
-    """
+    """,
+    examples=["dnip evaluate opt.csv", "dnip evaluate test.csv --coefficients coefficients.json"],
+)
+@options.scored_table
+@options.option(
+    "--coefficients",
+    type=options.path,
+    metavar="FILE",
+    help="Also score with these coefficients. [default: none]",
+)
+@options.classes
+@options.option(
+    "--picture",
+    type=options.path,
+    metavar="FILE",
+    help="Draw every class with its accuracy and what most of its errors go to, as .png, .svg or "
+    ".pdf.",
+)
+@options.flag(
+    "--confusion",
+    help="Also print the confusion matrix: a line for each class, a column for what it is taken "
+    "for.",
+)
+@options.json
+@options.confidence
+@options.target_prior
+@options.cluster
+def evaluate(
+    table: Path,
+    coefficients: Path | None,
+    classes: tuple[str, ...] | None,
+    picture: Path | None,
+    confusion: bool,
+    confidence: float,
+    target_prior: str | None,
+    cluster: options.ClusterOptions,
+    json: bool,
+) -> None:
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.cli.coefficients import move_to

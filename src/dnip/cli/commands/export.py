@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, make_dataclass
-from inspect import cleandoc
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any, get_args
 
 import click
 
+from dnip.cli import options
 from dnip.cli.console import complain, finish
-from dnip.cli.options import model_files
 from dnip.llm.prompting.label_bias import FORMATS as TOKEN_FORMATS
 from dnip.using.exports import FORMATS as PLAIN_FORMATS, Export
-from dnip.using.sql import DIALECTS, Sql
+from dnip.using.sql import DIALECTS, DialectName, Sql
 
 FORMATS: dict[str, type[Export]] = {**TOKEN_FORMATS, **PLAIN_FORMATS, "sql": Sql}
 
-#: The options of all formats. Those that share an option declare it alike.
-FormatOptions = make_dataclass(
-    "FormatOptions",
-    {
-        field.name: (field.name, get_type_hints(kind)[field.name], field)
-        for kind in FORMATS.values()
-        for field in fields(kind)
-    }.values(),
-    frozen=True,
-)
-FormatOptions.__doc__ = "\n\n".join(
-    cleandoc(base.__doc__ or "") for kind in FORMATS.values() for base in kind.__mro__
-)
+_TOKENS = "Label tokens, for logit-bias and transformers"
 
 
 def _format_name(name: str) -> str:
@@ -45,42 +32,90 @@ def _format_name(name: str) -> str:
     return name
 
 
-def export(
-    coefficients: Path,
-    /,
-    to: Annotated[str, _format_name],
-    settings: FormatOptions,  # type: ignore[valid-type]
-    out: Path | None = None,
-    json: bool = False,
-) -> None:
-    """Export coefficients to the format of another system.
+@options.command(
+    "export",
+    """
+    Export coefficients to the format of another system.
 
     logit-bias: a bias on the label tokens, for requests to OpenAI, vLLM and llama.cpp.
     transformers: the same for generate. onnx: a model that multiplies and takes the largest.
     sql: a query over a table of probabilities. json-bias: a temperature and a bias per class.
     python, javascript: a file without dependencies. Each says when its decisions equal those of
     dnip apply.
-
-    Parameters
-    ----------
-    to : FORMAT
-        logit-bias, transformers, json-bias, onnx, python, javascript or sql; or a dialect of sql:
-        postgresql, sqlite, duckdb, spark, bigquery or snowflake.
-    out : FILE
-        Where to write. [default: standard output]
-
-    Examples
-    --------
-    dnip export coefficients.json --to python --out decide.py
-    dnip export coefficients.json --to postgresql --table-name scores
-    """
+    """,
+    examples=[
+        "dnip export coefficients.json --to python --out decide.py",
+        "dnip export coefficients.json --to postgresql --table-name scores",
+    ],
+)
+@options.argument("coefficients", type=options.path, help="The file that `dnip fit` wrote.")
+@options.option(
+    "--to",
+    type=_format_name,
+    required=True,
+    metavar="FORMAT",
+    help="logit-bias, transformers, json-bias, onnx, python, javascript or sql; or a dialect of "
+    "sql: postgresql, sqlite, duckdb, spark, bigquery or snowflake.",
+)
+@options.option(
+    "--out", type=options.path, metavar="FILE", help="Where to write. [default: standard output]"
+)
+@options.json
+@options.option(
+    "--tokenizer",
+    metavar="MODEL",
+    heading=_TOKENS,
+    help="The model's tokenizer, a folder or a name on the hub.",
+)
+@options.option(
+    "--labels",
+    metavar="A,B,C",
+    heading=_TOKENS,
+    help="What the model says for each class, in order. [default: the class names]",
+)
+@options.option(
+    "--answer-prefix",
+    metavar="TEXT",
+    heading=_TOKENS,
+    help="What is between prompt and label, as in a task file. [default: a space, which tokenizers "
+    "put into the label's token]",
+)
+@options.flag(
+    "--chat", heading=_TOKENS, help="Labels begin the reply in the model's chat template."
+)
+@options.flag(
+    "--only-labels",
+    heading=_TOKENS,
+    help="Add 100 to every bias, so that no other token can win. Without it a bias lowers labels, "
+    "and the server must hold answers to them.",
+)
+@options.option(
+    "--dialect",
+    type=options.Words(get_args(DialectName)),
+    heading="SQL",
+    help="The database that runs the query. [default: duckdb]",
+)
+@options.option(
+    "--table-name",
+    metavar="NAME",
+    heading="SQL",
+    help="The table of probabilities; dots separate parts of its name. [default: probabilities]",
+)
+@options.option(
+    "--columns",
+    metavar="A,B,C",
+    heading="SQL",
+    help="Its probability columns, in the order of the classes. [default: the names of the "
+    "classes, as `dnip` writes tables; p0,p1,… where they have none, or no fit is recorded]",
+)
+def export(coefficients: Path, to: str, out: Path | None, json: bool, **settings: Any) -> None:  # noqa: ANN401
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import atomic_path, check_files
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.formats import wrapped
 
     chosen = _chosen(to, settings)
-    tokenizer = model_files(vars(settings)["tokenizer"])
+    tokenizer = options.model_files(settings["tokenizer"])
     check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
     content = chosen.render(Coefficients.load(coefficients))
     result = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
@@ -96,13 +131,12 @@ def export(
             complain("note", f"{chosen.promise}.")
 
 
-def _chosen(to: str, settings: Any) -> Export:  # noqa: ANN401
-    """Return the format with its options; refuse an option that it does not have."""
+def _chosen(to: str, settings: dict[str, Any]) -> Export:
+    """Return the format with the options that were given; refuse one that it does not have."""
     kind, fixed = (Sql, {"dialect": to}) if to in DIALECTS else (FORMATS[to], {})
-    names = {field.name for field in fields(kind)} - fixed.keys()
-    for field in fields(settings):
-        if field.name not in names and getattr(settings, field.name) != field.default:
-            users = [name for name, kind in FORMATS.items() if hasattr(kind, field.name)]
-            flag = f"--{field.name.replace('_', '-')}"
-            raise click.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
-    return kind(**fixed, **{name: getattr(settings, name) for name in names})
+    given = {name: value for name, value in settings.items() if value not in (None, False)}
+    for name in given.keys() - ({field.name for field in fields(kind)} - fixed.keys()):
+        users = [each for each, other in FORMATS.items() if hasattr(other, name)]
+        flag = f"--{name.replace('_', '-')}"
+        raise click.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
+    return kind(**fixed, **given)

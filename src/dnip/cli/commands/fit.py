@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from dnip.base import MetricName, Pairs, SolverName, Switch
+from dnip.base import MetricName, SolverName, Switch
 from dnip.base.errors import InvalidInputError
 from dnip.cli import options
 from dnip.cli.console import finish, search_progress
@@ -17,7 +17,8 @@ from dnip.cli.console import finish, search_progress
 if TYPE_CHECKING:
     from dnip.fitting.result import Fit
     from dnip.fitting.settings import FitSettings
-    from dnip.solvers import Solver
+
+_KEPT = "Constraints, kept on the labelled rows of TABLE"
 
 
 def _rate_of_class(text: str) -> tuple[str | int, float]:
@@ -41,237 +42,199 @@ def _rows(text: str) -> int | None:
     return int(text)
 
 
-#: Text, for the parser of the option reads defaults, too.
-_MOST_ROWS: Any = "1000000"
-
-
-@dataclass(frozen=True)
-class FitOptions(options.ObjectiveOptions):
-    """All settings of a fit, as they were given; a preset fills in what was not.
-
-    Parameters
-    ----------
-    max_accuracy_loss : RATE
-        How far accuracy may fall below that of the most probable class, such as 0.01: on the
-        labelled rows and, as far as they can tell, on others.
-    defer : SHARE
-        The share of rows to leave to a person or a larger model, such as 0.3. Learns a threshold
-        for each predicted class.
-    preset
-        paper: β = 2.7, τ = 0.2, K = 30 and annealing as in the paper, μ of the authors' code, on
-        the labelled rows alone. authors: the few moves of that code, too. Other options override
-        it.
-
-    Objective
-    ---------
-    objective : METRIC
-        Maximise this instead: balanced-accuracy, the mean recall of the classes, or macro-f1, their
-        mean F1. Without β, terms or costs.
-    terms : A,B,C
-        Terms of the objective to keep. [default: error,cobias,pmi]
-    cobias
-        COBias over all pairs of classes, or over each class and the one that it is taken for most.
-    costs : FILE
-        What each prediction costs, as CSV or JSON: a row per true class, a column per predicted
-        class, with or without names. The mean cost replaces the error.
-
-    Constraints, kept on the labelled rows of TABLE
-    -----------------------------------------------
-    min_class_accuracy : CLASS=RATE
-        Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for all others.
-        May be given several times.
-    freeze : A,B,C
-        Classes whose weight stays 1, the largest.
-    allow_silence
-        Let the fit lose every right prediction of a class. By default it keeps at least one if the
-        most probable class has one.
-
-    Search
-    ------
-    solver
-        How to search. [default: coordinate]
-    effort
-        Multiplies the work of the coordinate solver. [default: 1.0]
-    gap
-        Let the exact solver stop when it is proven to be within this of the optimum. [default: 0.0]
-    time_limit
-        Seconds after which the best so far is kept.
-    robust
-        on: weights that hold on other rows, too, however few the labels. off: the best on the
-        labelled rows alone. auto: on, but off for large tables and for solvers other than
-        coordinate. [default: auto]
-
-    Deferring
-    ---------
-    defer_below : RATE
-        Instead of a share: of each predicted class, serve only rows that are right at least this
-        often, such as 0.95, with 95 % confidence.
-    helper_accuracy : RATE|none
-        How often that person or model is right. none: not known, so serve the rows of which the
-        model is surest. [default: 0.9]
+@options.command(
+    "fit",
     """
-
-    max_accuracy_loss: float | None = None
-    min_class_accuracy: Annotated[list[tuple[str | int, float]] | None, _rate_of_class] = None
-    freeze: options.Names = None
-    allow_silence: bool = False
-    scale: str | None = None
-    objective: MetricName | None = None
-    terms: options.Names = None
-    cobias: Pairs = "pairwise"
-    costs: Path | None = None
-    solver: SolverName | None = None
-    effort: float | None = None
-    gap: float | None = None
-    seed: int = 0
-    time_limit: float | None = None
-    preset: Literal["paper", "authors"] | None = None
-    robust: Switch | None = None
-    target_prior: str | None = None
-    defer: float | None = None
-    defer_below: float | None = None
-    helper_accuracy: str | None = None
-
-    def settings(self) -> FitSettings:
-        """Return the settings, checked."""
-        from dnip.fitting.settings import FitSettings
-        from dnip.method.constraints import Constraints
-        from dnip.method.objective import Costs, MetricObjective, Objective
-        from dnip.method.scales import WeightScale
-
-        if self.objective is not None:
-            self._check_alone()
-        preset = FitSettings.preset(self.preset)
-        assert isinstance(preset.objective, Objective)
-        costs = None if self.costs is None else Costs.read(self.costs)
-        goal = self.weighted(preset.objective, terms=self.terms, gap=self.cobias, costs=costs)
-        floors = options.by_name("--min-class-accuracy", self.min_class_accuracy)
-        return replace(
-            preset,
-            objective=goal if self.objective is None else MetricObjective(self.objective),
-            robust=self.robust or preset.robust,
-            scale=WeightScale.of(self.scale) if self.scale else preset.scale,
-            solver=self._solver(preset.solver),
-            seed=self.seed,
-            time_limit=self.time_limit,
-            target_prior=self.target_prior,
-            constraints=Constraints(
-                self.max_accuracy_loss, floors, self.freeze or (), self.allow_silence
-            ),
-            defer=self.defer,
-            defer_below=self.defer_below,
-            helper_accuracy=self._helper_accuracy(),
-        )
-
-    def _check_alone(self) -> None:
-        """Refuse what says anything of error + β·COBias beside a metric."""
-        for name in ("beta", "tau", "smoothing", "terms", "cobias", "costs", "preset"):
-            if getattr(self, name) != getattr(FitOptions, name):
-                raise InvalidInputError(
-                    f"--{name} sets error + β·COBias, but --objective {self.objective} replaces it",
-                    hint="Leave one of the two out",
-                )
-
-    def _helper_accuracy(self) -> float | None:
-        from dnip.tables.cells import is_number
-
-        text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.defer is None
-        if unused or not (text == "none" or is_number(text)):
-            raise InvalidInputError(
-                f"--helper-accuracy is {text!r}; it is a rate or none, beside --defer SHARE"
-            )
-        return None if text == "none" else float(text)
-
-    def _solver(self, preset: Solver) -> Solver:
-        from dnip.solvers import SOLVERS
-
-        name = self.solver or preset.name
-        settings = {"effort": self.effort, "gap": self.gap}
-        named = {setting: value for setting, value in settings.items() if value is not None}
-        if name == preset.name and not named:
-            return preset
-        for setting in named:
-            if not hasattr(SOLVERS[name], setting):
-                raise InvalidInputError(f"--{setting} is not a setting of the {name} solver")
-        return SOLVERS[name](**named)
-
-
-def fit(
-    table: Path,
-    /,
-    chosen: FitOptions,
-    out: Path | None = None,
-    classes: options.Names = None,
-    unlabelled: Path | None = None,
-    group: str | None = None,
-    evidence: bool | None = None,
-    only_if_better: bool = False,
-    confidence: options.Level = 0.9,
-    trace: Path | None = None,
-    rows: Annotated[int | None, _rows] = _MOST_ROWS,
-    json: bool = False,
-) -> None:
-    """Learn coefficients from a labelled table.
+    Learn coefficients from a labelled table.
 
     Finds one weight per class that makes the mean error and the gap between classes small. Writes
     the weights, and how they were found, to a JSON file.
-
-    Parameters
-    ----------
-    table
-        Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
-        .parquet, or a folder of it.
-    out : FILE
-        Where to write the coefficients. [default: coefficients.json]
-    unlabelled : TABLE
-        Rows without labels to learn from, too, such as those to be corrected. Rows of TABLE with an
-        empty label serve likewise.
-    group : COLUMN
-        What rows belong to, such as a prompt with several answers. Rows of one group are judged
-        together, and count as one label.
-    only_if_better
-        Unless the verdict is to apply them, write coefficients of 1, which leave the most probable
-        class in force.
-
-    Details
-    -------
-    evidence
-        Fit five times more, each time without a fifth of the labels, for a verdict and what to
-        expect on other rows. [default: if that is quick]
-    rows : N|all
-        Rows to fit on at most; of a larger table, a sample is drawn.
-
-    Search
-    ------
-    trace : FILE
-        Also write the course of the search, as CSV.
-
-    Examples
-    --------
-    dnip fit opt.csv
-    dnip fit opt.csv --max-accuracy-loss 0.01 --out coefficients.json
-    """
+    """,
+    examples=[
+        "dnip fit opt.csv",
+        "dnip fit opt.csv --max-accuracy-loss 0.01 --out coefficients.json",
+    ],
+)
+@options.labelled_table
+@options.beta
+@options.option(
+    "--max-accuracy-loss",
+    type=float,
+    metavar="RATE",
+    help="How far accuracy may fall below that of the most probable class, such as 0.01: on the "
+    "labelled rows and, as far as they can tell, on others.",
+)
+@options.option(
+    "--preset",
+    type=options.Words(["paper"]),
+    help="paper: β = 2.7, τ = 0.2, K = 30 and annealing as in the paper, μ of the authors' code, "
+    "on the labelled rows alone. Other options override it.",
+)
+@options.option(
+    "--defer",
+    type=float,
+    metavar="SHARE",
+    help="The share of rows to leave to a person or a larger model, such as 0.3. Learns a "
+    "threshold for each predicted class.",
+)
+@options.option(
+    "--out",
+    type=options.path,
+    metavar="FILE",
+    help="Where to write the coefficients. [default: coefficients.json]",
+)
+@options.classes
+@options.option(
+    "--unlabelled",
+    type=options.path,
+    metavar="TABLE",
+    help="Rows without labels to learn from, too, such as those to be corrected. Rows of TABLE "
+    "with an empty label are used in the same way.",
+)
+@options.option(
+    "--group",
+    metavar="COLUMN",
+    help="What rows belong to, such as a prompt with several answers. Rows of one group are judged "
+    "together, and count as one label.",
+)
+@options.flag(
+    "--only-if-better",
+    help="Unless the verdict is to apply them, write coefficients of 1, which leave the most "
+    "probable class in force.",
+)
+@options.json
+@options.scale
+@options.option(
+    "--objective",
+    type=options.Words(get_args(MetricName)),
+    metavar="METRIC",
+    heading="Objective",
+    help="Maximise this instead: balanced-accuracy, the mean recall of the classes, or macro-f1, "
+    "their mean F1. Without β or costs.",
+)
+@options.option(
+    "--costs",
+    type=options.path,
+    metavar="FILE",
+    heading="Objective",
+    help="What each prediction costs, as CSV or JSON: a row per true class, a column per predicted "
+    "class, with or without names. The mean cost replaces the error.",
+)
+@options.option(
+    "--min-class-accuracy",
+    type=_rate_of_class,
+    multiple=True,
+    metavar="CLASS=RATE",
+    heading=_KEPT,
+    help="Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for all "
+    "others. May be given several times.",
+)
+@options.option(
+    "--freeze",
+    type=options.names,
+    metavar="A,B,C",
+    heading=_KEPT,
+    help="Classes whose weight stays 1, the largest.",
+)
+@options.flag(
+    "--allow-silence",
+    heading=_KEPT,
+    help="Let the fit lose every right prediction of a class. By default it keeps at least one if "
+    "the most probable class has one.",
+)
+@options.option(
+    "--solver",
+    type=options.Words(get_args(SolverName)),
+    heading="Search",
+    help="How to search. [default: coordinate]",
+)
+@options.option(
+    "--robust",
+    type=options.Words(get_args(Switch)),
+    heading="Search",
+    help="on: weights that hold on other rows, too, however few the labels. off: the best on the "
+    "labelled rows alone. auto: on, but off for large tables and for solvers other than "
+    "coordinate. [default: auto]",
+)
+@options.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    heading="Search",
+    help="Seconds after which the best so far is kept.",
+)
+@options.seed
+@options.target_prior
+@options.option(
+    "--evidence/--no-evidence",
+    default=None,
+    heading="Details",
+    help="Fit five times more, each time without a fifth of the labels, for a verdict and what to "
+    "expect on other rows. [default: if that is quick]",
+)
+@options.confidence
+@options.option(
+    "--rows",
+    type=_rows,
+    metavar="N|all",
+    default="1000000",
+    heading="Details",
+    help="Rows to fit on at most; of a larger table, a sample is drawn.",
+)
+@options.option(
+    "--defer-below",
+    type=float,
+    metavar="RATE",
+    heading="Deferring",
+    help="Instead of a share: of each predicted class, serve only rows that are right at least "
+    "this often, such as 0.95, with 95 % confidence.",
+)
+@options.option(
+    "--helper-accuracy",
+    metavar="RATE|none",
+    heading="Deferring",
+    help="How often that person or model is right. none: not known, so serve the rows of which the "
+    "model is surest. [default: 0.9]",
+)
+def fit(
+    table: Path,
+    out: Path | None,
+    classes: tuple[str, ...] | None,
+    unlabelled: Path | None,
+    group: str | None,
+    only_if_better: bool,
+    json: bool,
+    evidence: bool | None,
+    confidence: float,
+    rows: int | None,
+    **chosen: Any,  # noqa: ANN401
+) -> None:
     from dnip.base.files import check_files
     from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.fit import fit as fit_table
-    from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
+    from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit
 
-    mix = options.named_file(chosen.target_prior, ".json")
-    reads = {"table": table, "unlabelled": unlabelled, "costs": chosen.costs, "target prior": mix}
+    mix = options.named_file(chosen["target_prior"], ".json")
+    reads = {
+        "table": table,
+        "unlabelled": unlabelled,
+        "costs": chosen["costs"],
+        "target prior": mix,
+    }
     target = check_out(out, table, classes)
-    check_files(reads, {"out": target, "trace": trace})
-    if evidence is False and (only_if_better or chosen.defer_below is not None):
+    check_files(reads, {"out": target})
+    if evidence is False and (only_if_better or chosen["defer_below"] is not None):
         asked = "--only-if-better" if only_if_better else "--defer-below"
         raise InvalidInputError(
             f"{asked} learns from refits, but evidence is off", hint="Leave --no-evidence out"
         )
-    settings = chosen.settings()
-    if settings.robust == "off" and unlabelled is not None and chosen.target_prior != "estimate":
+    settings = settings_of(**chosen)
+    if settings.robust == "off" and unlabelled is not None and settings.target_prior != "estimate":
         raise InvalidInputError(
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
         )
-    with search_progress(chosen.time_limit) as progress:
+    with search_progress(settings.time_limit) as progress:
         fitted = fit_table(
             table,
             settings=settings,
@@ -284,13 +247,82 @@ def fit(
         )
     raw = only_if_better and fitted.verdict != "apply"
     save_coefficients(fitted.unweighted() if raw else fitted.coefficients, target)
-    if trace is not None:
-        write_trace(fitted.solution, trace)
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
     text = describe_fit(fitted, confidence, str(table), str(target))
     text += f"\n{_written(fitted, target, raw=raw)}"
     content |= {"out": str(target), "holds": "raw" if raw else "fitted"}
     finish(content, text, json=json, notes=notes_on_fit(fitted, unlabelled))
+
+
+def settings_of(
+    *,
+    beta: float | None = None,
+    max_accuracy_loss: float | None = None,
+    preset: str | None = None,
+    scale: str | None = None,
+    objective: MetricName | None = None,
+    costs: Path | None = None,
+    min_class_accuracy: tuple[tuple[str | int, float], ...] = (),
+    freeze: tuple[str, ...] | None = None,
+    allow_silence: bool = False,
+    solver: SolverName | None = None,
+    robust: Switch | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    target_prior: str | None = None,
+    defer: float | None = None,
+    defer_below: float | None = None,
+    helper_accuracy: str | None = None,
+) -> FitSettings:
+    """Return the settings that options say; a preset fills in what was not given."""
+    from dnip.fitting.settings import FitSettings
+    from dnip.method.constraints import Constraints
+    from dnip.method.objective import Costs, MetricObjective, Objective
+    from dnip.method.scales import WeightScale
+    from dnip.solvers import SOLVERS
+
+    if objective is not None:
+        for name, value in (("beta", beta), ("costs", costs), ("preset", preset)):
+            if value is not None:
+                raise InvalidInputError(
+                    f"--{name} sets error + β·COBias, but --objective {objective} replaces it",
+                    hint="Leave one of the two out",
+                )
+    usual = FitSettings.preset(preset)
+    goal = usual.objective
+    assert isinstance(goal, Objective)
+    if beta is not None:
+        goal = replace(goal, beta=beta)
+    if costs is not None:
+        goal = replace(goal, costs=Costs.read(costs))
+    floors = options.by_name("--min-class-accuracy", min_class_accuracy)
+    search = usual.solver
+    if solver is not None and solver != search.name:
+        search = SOLVERS[solver]()
+    return replace(
+        usual,
+        objective=goal if objective is None else MetricObjective(objective),
+        robust=robust or usual.robust,
+        scale=WeightScale.of(scale) if scale else usual.scale,
+        solver=search,
+        seed=seed,
+        time_limit=time_limit,
+        target_prior=target_prior,
+        constraints=Constraints(max_accuracy_loss, floors, freeze or (), allow_silence),
+        defer=defer,
+        defer_below=defer_below,
+        helper_accuracy=_helper_accuracy(helper_accuracy, defer),
+    )
+
+
+def _helper_accuracy(text: str | None, defer: float | None) -> float | None:
+    from dnip.tables.cells import is_number
+
+    if text is not None and (defer is None or not (text == "none" or is_number(text))):
+        raise InvalidInputError(
+            f"--helper-accuracy is {text!r}; it is a rate or none, with --defer SHARE"
+        )
+    return None if text == "none" else float(text or "0.9")
 
 
 def _written(fitted: Fit, target: Path, *, raw: bool) -> str:

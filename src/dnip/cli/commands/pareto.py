@@ -8,55 +8,83 @@ from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
 
 
+@options.command(
+    "pareto",
+    """
+    Show what every β gives, from accurate to even.
+
+    β is the weight of COBias next to the error. Fits TABLE at a dozen β, as `dnip fit` does, says
+    what to expect of each on other rows, and draws it. Ctrl-C keeps the fits so far.
+    """,
+    examples=[
+        "dnip pareto opt.csv --test test.csv",
+        "dnip pareto opt.csv --choose knee --out coefficients.json",
+    ],
+)
+@options.labelled_table
+@options.option(
+    "--test",
+    type=options.path,
+    metavar="TABLE",
+    help="Also score every fit on these rows. They choose nothing.",
+)
+@options.option(
+    "--folder",
+    type=options.path,
+    metavar="DIR",
+    default=Path("dnip-pareto"),
+    help="Folder for pareto.json and pareto.png.",
+)
+@options.option(
+    "--choose",
+    metavar="knee|BETA",
+    help="Write the coefficients of one fit. knee: where going on in either direction costs more "
+    "than it brings. BETA: that of any β, such as 0.7.",
+)
+@options.option(
+    "--out",
+    type=options.path,
+    metavar="FILE",
+    help="Where to write the coefficients. [default: coefficients.json]",
+)
+@options.classes
+@options.option(
+    "--unlabelled",
+    type=options.path,
+    metavar="TABLE",
+    help="Rows without labels, such as those to be corrected, for the fits to learn from.",
+)
+@options.json
+@options.option(
+    "--evidence/--no-evidence",
+    default=None,
+    heading="Details",
+    help="Fit five times more at each β, for what to expect on other rows. [default: if that is "
+    "quick]",
+)
+@options.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    heading="Details",
+    help="Seconds after which the fits so far are kept.",
+)
+@options.seed
+@options.scale
 def pareto(
     table: Path,
-    /,
-    test: Path | None = None,
-    folder: Path = Path("dnip-pareto"),
-    choose: str | None = None,
-    out: Path | None = None,
-    classes: options.Names = None,
-    unlabelled: Path | None = None,
-    scale: str | None = None,
-    evidence: bool | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    json: bool = False,
+    test: Path | None,
+    folder: Path,
+    choose: str | None,
+    out: Path | None,
+    classes: tuple[str, ...] | None,
+    unlabelled: Path | None,
+    scale: str | None,
+    evidence: bool | None,
+    seed: int,
+    time_limit: float | None,
+    json: bool,
 ) -> None:
-    """Show what every β gives, from accurate to even.
-
-    β is the weight of COBias beside the error. Fits TABLE at a dozen β, as `dnip fit` does, says
-    what to expect of each on other rows, and draws it. Ctrl-C keeps the fits so far.
-
-    Parameters
-    ----------
-    table
-        Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl,
-        .parquet, or a folder of it.
-    test : TABLE
-        Also score every fit on these rows. They choose nothing.
-    folder : DIR
-        Folder for pareto.json and pareto.png.
-    choose : knee|BETA
-        Write the coefficients of one fit. knee: where going on in either direction costs more than
-        it brings. BETA: that of any β, such as 0.7.
-    out : FILE
-        Where to write the coefficients. [default: coefficients.json]
-    unlabelled : TABLE
-        Rows without labels, such as those to be corrected, for the fits to learn from.
-
-    Details
-    -------
-    evidence
-        Fit five times more at each β, for what to expect on other rows. [default: if that is quick]
-    time_limit
-        Seconds after which the fits so far are kept.
-
-    Examples
-    --------
-    dnip pareto opt.csv --test test.csv
-    dnip pareto opt.csv --choose knee --out coefficients.json
-    """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.cli.coefficients import check_out, save_coefficients

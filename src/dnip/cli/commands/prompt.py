@@ -4,70 +4,92 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dnip.cli import options
+from dnip.cli import models, options
 from dnip.cli.console import finish, live_progress
 from dnip.llm.answers.fill import Fill
 from dnip.llm.prompting.engines.base import Engine
 from dnip.llm.prompting.models import ModelOptions, open_model
 
 
-def prompt(
-    task: str,
-    /,
-    cluster: options.ClusterOptions,
-    data: str,
-    model: ModelOptions,
-    out: Path,
-    shots: str = "1",
-    seed: int = 0,
-    split: str = "test",
-    limit: int | None = None,
-    json: bool = False,
-    truncate: bool = False,
-    fill: Fill | None = None,
-    gpus_per_worker: float | None = None,
-) -> None:
-    """Ask a language model for class probabilities.
+@options.command(
+    "prompt",
+    """
+    Ask a language model for class probabilities.
 
     Writes one row per example of the split, with its captured mass: the probability of all labels
     together. Settings and versions are written to OUT.meta.json. A run that was killed continues
     with the same command. A server's key is read from the environment.
-
-    Parameters
-    ----------
-    data : DIR
-        Folder with train.jsonl and test.jsonl (or .csv, .parquet), which hold the task's fields and
-        label; or its address, such as s3://BUCKET/FOLDER; or hf:NAME, a data set of the Hugging
-        Face hub.
-    out : FILE
-        The probability table to write.
-    split
-        The rows to score: train, test or another file of DIR; or content-free, three texts without
-        content by which `dnip compare` calibrates.
-    limit
-        Score this many random rows, the same for every seed.
-
-    Model on this machine
-    ---------------------
-    truncate
-        Shorten the longest field of prompts that exceed the model's context.
-
-    Server
-    ------
-    fill
-        The probability of a label that the server did not report: zero, ceiling (the most it can
-        be) or half of that. [default: half]
-
-    Cluster
-    -------
-    gpus_per_worker
-        GPUs of each process of the cluster; 0.5 if two share one. [default: 0]
-
-    Examples
-    --------
-    dnip prompt agnews --data news --model model.gguf --out test.csv
-    dnip prompt task.toml --data news --model URL --served-model M --out opt.csv
-    """
+    """,
+    examples=[
+        "dnip prompt agnews --data news --model model.gguf --out test.csv",
+        "dnip prompt task.toml --data news --model URL --served-model M --out opt.csv",
+    ],
+)
+@models.task
+@models.model_options
+@options.option(
+    "--data",
+    required=True,
+    metavar="DIR",
+    help="Folder with train.jsonl and test.jsonl (or .csv, .parquet), which hold the task's fields "
+    "and label; or its address, such as s3://BUCKET/FOLDER; or hf:NAME, a data set of the Hugging "
+    "Face hub.",
+)
+@options.option(
+    "--out",
+    type=options.path,
+    required=True,
+    metavar="FILE",
+    help="The probability table to write.",
+)
+@options.option(
+    "--split",
+    default="test",
+    metavar="NAME",
+    help="The rows to score: train, test or another file of DIR; or content-free, three texts "
+    "without content by which `dnip compare` calibrates.",
+)
+@options.option(
+    "--limit", type=int, metavar="N", help="Score this many random rows, the same for every seed."
+)
+@models.shots
+@options.json
+@options.seed
+@options.flag(
+    "--truncate",
+    heading=models.HERE,
+    help="Shorten the longest field of prompts that exceed the model's context.",
+)
+@options.option(
+    "--fill",
+    type=options.Words(Fill),
+    heading=models.SERVER,
+    help="The probability of a label that the server did not report: zero, ceiling (the most it "
+    "can be) or half of that. [default: half]",
+)
+@options.cluster
+@options.option(
+    "--gpus-per-worker",
+    type=float,
+    metavar="NUMBER",
+    heading="Cluster",
+    help="GPUs of each process of the cluster; 0.5 if two share one. [default: 0]",
+)
+def prompt(
+    task: str,
+    data: str,
+    model: ModelOptions,
+    out: Path,
+    shots: str,
+    seed: int,
+    split: str,
+    limit: int | None,
+    truncate: bool,
+    fill: Fill | None,
+    cluster: options.ClusterOptions,
+    gpus_per_worker: float | None,
+    json: bool,
+) -> None:
     from functools import partial
 
     from dnip.base.files import check_files

@@ -8,36 +8,53 @@ from dnip.cli import options
 from dnip.cli.console import finish, live_progress
 
 
-def report(
-    table: Path,
-    /,
-    test: Path | None = None,
-    coefficients: Path | None = None,
-    out: Path = Path("report.html"),
-    classes: options.Names = None,
-    confidence: options.Level = 0.9,
-    seed: int = 0,
-    json: bool = False,
-) -> None:
-    """Write one HTML page: which classes starve, and what mending costs.
+@options.command(
+    "report",
+    """
+    Write one HTML page: which classes starve, and what mending costs.
 
     With coefficients, TABLE is scored. Without, one half of it is fitted and the other is scored.
     With --test, TABLE is fitted and the test is scored. The page loads nothing, and holds no row.
-
-    Parameters
-    ----------
-    test : TABLE
-        Show these rows; TABLE serves to find weights.
-    coefficients : FILE
-        Show what these coefficients do, and fit none. [default: none]
-    out : FILE
-        Where to write the page.
-
-    Examples
-    --------
-    dnip report opt.csv
-    dnip report test.csv --coefficients coefficients.json --out report.html
-    """
+    """,
+    examples=[
+        "dnip report opt.csv",
+        "dnip report test.csv --coefficients coefficients.json --out report.html",
+    ],
+)
+@options.scored_table
+@options.option(
+    "--test",
+    type=options.path,
+    metavar="TABLE",
+    help="Show these rows; TABLE serves to find weights.",
+)
+@options.option(
+    "--coefficients",
+    type=options.path,
+    metavar="FILE",
+    help="Show what these coefficients do, and fit none. [default: none]",
+)
+@options.option(
+    "--out",
+    type=options.path,
+    metavar="FILE",
+    default=Path("report.html"),
+    help="Where to write the page.",
+)
+@options.classes
+@options.json
+@options.confidence
+@options.seed
+def report(
+    table: Path,
+    test: Path | None,
+    coefficients: Path | None,
+    out: Path,
+    classes: tuple[str, ...] | None,
+    confidence: float,
+    seed: int,
+    json: bool,
+) -> None:
     from dnip.base.files import check_files
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.evaluation import NO_SIGNAL

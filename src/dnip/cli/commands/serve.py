@@ -3,82 +3,119 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
 import click
 
 from dnip.cli import options
 from dnip.cli.console import Verbosity, complain, say
 
-# Text, for the parser of the option reads defaults, too.
-_MAX_BODY: Any = "16MB"
-_RECORD_SIZE: Any = "1GB"
 
-
-def serve(
-    upstream: str,
-    coefficients: Annotated[list[tuple[str, str]], options.parse_pair("QUESTION=FILE")] = [],  # noqa: B006 - read only
-    chat: Annotated[list[tuple[str, str]], options.parse_pair("NAME=FILE")] = [],  # noqa: B006
-    host: str = "127.0.0.1",
-    port: int = 8001,
-    timeout: float = 60.0,
-    grace: float | None = None,
-    on_mismatch: Literal["refuse", "pass"] | None = None,
-    max_body: Annotated[int, options.parse_size] = _MAX_BODY,
-    record: Path | None = None,
-    record_size: Annotated[int, options.parse_size] = _RECORD_SIZE,
-    record_texts: bool = False,
-    log: Literal["text", "json"] = "text",
-) -> None:
-    """Correct decisions and chat answers on their way.
+@options.command(
+    "serve",
+    """
+    Correct decisions and chat answers on their way.
 
     A small server between your application and the model's server: point the application to its
     address. It corrects answers of /v1/systemone, /v1/decisions and /v1/chat/completions, and marks
     them. A file that was fitted on chats corrects chats, any other decisions; the first lines say
     which corrects what. Everything else passes unchanged, and the log says so once. Keys are passed
-    on and not kept. A file of coefficients may be replaced while it runs. /healthz tells that it
+    on and not kept. A file of coefficients may be replaced while it runs. /healthz says that it
     runs, /readyz whether the model's server does, /metrics what it has done.
-
-    Parameters
-    ----------
-    upstream : URL
-        The address of the model's server, with or without /v1 at its end, such as
-        http://127.0.0.1:8000.
-    coefficients : QUESTION=FILE
-        Coefficients, and the question that they are for. Chats have this name in records and
-        /metrics. May be given several times.
-    chat : NAME=FILE
-        The same for chats, where the file does not say what it was fitted on.
-    host
-        The address to listen at.
-    port
-        The port to listen at; 0 takes a free one.
-    record : FOLDER
-        Append the model's own probabilities to a table for each question, here.
-    on_mismatch
-        Refuse a request for another question or model than that of the coefficients, or pass its
-        answer on as it is, with a line in the log. [default: refuse decisions, pass chats]
-    log
-        How the log is written.
-
-    Details
-    -------
-    timeout
-        Seconds until the model's server answers, and for a client to send or to read on.
-    grace
-        Seconds for what is under way when it is told to stop. [default: the timeout]
-    max_body : SIZE
-        The longest request.
-    record_size : SIZE
-        The most that the folder of records holds; the oldest rows go.
-    record_texts
-        Record the inputs of requests, too.
-
-    Examples
-    --------
-    dnip serve --upstream URL --coefficients topic=topic.json --record recorded
-    dnip serve --upstream https://api.openai.com --chat topic=topic.json
-    """
+    """,
+    examples=[
+        "dnip serve --upstream URL --coefficients topic=topic.json --record recorded",
+        "dnip serve --upstream https://api.openai.com --chat topic=topic.json",
+    ],
+)
+@options.option(
+    "--upstream",
+    required=True,
+    metavar="URL",
+    help="The address of the model's server, with or without /v1 at its end, such as "
+    "http://127.0.0.1:8000.",
+)
+@options.option(
+    "--coefficients",
+    type=options.pair("QUESTION=FILE"),
+    multiple=True,
+    metavar="QUESTION=FILE",
+    help="Coefficients, and the question that they are for. Chats have this name in records and "
+    "/metrics. May be given several times.",
+)
+@options.option(
+    "--chat",
+    type=options.pair("NAME=FILE"),
+    multiple=True,
+    metavar="NAME=FILE",
+    help="The same for chats, where the file does not say what it was fitted on.",
+)
+@options.option("--host", default="127.0.0.1", help="The address to listen at.")
+@options.option(
+    "--port", type=int, metavar="N", default=8001, help="The port to listen at; 0 takes a free one."
+)
+@options.option(
+    "--on-mismatch",
+    type=options.Words(["refuse", "pass"]),
+    help="Refuse a request for another question or model than that of the coefficients, or pass "
+    "its answer on as it is, with a line in the log. [default: refuse decisions, pass chats]",
+)
+@options.option(
+    "--record",
+    type=options.path,
+    metavar="FOLDER",
+    help="Append the model's own probabilities to a table for each question, here.",
+)
+@options.option(
+    "--log", type=options.Words(["text", "json"]), default="text", help="How the log is written."
+)
+@options.option(
+    "--timeout",
+    type=float,
+    metavar="SECONDS",
+    default=60.0,
+    heading="Details",
+    help="Seconds until the model's server answers, and for a client to send or to read on.",
+)
+@options.option(
+    "--grace",
+    type=float,
+    metavar="SECONDS",
+    heading="Details",
+    help="Seconds for what is under way when the server is stopped. [default: the timeout]",
+)
+@options.option(
+    "--max-body",
+    type=options.size,
+    metavar="SIZE",
+    default="16MB",
+    heading="Details",
+    help="The longest request.",
+)
+@options.option(
+    "--record-size",
+    type=options.size,
+    metavar="SIZE",
+    default="1GB",
+    heading="Details",
+    help="The most that the folder of records holds; the oldest rows go.",
+)
+@options.flag("--record-texts", heading="Details", help="Record the inputs of requests, too.")
+def serve(
+    upstream: str,
+    coefficients: tuple[tuple[str, str], ...],
+    chat: tuple[tuple[str, str], ...],
+    host: str,
+    port: int,
+    timeout: float,
+    grace: float | None,
+    on_mismatch: Literal["refuse", "pass"] | None,
+    max_body: int,
+    record: Path | None,
+    record_size: int,
+    record_texts: bool,
+    log: str,
+) -> None:
     from ipaddress import ip_address
 
     from dnip.base.errors import load_optional

@@ -5,26 +5,27 @@ from __future__ import annotations
 from json import loads
 from pathlib import Path
 
+from dnip.cli import options
 from dnip.cli.console import finish
 
 
-def show(coefficients: Path, other: Path | None = None, /, json: bool = False) -> None:
-    """Show what is in a coefficients file, or what differs between two.
+@options.command(
+    "show",
+    """
+    Show what is in a coefficients file, or what differs between two.
 
     Shows the weights, and what most want to know of the fit; --json has the whole file. Of two
     files it shows which weights, settings and data differ. The weights are then divided by the
     largest, for only their ratios matter. The exit status is 0 whether or not anything differs.
-
-    Parameters
-    ----------
-    other
-        Show what differs from this file.
-
-    Examples
-    --------
-    dnip show coefficients.json
-    dnip show old.json new.json
-    """
+    """,
+    examples=["dnip show coefficients.json", "dnip show old.json new.json"],
+)
+@options.argument("coefficients", type=options.path, help="The file that `dnip fit` wrote.")
+@options.argument(
+    "other", type=options.path, required=False, help="Show what differs from this file."
+)
+@options.json
+def show(coefficients: Path, other: Path | None, json: bool) -> None:
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.coefficients import Differences, describe_coefficients
 

@@ -32,69 +32,9 @@ ENGINES: tuple[type[TransformersEngine | ServerEngine], ...] = (
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What the user says of the model. A new option is a field here, under its heading.
+    """What the user says of the model.
 
-    Parameters
-    ----------
-    model : MODEL
-        A folder, a GGUF file, or a name on the Hugging Face hub, such as
-        HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of a server, such as
-        http://127.0.0.1:8000/v1.
-    served_model : NAME
-        The server's name for the model. A server needs it.
-
-    Model on this machine
-    ---------------------
-    scoring
-        How to score a label word of several tokens. first: the first that no other label has. sum:
-        the sum of their log-probabilities. per-token: that sum per token. mean: the mean of their
-        probabilities.
-    dtype
-        float32, bfloat16, float16, or auto for the model's own. [default: float32]
-    device
-        cpu, cuda, cuda:1, or auto for a GPU if there is one. [default: auto]
-    chat
-        Send each prompt as a user's message in the model's chat template.
-    revision
-        Branch, tag or commit of a model on the hub.
-    batch_tokens
-        Tokens of a batch, at most. [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 with
-        --chain-of-thought]
-
-    Server
-    ------
-    endpoint
-        completions continues the prompt; chat sends it as a user's message. [default: completions;
-        chat with --votes]
-    api
-        Ask a decision server: systemone of transformers, vLLM, SGLang and Ollama, or OpenAI's
-        decisions.
-    top_logprobs
-        How many of the likeliest tokens to ask for, up to 20. [default: 20]
-    tokenizer : MODEL
-        The model's tokenizer, a folder or a name on the hub, to ask for labels by token id, which
-        vLLM answers exactly.
-    key_variable : NAME
-        Environment variable that holds the key. [default: OPENAI_API_KEY]
-    concurrency
-        Requests at the same time. [default: 8]
-    timeout
-        Seconds without a sign of the server. [default: 60]
-    retries
-        How often a request that failed for a passing reason is sent again. [default: 6]
-    extra_body : JSON
-        More fields for every request; null removes one. They are written to the metadata, so give
-        no secrets.
-    votes
-        Sample this many answers to each prompt and count their labels, for models that report no
-        probabilities.
-
-    Chain of thought
-    ----------------
-    chain_of_thought
-        Let the model reason before it answers, and score the last label in its answer.
-    max_new_tokens
-        Tokens of an answer, reasoning included, at most. [default: 256; 2048 with --votes]
+    What each field is for is the help of its option, in `dnip.cli.models`.
     """
 
     model: str

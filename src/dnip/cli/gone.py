@@ -1,0 +1,52 @@
+"""What the command line no longer has, and what to type instead.
+
+To take something out, add a line to `GONE`: the command, what was typed after it (nothing where the
+whole command went), and what to type instead. Whoever types it reads that line, with status 2.
+
+- ``("fit", "--tau")``: an option; ``("fit", "--preset authors")``: one value of an option.
+- ``("pareto", "")``: a command.
+- ``("show", "FILE FILE")``: more files than the command takes.
+"""
+
+from __future__ import annotations
+
+import click
+
+_IN_PYTHON = "in Python, dnip.fit(…, objective=dnip.Objective({}=…))"
+_SOLVER = "in Python, dnip.fit(…, solver=dnip.solvers.{})"
+
+#: By command and what was typed after it.
+GONE: dict[tuple[str, str], str] = {
+    ("fit", "--terms"): "--beta 0 leaves COBias out; " + _IN_PYTHON.format("terms"),
+    ("fit", "--tau"): "--preset paper has τ = 0.2; " + _IN_PYTHON.format("tau"),
+    ("fit", "--smoothing"): "--preset paper has μ; " + _IN_PYTHON.format("smoothing"),
+    ("fit", "--cobias"): _IN_PYTHON.format("gap"),
+    ("fit", "--gap"): "--time-limit SECONDS; " + _SOLVER.format("Exact(gap=…)"),
+    ("fit", "--effort"): _SOLVER.format("Coordinate(effort=…)"),
+    ("fit", "--trace"): "in Python, dnip.fit(…).solution.trace",
+    ("fit", "--preset authors"): "--preset paper",
+    ("compare", "--tau"): "--methods dnip-paper has τ = 0.2",
+    ("compare", "--smoothing"): "--methods dnip-paper has μ",
+}
+
+
+def check_gone(command: str, words: list[str]) -> None:
+    """Refuse what went.
+
+    Raises
+    ------
+    click.UsageError
+        Naming what to type instead.
+
+    Examples
+    --------
+    >>> check_gone("fit", ["opt.csv", "--preset=authors"])
+    Traceback (most recent call last):
+    click.exceptions.UsageError: `dnip fit --preset authors` is gone. Instead: --preset paper
+    """
+    flags = [word.replace("=", " ", 1) if word.startswith("--") else word for word in words]
+    typed = f" {' '.join(flags)} "
+    for (name, gone), instead in GONE.items():
+        if name == command and (not gone or f" {gone} " in typed):
+            line = f"dnip {name} {gone}".rstrip()
+            raise click.UsageError(f"`{line}` is gone. Instead: {instead}")
