@@ -52,9 +52,7 @@ class Corrector(CustomLogger):
         if asked is None:
             return response
         try:
-            response = dnip.correct(
-                response, coefficients=self.coefficients, messages=data["messages"]
-            )
+            response = dnip.correct(response, coefficients=self.coefficients, request=data)
         except dnip.InvalidInputError as error:
             LOG.warning("passed on as it is: %s", error)
         return type(response)(**as_asked(response.model_dump(), asked))

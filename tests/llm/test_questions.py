@@ -1,11 +1,18 @@
-"""The question, its fingerprint, and the prompt that made a table."""
+"""The question, its fingerprint, the form of its answer, and the prompt that made a table."""
 
 import json
 
 import pytest
 
 from cases import cases
-from dnip.llm.questions import Question, fixed_messages, origin_of_run, question_of
+from dnip.llm.questions import (
+    Question,
+    answer_form,
+    chat_question,
+    fixed_messages,
+    origin_of_run,
+    question_of,
+)
 from dnip.method.coefficients import DataRecord, FitRecord
 from dnip.tables.columns import QUESTION
 from dnip.tables.origin import changes_of_origin, origin_of
@@ -21,8 +28,10 @@ def test_all_parts_and_the_order_of_options_make_the_fingerprint():
         (*ASKED[:2], ["b", "a"], ASKED[3]),
         (*ASKED[:3], [["system", "Name it!"]]),
         ASKED[:3],
+        (*ASKED, "text"),
+        (*ASKED, "json"),
     ]
-    assert len({Question.of(*one).fingerprint for one in [ASKED, *others]}) == 7
+    assert len({Question.of(*one).fingerprint for one in [ASKED, *others]}) == 9
 
 
 def test_it_is_read_back_from_metadata_and_from_the_record_of_a_fit(tmp_path):
@@ -91,3 +100,58 @@ def test_the_hash_is_that_of_the_prompt(change, same):
 def test_what_is_no_unicode_is_escaped():
     settings = {**SETTINGS, "engine": {"model": "\udcff"}}
     assert origin_of_run(settings)["model"] == "\\udcff"
+
+
+# --- the form of the answer ---
+TOPIC = {"type": "object", "properties": {"topic": {"enum": ["a", "b"]}}, "required": ["topic"]}
+REASON = {"reason": {"type": "string"}, **TOPIC["properties"]}
+OPENAI = {"type": "json_schema", "json_schema": {"name": "topic", "schema": TOPIC}}
+
+
+def response(wanted):
+    return {"response_format": wanted}
+
+
+def strict(schema):
+    return response({"type": "json_schema", "json_schema": {"schema": schema, "strict": True}})
+
+
+@cases(
+    {}, response(None), response({"type": "text"}), {"tools": []}, {"logit_bias": {}},
+    {"logit_bias": {"7": 0}}, {"temperature": 0, "max_tokens": 1, "stop": ["x"]},
+)  # fmt: skip
+def test_a_request_that_wants_nothing_else_wants_text(more):
+    assert answer_form({"messages": [], **more}) == "text"
+
+
+@cases(
+    {"guided_json": TOPIC}, {"json_schema": TOPIC}, {"structured_outputs": {"json": TOPIC}},
+    response({"type": "json_object", "schema": TOPIC}),
+    response({"type": "json_schema", "schema": TOPIC}),
+    response({"json_schema": {"schema": dict(reversed(TOPIC.items()))}, "type": "json_schema"}),
+)  # fmt: skip
+def test_one_schema_is_one_form_however_a_server_calls_it(more):
+    assert answer_form(more) == answer_form(response(OPENAI))
+
+
+def test_another_form_is_another_one():
+    bias = {"logit_bias": {"7": 5, "8": -1}}
+    forms = [
+        {}, response({"type": "json_object"}), response(OPENAI), strict(TOPIC),
+        strict({**TOPIC, "required": []}), strict({**TOPIC, "properties": REASON}),
+        strict({**TOPIC, "properties": dict(reversed(REASON.items()))}),  # the reason comes later
+        bias, {**bias, **response(OPENAI)}, {"logit_bias": {"7": 5}}, {"tools": [{"type": "x"}]},
+        {"guided_regex": "a|b"}, {"guided_choice": ["a", "b"]}, {"grammar": "root ::= x"},
+        response("json"), response({"type": "new"}),
+    ]  # fmt: skip
+    assert len({answer_form(form) for form in forms}) == len(forms)
+    assert answer_form({"logit_bias": {"8": -1.0, "7": 5.0}}) == answer_form(bias)
+
+
+def test_the_question_of_a_request_is_its_messages_and_its_form():
+    request = {"messages": [{"role": "user", "content": "x"}], **response(OPENAI)}
+    asked = chat_question(request, ["a", "b"], "m")
+    assert (asked.model, asked.form, asked.answer) == ("m", "chat", answer_form(request))
+    assert asked == chat_question({**request, "messages": [{"role": "user"}]}, ["a", "b"], "m")
+    [change] = asked.changes(chat_question({**request, **response(None)}, ["a", "b"], "m"))
+    assert change == f"the form of the answer: {asked.answer} at the fit, text now"

@@ -16,6 +16,28 @@ from dnip.tables.origin import changes_of_origin
 # What makes a prompt, next to the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
 
+#: The form of an answer for which a request asks in no way but by words.
+TEXT = "text"
+
+# Where a request may say what the answer must be: the server, the key, and what the key holds.
+_FORMS = {
+    "guided_json": "schema",  # vLLM
+    "guided_choice": "choice",
+    "guided_regex": "regex",
+    "guided_grammar": "grammar",
+    "json_schema": "schema",  # llama.cpp
+    "grammar": "grammar",
+    "regex": "regex",  # SGLang
+    "ebnf": "grammar",
+    "logit_bias": "logit_bias",
+    "tools": "tools",
+    "tool_choice": "tool_choice",
+    "functions": "functions",
+    "function_call": "function_call",
+}
+# How vLLM's structured_outputs calls the same.
+_STRUCTURED = {"json": "schema", "choice": "choice", "regex": "regex", "grammar": "grammar"}
+
 
 def origin_of_run(settings: Mapping[str, Any]) -> dict[str, str | None]:
     """Return which model and which prompt made a table, of the settings of the run.
@@ -63,6 +85,9 @@ class Question:
     fixed : str or None
         What stands around the text of every row: the instructions of a decision, or the messages of
         a chat before the last one of the user; its hash is kept. None where it is not known.
+    answer : str, optional
+        In which form a chat must answer, such as ``"text"`` or ``"schema 1f2e3d4c"``; None where
+        it is not known.
 
     Examples
     --------
@@ -77,12 +102,20 @@ class Question:
     form: str
     options: tuple[str, ...]
     fixed: str | None
+    answer: str | None = None
 
     @classmethod
-    def of(cls, model: str | None, form: str, options: Sequence[str], fixed: object = None) -> Self:
+    def of(
+        cls,
+        model: str | None,
+        form: str,
+        options: Sequence[str],
+        fixed: object = None,
+        answer: str | None = None,
+    ) -> Self:
         """Return a question; `fixed` is any JSON value."""
         text = None if fixed is None else _hash(fixed)
-        return cls(None, form, tuple(map(valid_unicode, options)), text).of_model(model)
+        return cls(None, form, tuple(map(valid_unicode, options)), text, answer).of_model(model)
 
     def of_model(self, model: str | None) -> Self:
         """Return the same question, put to another model."""
@@ -93,17 +126,18 @@ class Question:
         """Return a question from the metadata of a table or a fit; None where there is none."""
         if not isinstance(content, Mapping):
             return None
-        model, form, options, fixed = (content.get(f.name) for f in fields(cls))
+        model, form, options, fixed, answer = (content.get(f.name) for f in fields(cls))
         texts = isinstance(options, list) and all(isinstance(option, str) for option in options)
-        known = isinstance(model, str | None) and isinstance(fixed, str | None)
+        known = all(isinstance(value, str | None) for value in (model, fixed, answer))
         if not (texts and known and isinstance(form, str)):
             return None
-        return cls(model, form, tuple(options or ()), fixed)
+        return cls(model, form, tuple(options or ()), fixed, answer)
 
     @property
     def fingerprint(self) -> str:
         """A hash of all of it: 16 hexadecimal digits."""
-        return _hash([self.model, self.form, self.options, self.fixed])
+        answer = [] if self.answer is None else [self.answer]  # as before there was such a thing
+        return _hash([self.model, self.form, self.options, self.fixed, *answer])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, the fingerprint among them."""
@@ -112,6 +146,30 @@ class Question:
     def changes(self, now: Question) -> tuple[str, ...]:
         """Say, in a sentence each, what is another now; what is not known is not compared."""
         return changes_of_origin({QUESTION: self.to_dict()}, {QUESTION: now.to_dict()})
+
+
+def chat_question(
+    request: Mapping[str, Any], classes: Sequence[str], model: str | None = None
+) -> Question:
+    """Return the question that a chat request asks.
+
+    Parameters
+    ----------
+    request : mapping
+        Its body: ``messages``, and whatever says in which form the answer must be.
+    classes : sequence of str
+    model : str, optional
+        As the server names it in its answers.
+
+    Examples
+    --------
+    >>> messages = [{"role": "system", "content": "Name it."}, {"role": "user", "content": "x"}]
+    >>> asked = chat_question({"messages": messages}, ["World", "Sports"], "m")
+    >>> asked.form, asked.answer
+    ('chat', 'text')
+    """
+    fixed = fixed_messages(request.get("messages"))
+    return Question.of(model, "chat", classes, fixed, answer_form(request))
 
 
 def fixed_messages(messages: object) -> list[list[str]]:
@@ -141,3 +199,64 @@ def _text_of(content: object) -> str:
 
 def _hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def answer_form(request: Mapping[str, Any]) -> str:
+    """Return in which form a request wants its answer: ``"text"``, or what it says, with a hash.
+
+    Examples
+    --------
+    >>> answer_form({"messages": []}), answer_form({"response_format": {"type": "json_object"}})
+    ('text', 'json')
+    >>> schema = {"type": "object", "required": ["topic"]}
+    >>> wanted = {"type": "json_schema", "json_schema": {"name": "topic", "schema": schema}}
+    >>> answer_form({"response_format": wanted}) == answer_form({"guided_json": schema})
+    True
+    """
+    parts = dict(_response_format(request.get("response_format")))
+    structured = request.get("structured_outputs")
+    holders = [(_FORMS, request)]
+    if isinstance(structured, Mapping):
+        holders.append((_STRUCTURED, structured))
+    for names, holder in holders:
+        parts |= {part: holder[name] for name, part in names.items() if holder.get(name)}
+    if isinstance(bias := parts.get("logit_bias"), Mapping):
+        parts["logit_bias"] = {token: value for token, value in bias.items() if value}
+    told = [name if value is True else f"{name} {_form_hash(value)}"
+            for name, value in sorted(parts.items()) if value]  # fmt: skip
+    return ", ".join(told) or TEXT
+
+
+def _response_format(wanted: object) -> dict[str, Any]:
+    """Return what the key response_format says, of whatever server."""
+    if not isinstance(wanted, Mapping):
+        return {"response_format": wanted}
+    match wanted.get("type"):
+        case "text":
+            return {}
+        case "json_object":
+            return {"schema": wanted["schema"]} if wanted.get("schema") else {"json": True}
+        case "json_schema":
+            inner = wanted.get("json_schema")
+            inner = inner if isinstance(inner, Mapping) else wanted
+            return {"schema": inner.get("schema") or {}, "strict": bool(inner.get("strict"))}
+    return {"response_format": wanted}
+
+
+def _form_hash(value: object) -> str:
+    text = json.dumps(_canonical(value), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+def _canonical(value: object, *, is_ordered: bool = False) -> object:
+    """Return a value with its keys sorted, but for properties: they come in this order."""
+    if isinstance(value, Mapping):
+        names = list(value) if is_ordered else sorted(value, key=str)
+        return {
+            str(name): _canonical(value[name], is_ordered=name == "properties") for name in names
+        }
+    if isinstance(value, list | tuple):
+        return [_canonical(entry) for entry in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

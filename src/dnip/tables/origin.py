@@ -24,6 +24,7 @@ _WORDS = {
     "question.form": "form of the question",
     "question.options": "options, or their order",
     "question.fixed": "wording of the question",
+    "question.answer": "form of the answer",
 }
 
 

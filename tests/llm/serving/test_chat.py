@@ -26,6 +26,13 @@ SYSTEM = [{"role": "system", "content": "Name the topic."}]
 MESSAGES = [*SYSTEM, {"role": "user", "content": "A goal."}]
 
 
+ASKED = {"messages": MESSAGES}
+JSON = {"response_format": {"type": "json_object"}}
+
+
+PATH = "/v1/chat/completions"
+
+
 def text_of(body):
     return body["choices"][0]["message"]["content"]
 
@@ -155,10 +162,10 @@ def test_megabytes_of_hostile_tokens_are_passed():
         correct_chat(completion(spaces, ("World", TOP)), FITTED)
 
 
-def fitted_on(model="m", messages=SYSTEM, indices=(1, 4, 2)):
-    """Coefficients with the fingerprint of a question."""
+def fitted_on(model="m", messages=SYSTEM, indices=(1, 4, 2), answer=None):
+    """Coefficients with the fingerprint of a question; those of old know no form of its answer."""
     fixed = [[one["role"], one["content"]] for one in messages]
-    question = Question.of(model, "chat", CLASSES, fixed)
+    question = Question.of(model, "chat", CLASSES, fixed, answer)
     fit = {"data": {"origin": {QUESTION: question.to_dict()}}}
     return Coefficients(CLASSES, indices, 4, fit=fit)
 
@@ -171,13 +178,16 @@ def test_in_ones_own_process(tmp_path):
     with pytest.raises(InvalidInputError, match="logprobs=True"):
         dnip.correct(completion("World"), coefficients=FITTED)
     known = [fitted_on(), fitted_on(messages=[])]
-    assert text_of(dnip.correct(LABEL, coefficients=known, messages=MESSAGES)) == "Sports"
+    assert text_of(dnip.correct(LABEL, coefficients=known, request=ASKED)) == "Sports"
     with pytest.raises(InvalidInputError, match="the model: m at the fit, n now"):
         dnip.correct({**LABEL, "model": "n"}, coefficients=known[0])
     longer = {**LABEL, "model": "m-2026"}
-    assert text_of(dnip.correct(longer, coefficients=known[0], model="m")) == "Sports"
+    asked = {**ASKED, "model": "m"}
+    assert text_of(dnip.correct(longer, coefficients=known[0], request=asked)) == "Sports"
     with pytest.raises(InvalidInputError, match="wording of the question"):
-        dnip.correct(LABEL, coefficients=known[0], messages=[{"role": "user", "content": "x"}])
+        dnip.correct(LABEL, coefficients=known[0], request={"messages": MESSAGES[1:]})
+    with pytest.raises(InvalidInputError, match="form of the answer: text at the fit, json now"):
+        dnip.correct(LABEL, coefficients=known[0], request={**ASKED, **JSON})
     with pytest.raises(InvalidInputError, match="fingerprint of its own"):
         dnip.correct(LABEL, coefficients=[FITTED, known[0]])
 
@@ -289,6 +299,42 @@ def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog)
     assert "wording of the question" in caplog.text
 
 
+@cases(
+    (fitted_on(), {}, True),
+    (fitted_on(), {"response_format": {"type": "text"}}, True),
+    (fitted_on(), JSON, False),
+    (FITTED, JSON, False),  # without a fingerprint
+    (fitted_on(answer="json"), JSON, True),
+    (fitted_on(answer="json"), {}, False),
+    (fitted_on(answer="text"), {"logit_bias": {"7": -1}}, False),
+)
+def test_another_form_of_the_answer_is_another_question(serve, caplog, fitted, more, corrected):
+    port, asked = serve(fitted)
+    for _ in range(3):
+        status, body, headers = asked(**more)
+        assert (status, text_of(body)) == (200, "Sports" if corrected else "World")
+        assert ("DNIP-Corrected-By" in headers) == corrected
+    missed = numbers(port).get('dnip_missed_total{question="chat",reason="question"}', 0)
+    assert missed == (0 if corrected else 3)
+    told = [line for line in caplog.messages if "form of the answer" in line]
+    assert len(told) == (0 if corrected else 1)
+
+
+def test_an_alias_that_moves_to_another_model_is_told_under_the_name_of_the_question(
+    upstream, tmp_path, caplog
+):
+    fitted_on("m-2026-01").save(tmp_path / "topic.json")
+    with serving(upstream.url, tmp_path / "topic.json") as (_, port):
+        for model, expected in (("m-2026-01", "Sports"), ("m-2026-06", "World")):
+            upstream.answer = reply({**LABEL, "model": model})
+            for _ in range(2):
+                body = json.dumps({"model": "m", **ASKED}).encode()
+                assert text_of(json.loads(ask(port, PATH, body=body)[1])) == expected
+        assert numbers(port)['dnip_missed_total{question="topic",reason="question"}'] == 2
+    [line] = caplog.messages
+    assert "the model: m-2026-01 at the fit, m-2026-06 now" in line
+
+
 def test_another_question_is_refused_where_the_operator_says_so(serve, upstream):
     _, asked = serve(fitted_on(), on_mismatch="refuse")
     assert asked()[0] == 200
@@ -301,7 +347,7 @@ def test_another_question_is_refused_where_the_operator_says_so(serve, upstream)
 
 
 def test_chats_are_recorded_by_name_and_new_files_are_taken(serve, tmp_path):
-    fitted, name = fitted_on(), "chat"
+    fitted, name = fitted_on(answer="text"), "chat"
     asked_at_fit = Question.read(fitted.fit.data.origin[QUESTION])
     recorder = Recorder(tmp_path / "r", ["topic", name])
     port, asked = serve(fitted, recorder=recorder)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
@@ -15,7 +16,7 @@ from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
-from dnip.llm.questions import Question, fixed_messages, question_of
+from dnip.llm.questions import TEXT, Question, chat_question, question_of
 from dnip.method.coefficients import Coefficients, CoefficientsLike
 from dnip.tables.columns import CORRECTED, DEFERRED
 
@@ -38,11 +39,16 @@ class PassedError(InvalidInputError):
         should be; ``"logprobs"``, ``"tokens"``, ``"question"`` and ``"corrected"`` may surprise.
     message : str
     hint : str, optional
+    name : str, optional
+        What the coefficients are called that are nearest to the question.
     """
 
-    def __init__(self, reason: str, message: str, *, hint: str | None = None) -> None:
+    def __init__(
+        self, reason: str, message: str, *, hint: str | None = None, name: str = CHAT
+    ) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
+        self.name = name
 
     @property
     def is_usual(self) -> bool:
@@ -54,8 +60,7 @@ def correct(
     completion: _Completion,
     *,
     coefficients: CoefficientsLike | Sequence[CoefficientsLike],
-    messages: Sequence[Mapping[str, Any]] | None = None,
-    model: str | None = None,
+    request: Mapping[str, Any] | None = None,
 ) -> _Completion:
     """Return a chat completion with its label corrected by coefficients.
 
@@ -70,10 +75,10 @@ def correct(
         It is not changed.
     coefficients : Coefficients, Fit or path, or sequence of these
         Of several, those with the fingerprint of the question are taken.
-    messages : sequence of mappings, optional
-        What was asked. With them, coefficients for another question are refused.
-    model : str, optional
-        As it was asked for, if the completion gives it a longer name.
+    request : mapping, optional
+        What was asked, as `client.chat.completions.create` takes it. With it, coefficients for
+        another question are refused: other messages before the user's last one, or another form of
+        the answer, such as another ``response_format``.
 
     Returns
     -------
@@ -99,11 +104,11 @@ def correct(
     """
     is_single = isinstance(coefficients, str) or not isinstance(coefficients, Sequence)
     several: Any = [coefficients] if is_single else coefficients
-    known = load_coefficients(dict(enumerate(several))).values()
+    known = check_chats(load_coefficients(dict(enumerate(several))).values())
     body = completion if isinstance(completion, Mapping) else completion.model_dump()  # type: ignore[attr-defined]
     try:
-        chosen = choose(check_chats(known), (model, body.get("model")), messages)
-        new, correction = correct_chat(body, chosen)
+        name = choose(known, request, body.get("model"))
+        new, correction = correct_chat(body, known[name], name)
     except PassedError as error:
         if error.is_usual:
             return completion
@@ -128,8 +133,8 @@ def _name_of(coefficients: Coefficients) -> str:
     return CHAT if question is None else question.fingerprint
 
 
-def check_chats(coefficients: Iterable[Coefficients]) -> tuple[Coefficients, ...]:
-    """Refuse coefficients of which nobody could tell which are meant.
+def check_chats(coefficients: Iterable[Coefficients]) -> dict[str, Coefficients]:
+    """Return coefficients by fingerprint; refuse those of which nobody could tell which are meant.
 
     Raises
     ------
@@ -144,37 +149,48 @@ def check_chats(coefficients: Iterable[Coefficients]) -> tuple[Coefficients, ...
             f"{', '.join('none' if name == CHAT else name for name in names)}",
             hint="Fit on tables of `dnip prompt`, `dnip import` or --record, or give one alone",
         )
-    return known
+    return dict(zip(names, known, strict=True))
 
 
 def choose(
-    coefficients: Sequence[Coefficients], models: Sequence[object], messages: object
-) -> Coefficients:
-    """Return the coefficients for the question of a chat; None stands for what is not known.
+    coefficients: Mapping[str, Coefficients],
+    request: Mapping[str, Any] | None,
+    model: object = None,
+) -> str:
+    """Return the name of the coefficients for the question of a chat.
 
-    A model may have two names: as it is asked for, and a longer one in its answers.
+    Parameters
+    ----------
+    coefficients : mapping of Coefficients
+        By name. Those that do not know in which form they were asked are for answers in text.
+    request : mapping or None
+        What is not known is not compared.
+    model : str, optional
+        As the answer names it, which may be longer than in the request.
 
     Raises
     ------
     PassedError
-        If all are for other questions.
+        If all are for other questions; it has the name of those that differ least.
     """
-    fixed = None if messages is None else fixed_messages(messages)
-    changes: tuple[str, ...] = ()
-    for fitted in coefficients:
-        question = question_of(fitted.fit)
-        if question is None:
-            return fitted
-        named = question.model if question.model in models else models[-1]
-        model = named if isinstance(named, str) else None
-        differences = question.changes(Question.of(model, "chat", question.options, fixed))
-        if not differences:
-            return fitted
-        changes = changes or differences
+    differences: dict[str, tuple[str, ...]] = {}
+    for name, fitted in coefficients.items():
+        fits = question_of(fitted.fit) or Question.of(None, CHAT, fitted.classes)
+        asked = Question.of(None, CHAT, fits.options)
+        if request is not None:
+            asked = chat_question(request, fits.options)
+        is_model = request is not None and fits.model == request.get("model")
+        named = fits.model if is_model else model
+        asked = asked.of_model(named if isinstance(named, str) else None)
+        differences[name] = replace(fits, answer=fits.answer or TEXT).changes(asked)
+        if not differences[name]:
+            return name
+    name = min(differences, key=lambda name: len(differences[name]))
     raise PassedError(
         "question",
-        f"the coefficients are for another question: {'; '.join(changes)}",
+        f"the coefficients are for another question: {'; '.join(differences[name])}",
         hint="Fit on answers to this question",
+        name=name,
     )
 
 
@@ -214,8 +230,20 @@ def _cut(choice: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any
     return {**choice, "logprobs": {**logprobs, "content": tokens}}
 
 
+class ChatLabel(NamedTuple):
+    """The label that a completion states: the choice and the text that it stands in, and where.
+
+    `decision` has the probability of every class, and the mass of all of them.
+    """
+
+    choice: Mapping[str, Any]
+    text: str
+    place: Mention
+    decision: Decision
+
+
 def correct_chat(
-    completion: Mapping[str, Any], coefficients: Coefficients
+    completion: Mapping[str, Any], coefficients: Coefficients, name: str = CHAT
 ) -> tuple[dict[str, Any], Correction]:
     """Return a completion with its label corrected, and the decision before and after.
 
@@ -224,7 +252,29 @@ def correct_chat(
     PassedError
         If there is no single label in it, or nothing tells how probable the labels are.
     """
-    name, classes = _name_of(coefficients), coefficients.classes
+    choice, text, label, before = read_chat(completion, coefficients.classes, name)
+    after, deferred = reweighted(before, coefficients)
+    changed = dict(choice)
+    if after.choice != before.choice:
+        spelt = text[label.start : label.end]
+        new = _written(label, spelt, coefficients.classes, str(after.choice))
+        content = text[: label.start] + new + text[label.end :]
+        # The tokens of the old label would contradict it.
+        changed |= {"message": {**choice["message"], "content": content}, "logprobs": None}
+    if deferred is not None:
+        changed[DEFERRED] = deferred
+    body = marked({**completion, "choices": [changed]}, {name: coefficients.digest})
+    return body, Correction(before, after, deferred=deferred)
+
+
+def read_chat(completion: Mapping[str, Any], classes: tuple[str, ...], name: str) -> ChatLabel:
+    """Return the label of a completion, and how probable the model found each class.
+
+    Raises
+    ------
+    PassedError
+        If there is no single label in it, or nothing tells how probable the labels are.
+    """
     if (mark := mark_of(completion)) is not None:
         raise PassedError("corrected", f"the answer is corrected already, by {mark}")
     choice, answer = _answer(completion)
@@ -233,19 +283,8 @@ def correct_chat(
         raise PassedError("tokens", "the tokens do not make the text of the answer")
     label = _the_label(reading)
     captured, p = _probabilities(answer, reading, classes)
-    before = Decision(name, "choice", classes, p, classes[label.label], min(captured, 1.0))
-    after, deferred = reweighted(before, coefficients)
-    changed = dict(choice)
-    if after.choice != before.choice:
-        text = str(answer.content)
-        new = _written(label, text[label.start : label.end], classes, str(after.choice))
-        content = text[: label.start] + new + text[label.end :]
-        # The tokens of the old label would contradict it.
-        changed |= {"message": {**choice["message"], "content": content}, "logprobs": None}
-    if deferred is not None:
-        changed[DEFERRED] = deferred
-    body = marked({**completion, "choices": [changed]}, {name: coefficients.digest})
-    return body, Correction(before, after, deferred=deferred)
+    decision = Decision(name, "choice", classes, p, classes[label.label], min(captured, 1.0))
+    return ChatLabel(choice, str(answer.content), label, decision)
 
 
 def _answer(completion: Mapping[str, Any]) -> tuple[Mapping[str, Any], Answer]:

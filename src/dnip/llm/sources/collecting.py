@@ -14,7 +14,7 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, li
 from dnip.llm.answers.completions import SilentError
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
-from dnip.llm.questions import Question, fixed_messages
+from dnip.llm.questions import Question, chat_question
 from dnip.llm.sources.cells import parsed, scores_in
 from dnip.llm.sources.columns import ANSWERS, COLUMNS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
@@ -146,7 +146,7 @@ class Collector:
             self._lose("failed", row_id, where)
             return
         source = self._check_source(content)
-        asked = self._asked(source, content, _messages_beside(saved))
+        asked = self._asked(source, content, _request_beside(saved))
         self.asked[asked] = self.asked.get(asked, 0) + 1
         if not self._is_chosen(asked):
             self.n_other += 1
@@ -223,7 +223,9 @@ class Collector:
             )
         return self.source
 
-    def _asked(self, source: Source, content: Answer, messages: object) -> Question:
+    def _asked(
+        self, source: Source, content: Answer, request: Mapping[str, Any] | None
+    ) -> Question:
         """Return the question of an answer, as far as the answer and its request tell."""
         nested = content.get("response_metadata") if isinstance(content, dict) else None
         holders = [holder for holder in (content, nested) if isinstance(holder, dict)]
@@ -233,8 +235,11 @@ class Collector:
                     return question
         models = (holder.get(key) for holder in holders for key in _MODEL)
         model = next((name for name in models if isinstance(name, str)), None)
-        if messages is not None and source.name in ("logprobs", ROWS.name):
-            return Question.of(model, "chat", self.wanted.classes, fixed_messages(messages))
+        if request is not None and source.name in ("logprobs", ROWS.name):
+            question = chat_question(request, self.wanted.classes, model)
+            # Messages next to the answer do not show what else was asked for.
+            is_whole = {"response", "choices"}.isdisjoint(request)
+            return question if is_whole else replace(question, answer=None)
         if source.name != "logprobs":
             return Question.of(model, "", ())
         choices = holders[0].get("choices") if holders else None
@@ -336,14 +341,14 @@ def _open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     return saved, None, False
 
 
-def _messages_beside(saved: Answer) -> list[Any] | None:
-    """Return the messages of the request that was saved with an answer; None where none were."""
+def _request_beside(saved: Answer) -> dict[str, Any] | None:
+    """Return the request of a chat that was saved with an answer; None where none was."""
     if not isinstance(saved, dict):
         return None
     if isinstance(messages := parsed(saved.get("messages")), list):
-        return messages
-    inner = (_messages_beside(parsed(saved.get(key))) for key in _REQUESTS)
-    return next((messages for messages in inner if messages is not None), None)
+        return {**saved, "messages": messages}
+    inner = (_request_beside(parsed(saved.get(key))) for key in _REQUESTS)
+    return next((request for request in inner if request is not None), None)
 
 
 def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:

@@ -16,7 +16,7 @@ from dnip.base.typing import Floats
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.llm.questions import Question, fixed_messages
+from dnip.llm.questions import Question, chat_question
 
 #: Rows that are worked on at a time: rows of similar length are sought within them.
 BLOCK_ROWS = 2048
@@ -45,10 +45,18 @@ class ScoredRow:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def prompted(model: str, prompts: Sequence[Prompt], task: Task, *, chat: bool) -> Question:
-    """Return the question that prompts ask, as they are or as a chat."""
+def prompted(
+    model: str,
+    prompts: Sequence[Prompt],
+    task: Task,
+    *,
+    chat: bool,
+    more: Mapping[str, Any] | None = None,
+) -> Question:
+    """Return the question that prompts ask, as they are or as a chat with more in its requests."""
     if chat:
-        return Question.of(model, "chat", task.classes, fixed_messages(prompts[0].messages))
+        request = {**(more or {}), "messages": prompts[0].messages}
+        return chat_question(request, task.classes, model)
     fixed = [prompts[0].prefix, task.template, task.answer_prefix, *task.label_words]
     return Question.of(model, "plain", task.classes, fixed)
 

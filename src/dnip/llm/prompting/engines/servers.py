@@ -292,7 +292,7 @@ class ServerEngine:
 
     def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
         """Return what is the same for every row."""
-        return prompted(self.model, prompts, task, chat=self.chat)
+        return prompted(self.model, prompts, task, chat=self.chat, more=self.extra_body)
 
     def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """Return no row: how much the server's model takes is not known here."""

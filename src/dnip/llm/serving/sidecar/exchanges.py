@@ -9,7 +9,7 @@ import json
 import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ from dnip.llm.decisions.answers import (
     in_order,
     in_shape_of,
 )
-from dnip.llm.questions import Question, fixed_messages, question_of
+from dnip.llm.questions import Question, chat_question, question_of
 from dnip.llm.serving.chat import (
     CHAT,
     PassedError,
@@ -41,7 +41,6 @@ from dnip.llm.serving.sidecar.recording import Answered
 from dnip.llm.serving.sidecar.upstream import FailedError
 from dnip.llm.serving.sidecar.watching import WatchedCoefficients
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import CORRECTED
 
 
 class _OtherQuestionError(InvalidInputError):
@@ -279,7 +278,7 @@ class Chats:
                 )
             if reason := passing(asked):
                 raise PassedError(reason, f"{_PASSING[reason]} is not corrected")
-            choose([*self.watched.current.values()], [None], asked.get("messages"))
+            choose(self.watched.current, asked)
         except PassedError as error:
             self.missed(error)
             return None
@@ -288,9 +287,9 @@ class Chats:
     def missed(self, error: PassedError) -> None:
         """Count a chat that is not corrected, and refuse another question if it may not pass."""
         if error.reason == "question" and not self._passes:
-            self._metrics.add_missed(CHAT, error.reason)
+            self._metrics.add_missed(error.name, error.reason)
             raise _refused(error.message) from None
-        passed(self._metrics, CHAT, error.reason, f"a chat passed on as it is: {error}")
+        passed(self._metrics, error.name, error.reason, f"a chat passed on as it is: {error}")
 
     def _answered(self, asked: dict[str, Any], content: bytes) -> Answered:
         body = _read_answer(content)
@@ -299,16 +298,11 @@ class Chats:
         changed: dict[str, Any] = body
         corrections, known, questions = [], {}, {}
         try:
-            model, messages = body.get("model"), asked.get("messages")
-            names = (asked.get("model"), model)
-            fitted = choose([*self.watched.current.values()], names, messages)
-            name = next(key for key, value in self.watched.current.items() if value is fitted)
-            changed, correction = correct_chat(body, fitted)
-            changed[CORRECTED] = {name: fitted.digest}
-            named = correction._replace(before=replace(correction.before, question=name))
-            corrections, known = [named], {name: fitted}
-            fixed = fixed_messages(messages)
-            questions = {name: Question.of(None, CHAT, fitted.classes, fixed)}
+            name = choose(self.watched.current, asked, body.get("model"))
+            fitted = self.watched.current[name]
+            changed, correction = correct_chat(body, fitted, name)
+            corrections, known = [correction], {name: fitted}
+            questions = {name: chat_question(asked, fitted.classes)}
             self._metrics.add(corrections, 0)
         except PassedError as error:
             self.missed(error)
