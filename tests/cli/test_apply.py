@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import oracles
-from dnip import Coefficients, DNIPWarning, ProbabilityTable
+from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CorrectedError
 from dnip.fitting.fit import fit
 from dnip.method.coefficients import Deferral
@@ -83,8 +83,7 @@ def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table,
     if target in ("csv", "parquet"):
         columns = pd.read_csv(out) if target == "csv" else pd.read_parquet(out)
         assert list(columns) == ["label", "prediction", "dnip_corrected_by", "no, te", *names]
-    with pytest.warns(DNIPWarning, match="column no, te not used"):
-        written = ProbabilityTable.read(out, names)
+    written = ProbabilityTable.read(out, names)
     expected = Coefficients.load("c.json").apply(table.probabilities)
     np.testing.assert_array_equal(written.probabilities, expected)
 
@@ -140,7 +139,7 @@ def test_commands_that_look_say_that_they_see_corrected_ones(dnip, corrected):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_the_mark_survives_tables_frames_and_parts(dnip, corrected, library):
     table = ProbabilityTable.read("out.parquet")
-    copies = [table.take([3, 5]), table.labelled(), table.split({"a": 0.5}, 0)["a"]]
+    copies = [table.take([3, 5]), table.labelled()]
     copies.append(ProbabilityTable.from_frame(table.to_frame(library), ["a", "b"]))
     copies.append(ProbabilityTable.from_frame(pd.read_csv("out.csv"), ["a", "b"]))
     assert {copy.corrected_by for copy in copies} == {corrected}

@@ -91,8 +91,7 @@ def test_a_fit_stands_for_its_coefficients_everywhere(tmp_path):
 def test_a_frame_may_hold_texts_and_labels_of_another_name(make):
     expected = dnip.evaluate(FRAME, Y).raw.tolist()
     frame = FRAME.assign(text="hi", truth=Y)
-    with pytest.warns(DNIPWarning, match="columns text, truth not used"):
-        assert dnip.evaluate(make(frame), Y).raw.tolist() == expected
+    assert dnip.evaluate(make(frame), Y).raw.tolist() == expected
     frame = make(frame.drop(columns="text"))
     assert dnip.evaluate(frame, label="truth").raw.tolist() == expected
     fitted = dnip.fit(frame, label="truth", evidence=False)

@@ -14,8 +14,7 @@ from dnip.llm.questions import (
     question_of,
 )
 from dnip.method.coefficients import DataRecord, FitRecord
-from dnip.tables.columns import QUESTION
-from dnip.tables.origin import changes_of_origin, origin_of
+from dnip.tables.origin import QUESTION, changes_of_origin, origin_of
 
 ASKED = ("m", "chat", ["a", "b"], [["system", "Name it."]])
 

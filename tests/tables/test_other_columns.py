@@ -127,10 +127,8 @@ def path(request, tmp_path):
     return found
 
 
-def test_they_are_named_once_and_not_read(path):
-    with pytest.warns(DNIPWarning, match="column text not used") as warned:
-        table = ProbabilityTable.read(path)
-    assert len(warned) == 1
+def test_they_are_not_read(path):
+    table = ProbabilityTable.read(path)
     assert table.labels.tolist() == [0, 1, 0, 1, -1]
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cases import cases
-from dnip import DNIPWarning, InvalidInputError
+from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.files import read_rows
 
@@ -107,11 +107,9 @@ def test_classes_that_are_numbers_are_read_as_they_were_written(tmp_path, suffix
 
 def test_columns_that_begin_with_p_are_classes_though_others_are_there(tmp_path):
     (tmp_path / "t.csv").write_text("id,text,p_ham,p_spam,label\n0,hi,0.25,0.75,spam\n1,ho,1,0,\n")
-    with pytest.warns(DNIPWarning, match="column text not used"):
-        table = ProbabilityTable.read(tmp_path / "t.csv")
+    table = ProbabilityTable.read(tmp_path / "t.csv")
     assert (table.classes, table.labels.tolist()) == (("ham", "spam"), [1, -1])
-    with pytest.warns(DNIPWarning, match="text not used"):
-        assert ProbabilityTable.read(tmp_path / "t.csv", ["spam", "ham"]).labels.tolist() == [0, -1]
+    assert ProbabilityTable.read(tmp_path / "t.csv", ["spam", "ham"]).labels.tolist() == [0, -1]
 
 
 HEADED = "id,bad,good,label\n0,0.25,0.75,good\n1,1,0,\n"

@@ -10,8 +10,7 @@ from typing import Any, Self
 
 from dnip.base.files import valid_unicode
 from dnip.method.coefficients import FitRecord
-from dnip.tables.columns import QUESTION
-from dnip.tables.origin import changes_of_origin
+from dnip.tables.origin import QUESTION, changes_of_origin
 
 # What makes a prompt, next to the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")

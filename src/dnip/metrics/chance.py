@@ -11,28 +11,19 @@ from dnip.base.typing import Floats, Integers, Labels, Probabilities
 # How probable it may be that chance alone is taken for a signal.
 _LEVEL = 0.02
 
-
 # Of twice as many rows, and so many besides the most frequent class, nothing found is a sign.
 _LEAST_ROWS = 20
 
-
 #: Of more rows or cells a sample is taken.
 MOST_ROWS, MOST_CELLS = 5_000, 1_000_000
-
-
 _SHUFFLES, _SEED = 249, 0x516
-
-
 _LEAST_PROBABILITY = 1e-7
-
 
 # Terms of the series of Kolmogorov's distribution: the next is below 1e-80.
 _TERMS = np.arange(1, 11)
 
-
 # Of the series of the beta function, enough for samples of 20,000 rows.
 _TERMS_OF_BETA = 200_000
-
 
 # Directions with less than this part of the largest variance are rounding errors.
 _LEAST_VARIANCE = 1e-8

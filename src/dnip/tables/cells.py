@@ -16,35 +16,24 @@ from dnip.base.typing import Floats, Integers, Probabilities
 #: Cells of a column: of one type as an array, else one by one.
 Cells: TypeAlias = "Sequence[Any] | NDArray[Any]"
 
-
 #: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
 #: to a few digits) are left as they are, so that ties between printed probabilities stay ties.
 ROW_SUM_TOLERANCE = 1e-3
 
-
 # Cells that are checked at a time, so that no check needs memory for a whole table.
 _CELLS = 1 << 17
-
-
 _NO_SCALARS = (list, tuple, dict, set, bytes, bytearray, np.ndarray)
-
-
 _ONE = "Give one value per row"
-
-
 _SOFTMAX = (
     "Probabilities are finite numbers of 0 or more that share a whole; convert logits with a "
     "softmax first: p = exp(x) / sum(exp(x))"
 )
 
-
 # How many times another the sum of a row may be where the numbers share something.
 _ALIKE = 1.1
 
-
 # Entries whose running sums are held at once.
 _MAX_ENTRIES = 1 << 18
-
 
 #: Ids that are compared, at most: they are held in memory, about 100 bytes each.
 MOST_IDS = 2_000_000

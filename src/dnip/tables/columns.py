@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import join
 from typing import Any
@@ -16,73 +16,42 @@ from dnip.tables.labels import LABEL, check_classes, default_classes, name_class
 
 #: Libraries that data frames can be made with.
 LIBRARIES = ("pandas", "polars", "pyarrow")
-
-
 ID = "id"
-
-
 PREDICTION = "prediction"
-
-
 DEFERRED = "deferred"
-
-
 MASS = "mass"
-
 
 #: Which row of its source a row is, counted from 1, where it has no id.
 ROW = "row"
 
-
 #: How many answers vote shares are of, and 1 where a model's answer holds no label, else 0.
 SAMPLES = "samples"
-
-
 FALLBACK = "fallback"
-
 
 #: The mark of corrected probabilities: the hash of the coefficients. Answers hold it, too.
 CORRECTED = "dnip_corrected_by"
 
-
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
-
 
 #: Key of the metadata of Parquet under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
-
 #: Columns that mean the same in every table.
 RESERVED = frozenset({LABEL, ID, ROW, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED})
 
-
-#: What a sidecar records beside the id and the probabilities.
-TIME, MODEL, INPUT, QUESTION = "time", "model", "input", "question"
-
-
-RECORDED = frozenset({TIME, MODEL, INPUT, QUESTION})
-
-
-_PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
-
-
 _NUMBERED = re.compile(r"p[0-9]+")
-
 
 # What stands before the names of classes that a column cannot bear alone.
 _PREFIX = "p_"
 
-
 # Class names that a hint lists, at most.
 _MOST_CLASSES = 20
-
 
 # Columns that hold the answers of a model.
 _ANSWERS = frozenset(
     ("answer", "answers", "response", "output", "outputs", "completion", "choices", "candidates")
 ) | {"message", "resps", "custom_id"}
-
 
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
@@ -136,11 +105,17 @@ class Layout:
         return CellLocation(self.source, self.numbers, first_row)
 
 
-def class_columns(classes: Sequence[str], taken: Set[str] = frozenset()) -> tuple[str, ...]:
+def class_columns(classes: Sequence[str], *, marked: bool = False) -> tuple[str, ...]:
     """Return the names of the class columns to write: those of the classes, or p0, p1, ...
 
     The latter for classes that are indices. Where a name is another number, or could be read as
     something else, `p_` stands before all: it is taken away again when the table is read.
+
+    Parameters
+    ----------
+    classes : sequence of str
+    marked : bool, default=False
+        Write `p_` in any case, next to columns that could be taken for classes.
 
     Examples
     --------
@@ -149,7 +124,7 @@ def class_columns(classes: Sequence[str], taken: Set[str] = frozenset()) -> tupl
     """
     if tuple(classes) == default_classes(len(classes)):
         return probability_columns(len(classes))
-    if any(name in taken or _is_odd(name) for name in classes):
+    if marked or any(map(_is_odd, classes)):
         return tuple(f"{_PREFIX}{name}" for name in classes)
     return tuple(classes)
 
@@ -180,11 +155,10 @@ def resolve_columns(
 ) -> Layout:
     """Decide what each column holds.
 
-    The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`, alone or
-    after `p_`; or are `0`, `1`, ... if `classes` have other names. Else the columns that begin with
-    `p_` are the classes, or all that have no other meaning. `label`, `id` and `mass` may be absent;
-    `prediction`, `deferred`, `samples` and `fallback`, which this package writes itself, are
-    ignored. Other columns mean nothing, unless they look like a label or a class column.
+    The class columns are those of `classes`: by name, alone or after `p_`; or `p0`, `p1`, ... in
+    any order; or `0`, `1`, ... Where no classes are known, they are `p0`, `p1`, ..., else those
+    that begin with `p_`, else every column that is not reserved. The reserved ones are `label`,
+    `id` and `mass`, each of which may be absent, and what this package writes for others to read.
 
     Parameters
     ----------
@@ -195,7 +169,7 @@ def resolve_columns(
     source : str
         The file, for messages.
     stored : list of str, optional
-        Class names that the file carries beside its columns.
+        Class names that the file carries next to its columns.
 
     Raises
     ------
@@ -213,60 +187,80 @@ def resolve_columns(
     >>> resolve_columns(["id", "bad", "good", "label"], classes=None, source="opt.csv").classes
     ('bad', 'good')
     """
-    classes = _own_classes(stored, classes, source)
     check_names(names, source)
-    from_header = False
-    numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
-    prefixed = _prefixed_columns(names, classes)
-    if prefixed and not (classes is None and numbered):
-        columns, from_header = tuple(prefixed.values()), classes is None
-        classes = _own_classes([*prefixed], None, source)
-    elif classes is not None and set(classes) <= set(names) and not (stored and numbered):
-        columns = _named_columns(classes, numbered, source)
-    elif numbered:
-        columns = _numbered_columns(numbered, classes, source)
-    elif classes is not None and _are_indices(names, classes):
-        columns = default_classes(len(classes))
-    elif classes is None and (header := _header_classes(names)):
-        columns = classes = _own_classes(header, None, source) or ()
-        from_header = True
+    classes = _own_classes(stored, classes, source)
+    numbered = [name for name in names if _NUMBERED.fullmatch(name)]
+    marked = [name for name in names if name.startswith(_PREFIX)]
+    from_header = classes is None and not numbered
+    if from_header:
+        columns = tuple(marked if len(marked) > 1 else set_apart(names))
+        if "" in columns or len(columns) < 2 or _is_row(names):
+            raise _refused("there are no class columns p0, p1, ...", names, source)
+        classes = check_classes([name.removeprefix(_PREFIX) for name in columns])
+    elif classes is None:
+        columns = probability_columns(len(numbered))
     else:
-        raise _no_class_columns(names, classes, source)
+        columns = _columns_of(classes, names, source)
+        if numbered and not {*classes} <= {*names} and not marked:
+            names_of(len(numbered), classes, source)
+    if missing := [name for name in columns if name not in names]:
+        what = f"column {missing[0]} is missing"
+        if classes is None:
+            raise _refused(what, names, source, "Number the class columns from p0 without a gap")
+        what = f"column {missing[0]} of the classes {_listed(classes)} is missing"
+        hint = "Give one column per class, named after the class, or p0, p1, ..."
+        raise _refused(what, names, source, hint)
+    check_several_columns(len(columns), source)
     layout = Layout(
         source, classes or default_classes(len(columns)), columns, tuple(names), from_header
     )
     for name in columns if from_header else layout.others:
         label_like = name.lower() in _LABEL_LIKE and LABEL not in names
-        if label_like or _NUMBERED.fullmatch(name):
+        if label_like or name in numbered:
             hint = "Drop it, or number the class columns p0, p1, ..."
             if label_like:
                 hint = "Rename it to label if it holds the gold labels, or drop it"
-            if answers := read_as_answers(names, source):
-                hint = answers
-            elif from_header and not label_like:
-                hint += f"; if it is a class, {name_classes(columns)}"
-            raise InvalidInputError(
-                f"{source}: column {name} is not known; the known columns are label, id, row, "
-                "prediction, deferred, mass, samples, fallback and the class columns "
-                f"{_listed([column for column in columns if column != name])}",
-                hint=hint,
-            )
-    check_several_columns(len(columns), source)
+            raise _refused(f"column {name} is not known", names, source, hint)
     return layout
 
 
-def _prefixed_columns(names: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:
-    """Return the columns that begin with p_ by the name of their class, if they are the classes."""
-    columns = {name.removeprefix(_PREFIX): name for name in names if name.startswith(_PREFIX)}
-    if classes is None:
-        return columns if len(columns) > 1 else {}
-    return {name: columns[name] for name in classes} if set(classes) <= set(columns) else {}
+def _columns_of(classes: tuple[str, ...], names: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the columns of known classes, or, where none have all of them, those that should be.
+
+    Numbers are columns of classes that are not called by such numbers themselves.
+    """
+    numbered, bare = probability_columns(len(classes)), default_classes(len(classes))
+    reserved = [name for name in classes if name in RESERVED]
+    crossed = {*classes} == {*numbered} and classes != numbered
+    spellings = [tuple(f"{_PREFIX}{name}" for name in classes)]
+    spellings += [] if reserved or crossed else [classes]
+    spellings += [] if crossed else [numbered]
+    found = {name for name in names if name.isdecimal()}
+    spellings += [bare] if found == {*bare} and not found & {*classes} else []
+    for spelling in spellings:
+        if {*spelling} <= {*names}:
+            return spelling
+    if (reserved or crossed) and {*classes} <= {*names}:
+        name = (reserved or classes)[0]
+        raise _refused(
+            f"column {name} could be the class of that name or the column that is always called "
+            f"{name}",
+            names,
+            source,
+            "Name the class columns p0, p1, ... in the order of the classes",
+        )
+    return classes
 
 
-def _are_indices(names: Sequence[str], classes: tuple[str, ...]) -> bool:
-    """Tell whether columns are the numbers of classes, none of which is called by such a number."""
-    numbers = {name for name in names if name.isdecimal()}
-    return numbers == set(default_classes(len(classes))) and not numbers & set(classes)
+def set_apart(names: Sequence[str]) -> list[str]:
+    """Return the columns that have no meaning of their own."""
+    return [name for name in names if name not in RESERVED]
+
+
+def _is_row(names: Sequence[str]) -> bool:
+    """Tell whether a header is a row of numbers, or has one with a decimal point."""
+    numbers = [name for name in names if is_number(name)]
+    return len(numbers) == len(names) > 0 or any("." in name for name in numbers)
 
 
 def check_names(names: Sequence[str], source: str) -> None:
@@ -278,70 +272,21 @@ def check_names(names: Sequence[str], source: str) -> None:
         )
 
 
-def _header_classes(names: Sequence[str]) -> list[str]:
-    """Return the columns that have no other meaning; none where that leaves a doubt."""
-    known = RESERVED | (RECORDED if {ID, TIME, MODEL} <= set(names) else set())
-    others = [name for name in names if name not in known]
-    doubt = _is_row(names) or "" in others or len(others) < 2
-    return [] if doubt else others
-
-
-def _is_row(names: Sequence[str]) -> bool:
-    """Tell whether a header is a row of numbers, or has one with a decimal point."""
-    numbers = [name for name in names if is_number(name)]
-    return len(numbers) == len(names) > 0 or any("." in name for name in numbers)
-
-
-def _named_columns(classes: tuple[str, ...], numbered: list[str], source: str) -> tuple[str, ...]:
-    reserved = [name for name in classes if name in RESERVED]
-    crossed = set(numbered) == set(classes) and classes != probability_columns(len(classes))
-    if reserved or crossed:
-        name = reserved[0] if reserved else classes[0]
-        raise InvalidInputError(
-            f"{source}: column {name} could be the class of that name or the column that is "
-            f"always called {name}",
-            hint="Name the class columns p0, p1, ... in the order of the classes",
-        )
-    return classes
-
-
-def _numbered_columns(
-    numbered: list[str], classes: tuple[str, ...] | None, source: str
-) -> tuple[str, ...]:
-    expected = probability_columns(len(numbered))
-    present = set(numbered)
-    missing = [name for name in expected if name not in present]
-    if missing:
-        raise InvalidInputError(
-            f"{source}: column {missing[0]} is missing; the class columns found are "
-            f"{_listed(numbered)}",
-            hint="Number the class columns from p0 without a gap",
-        )
-    if classes is not None:
-        names_of(len(numbered), classes, source)
-    return expected
-
-
-def _no_class_columns(
-    names: Sequence[str], classes: tuple[str, ...] | None, source: str
+def _refused(
+    what: str, names: Sequence[str], source: str, hint: str | None = None
 ) -> InvalidInputError:
-    seen = f"the columns found are {_listed(names)}"
-    if classes is not None:
-        missing = [name for name in classes if name not in names]
-        return InvalidInputError(
-            f"{source}: column {missing[0]} of the classes {_listed(classes)} is missing; {seen}",
-            hint="Give one column per class, named after the class, or p0, p1, ...",
-        )
-    if len(names) == 1 and any(mark in names[0] for mark in (";", "\t", "|", "sep=")):
+    """Return the one error for columns: what is wrong, which there are, and what to do."""
+    others = [name for name in set_apart(names) if name]
+    if answers := read_as_answers(names, source):
+        hint = answers
+    elif len(names) == 1 and any(mark in names[0] for mark in (";", "\t", "|", "sep=")):
         hint = f"Separate the columns with commas, or type: {import_line(source)}"
-    elif _is_row(names):
+    elif hint is None and _is_row(names):
         hint = "The first line must name the columns: label,p0,p1,..."
-    else:
-        candidates = [name for name in names if name and name not in RESERVED]
-        hint = read_as_answers(names, source) or "Give a column of probabilities for each class"
-        if hint.startswith("Give") and len(candidates) > 1:
-            hint = name_classes(candidates, "Name")
-    return InvalidInputError(f"{source}: there are no class columns p0, p1, ...; {seen}", hint=hint)
+    elif hint is None:
+        hint = "Give a column of probabilities for each class"
+        hint = name_classes(others, "Name") if len(others) > 1 else hint
+    return InvalidInputError(f"{source}: {what}; the columns are {_listed(names)}", hint=hint)
 
 
 def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = ()) -> str:

@@ -29,24 +29,15 @@ if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
 
 Item = TypeVar("Item")
-
-
 Some = TypeVar("Some", bound=Sized)
-
-
 Progress: TypeAlias = Callable[[int], None]
-
-
 BLOCK_ROWS = 65_536
-
 
 # So many bytes of a file say whether it holds coefficients.
 _START = 64
 
-
 # Pieces of a table for each worker, where it has so many row groups: a slow one holds up little.
 _PER_WORKER = 4
-
 
 #: Writes one file of some format, block by block: `write`, then `finish`.
 BlockWriter: TypeAlias = CsvWriter | JsonlWriter | ParquetWriter
@@ -81,15 +72,12 @@ FORMATS = {
     ".parquet": Format(read_parquet, ParquetWriter, count_groups),
 }
 
-
 _EXCEL = (
     "Save the sheet as CSV UTF-8; in Python: "
     "pandas.read_excel({0!r}).to_csv('opt.csv', index=False)"
 )
 
-
 _IMPORT = "Type: dnip import {0} --classes A,B,C --out opt.csv"
-
 
 #: What to do with files that are not tables here, by suffix.
 REMEDIES = {
@@ -100,13 +88,8 @@ REMEDIES = {
     ".xlsx": _EXCEL,
 }
 
-
 REMEDIES |= dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), _EXCEL)
-
-
 REMEDIES |= {".pickle": REMEDIES[".pkl"], ".feather": REMEDIES[".arrow"]}
-
-
 _READ_BY_IMPORT = dict.fromkeys((".tsv", ".tab", ".txt", ".json", ".ndjson"), _IMPORT)
 
 

@@ -19,38 +19,26 @@ from dnip.tables.cells import Cells, Location, check_scalars, check_vector, is_m
 #: The label of a row without one.
 UNLABELLED = -1
 
-
 # A matrix of so many classes takes 128 MB, and a fit holds four.
 _MOST_CLASSES = 4_000
 
-
 #: The column of labels, and what messages call a label.
 LABEL = "label"
-
-
 _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
-
-
 _MOST_DIGITS = 18
-
 
 # The probability that chance alone speaks for another order of columns, at most.
 _CHANCE = 1e-6
-
 
 # What of all that can be gained beyond chance another order must reach; twice as much with two or
 # three classes, for a model that mistakes one for another in most rows looks like another order.
 _LEAST_GAIN = 0.3
 
-
 # What this order may reach of that.
 _MOST_LEFT = 0.25
 
-
 # So many classes and rows are looked at.
 _ORDERED_CLASSES, _ORDERED_ROWS = 300, 50_000
-
-
 _TINY = 1e-9
 
 

@@ -15,10 +15,8 @@ from dnip.tables.cells import ROW_SUM_TOLERANCE, Location, check_vector
 #: Below this captured mass, most of what the model would say is not a label.
 LOW_MASS = 0.1
 
-
 #: From this share of low rows on, a table is worth a warning.
 WORTH_TELLING = 0.1
-
 
 # Half-precision numbers from 0 to 1: as bits they are whole numbers in the same order.
 _N_BINS = int(np.float16(1).view(np.uint16)) + 1

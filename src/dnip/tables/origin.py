@@ -14,7 +14,9 @@ from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
 from dnip.base.validation import flat
 from dnip.tables.cells import is_storable
-from dnip.tables.columns import QUESTION
+
+#: What was asked, in the metadata of a table and in the record of a fit.
+QUESTION = "question"
 
 # What a table tells of its origin, and the words for it; others are their own words.
 _WORDS = {

@@ -30,9 +30,7 @@ from dnip.tables.columns import (
     CORRECTED,
     ID,
     MASS,
-    RECORDED,
     RESERVED,
-    ROW,
     Layout,
     frame_layout,
     import_line,
@@ -42,7 +40,6 @@ from dnip.tables.labels import LABEL, name_classes, read_labels
 from dnip.tables.mass import MassCounts, check_mass
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
-
 
 # Cells that are held at once: rows of many classes come in shorter blocks.
 _MAX_CELLS = 1 << 20
@@ -156,8 +153,8 @@ def check_blocks(
     Yields
     ------
     Rows
-        The same rows. After the last block, warnings say how many rows were normalised, that a
-        column is not used, and how many rows have a low captured mass.
+        The same rows. After the last block, warnings say how many rows were normalised, and how
+        many have a low captured mass.
 
     Raises
     ------
@@ -187,8 +184,6 @@ class Seen(NamedTuple):
     off, sums : ndarray
         Numbers and sums of the rows that did not sum to 1.
     ids, mass : ndarray of shape (M,) or None
-    unused : tuple of str
-        Columns that are not read.
     """
 
     layout: Layout
@@ -198,7 +193,6 @@ class Seen(NamedTuple):
     sums: Floats
     ids: NDArray[np.object_] | None
     mass: Floats | None
-    unused: tuple[str, ...]
 
 
 def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
@@ -237,8 +231,7 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     rows = Rows(
         p, labels, ids, layout.classes, source, mass, others or None, layout.probabilities, mark
     )
-    unused = tuple(name for name in layout.others if name not in {*columns, *RECORDED, ROW})
-    return rows, Seen(layout, location, len(p), off, sums, ids, mass, unused)
+    return rows, Seen(layout, location, len(p), off, sums, ids, mass)
 
 
 def rows_per_block(most: int, n_columns: int) -> int:
@@ -359,9 +352,6 @@ class WholeTable:
         self._sums.tell(self._source)
         if self._ids.too_many:
             warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
-        if unused := self._first.unused:
-            names = listed([name or "'' (without a name)" for name in unused])
-            warn(f"{self._source}: column{'s' if len(unused) > 1 else ''} {names} not used")
         captured = self._masses.summary
         if captured is not None and captured.worth_telling:
             warn(f"{self._source}: {captured.sentence}")

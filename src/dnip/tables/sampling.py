@@ -18,7 +18,6 @@ from dnip.tables.table import AnyRows, ProbabilityTable, check_raw
 # Rows that are looked at together.
 _BLOCK = 65_536
 
-
 # Keeps these random numbers apart from others that are drawn by the same seed.
 _STREAM = 0x5A3
 

@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 #: its smallest sets cover all classes.
 BALANCED_UP_TO = 100
 
-
 # Of each row.
 _COLUMNS = ("probabilities", "labels", "ids", "mass")
-
 
 # From how many rows on, and in which share of them, labels look like the model's own answers.
 _ENOUGH, _ALIKE = 30, 0.97
@@ -451,7 +449,6 @@ def _balanced_quotas(available: Integers, n: int, rng: np.random.Generator) -> I
 
 #: Rows that are checked: a whole table of them, or some on their way.
 AnyRows: TypeAlias = Rows | ProbabilityTable
-
 
 #: What holds probabilities: a table, an array, a data frame, or the path of a table.
 TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"

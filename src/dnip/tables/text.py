@@ -30,7 +30,6 @@ _Seen: TypeAlias = set[str] | None
 
 # zlib's window bits that ask for a gzip header, which it writes without time and name.
 _GZIP = 16 + zlib.MAX_WBITS
-
 _NEEDS_QUOTES = re.compile(r'[",\t\r\n]|^\s|\s$')
 
 

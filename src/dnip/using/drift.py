@@ -29,26 +29,20 @@ from dnip.using.evaluation import SignalSample
 # Draws of new rows, the same at every call.
 _DRAWS, _SEED = 10_000, 0
 
-
 # Of these, the farthest part, beyond which the draws are too few to tell how far a tail reaches.
 _FAR = 0.005
-
 
 # From these distances on, a difference is called moderate or large.
 _MODERATE, _LARGE = 0.1, 0.25
 
-
 #: With labels, these share alpha: the distribution, accuracy and COBias.
 QUESTIONS = 3
-
 
 #: From fewer rows nothing can be told.
 LEAST_ROWS = 30
 
-
 # Places at which a distribution function is kept: with twice as many, hardly more is noticed.
 _KNOTS = 15
-
 
 # Rows per class that the covariance of the log-probabilities needs. With fewer, the test of the
 # means gives false alarms.

@@ -13,7 +13,7 @@ from dnip.llm.questions import Question
 from dnip.llm.serving.chat import PassedError, correct_chat
 from dnip.llm.serving.sidecar.recording import Recorder
 from dnip.llm.sources import read_answers
-from dnip.tables.columns import QUESTION
+from dnip.tables.origin import QUESTION
 from processes import wait_for
 from sidecars import ask, completion, numbers, reply, serving
 

@@ -10,7 +10,7 @@ from dnip import Coefficients, DNIPWarning
 from dnip.base.errors import listed
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.answers import asked_question
-from dnip.tables.columns import QUESTION
+from dnip.tables.origin import QUESTION
 from sidecars import FITTED, SYSTEM_ONE, ask, numbers, reply
 
 TOPIC = {"type": "choice", "instructions": "Which?", "criteria": {"a": "A.", "b": None}}

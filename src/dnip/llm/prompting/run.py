@@ -27,9 +27,9 @@ from dnip.llm.prompting.plan import Plan, hash_prompts
 from dnip.llm.questions import origin_of_run
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import is_storable
-from dnip.tables.columns import FALLBACK, QUESTION, SAMPLES
+from dnip.tables.columns import FALLBACK, SAMPLES
 from dnip.tables.files import format_of
-from dnip.tables.origin import metadata_path
+from dnip.tables.origin import QUESTION, metadata_path
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from dnip.llm.sources.harness import answers_in, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
-from dnip.tables.columns import ID, QUESTION
+from dnip.tables.columns import ID
 from dnip.tables.labels import LABEL
+from dnip.tables.origin import QUESTION
 
 #: Under which names a request stands beside its answer, or within what a log keeps of it.
 _REQUESTS = ("request", "body", "proxy_server_request")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from dnip.base import __version__
 from dnip.base.files import write_text
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.columns import QUESTION, ROW, class_columns
-from dnip.tables.origin import metadata_path
+from dnip.tables.columns import ROW, class_columns
+from dnip.tables.origin import QUESTION, metadata_path
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     settings, summary = {"package_version": __version__}, imported.summary
     classes, others = imported.table.classes, summary.others
     # Beside other columns, p_ tells which are the classes.
-    columns = class_columns(classes, {*classes} if others.keys() - {ROW} else frozenset())
+    columns = class_columns(classes, marked=bool(others.keys() - {ROW}))
     with open_writer(out, classes) as writer:
         writer.write(replace(imported.table.rows, others=others, columns=columns))
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}

@@ -24,7 +24,8 @@ from dnip.llm.decisions import Correction, Decision
 from dnip.llm.questions import Question
 from dnip.llm.serving.sidecar.log import LOG
 from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import ID, INPUT, MODEL, QUESTION, RECORDED, TIME, class_columns
+from dnip.tables.columns import ID, class_columns
+from dnip.tables.origin import QUESTION
 
 #: The size of a folder of records, in bytes: the least, and that by default.
 LEAST, MOST = 10_000_000, 1_000_000_000
@@ -251,11 +252,11 @@ class _Row(NamedTuple):
         """Return the line of the file."""
         p = self.before.probabilities[self.before.ordered(self.classes)] * self.before.total
         now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
-        cells = {ID: self.name, TIME: now, MODEL: valid_unicode(self.model)}
+        cells = {ID: self.name, "time": now, "model": valid_unicode(self.model)}
         if self.question is not None:
             cells[QUESTION] = json.dumps(self.question.of_model(self.model or None).to_dict())
-        cells |= zip(class_columns(self.classes, RECORDED), p.tolist(), strict=True)
-        cells |= {} if self.asked is None else {INPUT: _input(self.asked)}
+        cells |= zip(class_columns(self.classes, marked=True), p.tolist(), strict=True)
+        cells |= {} if self.asked is None else {"input": _input(self.asked)}
         return json.dumps(cells).encode() + b"\n"
 
 
