@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cases import cases
-from dnip import DNIPWarning, InvalidInputError, Status, solve
+from dnip import DNIPWarning, InvalidInputError, Objective, Status, solve
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale, _spread_of
@@ -186,7 +186,14 @@ def test_the_spread_is_of_most_rows_and_of_positive_probabilities():
 def test_the_spread_of_odd_rows(p, expected):
     p = np.array(p)
     assert _spread_of(p, np.ones(len(p))) == pytest.approx(expected, rel=1e-9)
-    assert WeightScale.over(p, np.ones(len(p))).span == _spread_of(p, np.ones(len(p)))
+    assert WeightScale.over(p, np.ones(len(p))).span == pytest.approx(1.02 * expected, rel=1e-9)
+
+
+def test_the_usual_scale_reaches_beyond_the_last_tie():
+    p = np.array([[0.8, 0.2]] * 39 + [[0.99, 0.01]])
+    labels = np.repeat([1, 0], [24, 16])
+    # at a weight of .25, where most rows' spread ends, all 39 are tied and go to the lower class
+    assert solve(p, labels, Objective(beta=0.0), solver="exact").terms["error"] == 15 / 40
 
 
 def test_rows_that_count_for_several_classes_equal_a_row_for_each():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Constraints, CustomObjective, Objective, solve
+from dnip import Constraints, CustomObjective, InvalidInputError, Objective, solve
 from dnip.solvers import Anneal
 from dnip.solvers.search import AUTHORS, PAPER
 from problems import KNOWN
@@ -61,3 +61,9 @@ def test_a_chain_in_parts_is_the_same_chain(monkeypatch):
     assert (parts.weight_indices == whole.weight_indices).all()
     assert parts.evaluations == whole.evaluations
     assert moves_of(parts) == moves_of(whole)
+
+
+def test_the_usual_scale_has_too_many_steps_to_anneal_on():
+    with pytest.raises(InvalidInputError, match="10,000 steps"):
+        solve([[0.9, 0.1], [0.6, 0.4]], [0, 1], solver="anneal")
+    solve([[0.9, 0.1], [0.6, 0.4]], [0, 1], solver=Anneal.authors())  # few moves on any scale

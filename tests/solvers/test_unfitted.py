@@ -96,5 +96,7 @@ def test_exact_is_the_least_of_all_points_under_the_rule(seed):
             least = min(least, Objective()(confusion))
     for solver in ("exact", "exhaustive"):
         found = solve(p, labels, scale=scale, solver=solver)
-        assert found.status is Status.OPTIMAL
-        assert found.value == found.lower_bound == pytest.approx(least, abs=1e-9)
+        assert found.value == pytest.approx(least, abs=1e-9)
+        # other places of the classes without labels may give less, so nothing is proven
+        assert found.status is Status.FINISHED
+        assert found.lower_bound is None

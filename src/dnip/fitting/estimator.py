@@ -192,8 +192,11 @@ class Estimator:
         scale = settings.scale or WeightScale.over(self.rows.probabilities, self.rows.counts)
         settings = replace(settings, scale=scale)
         freezing = Constraints(freeze=frozen, allow_silence=True)
+        solver = settings.solver
+        if isinstance(solver, Coordinate):  # what is blended need not be exact
+            solver = replace(solver, chains=1)
         solution = optimum_of(
-            smooth.expected, replace(settings, objective=goal, constraints=freezing)
+            smooth.expected, replace(settings, objective=goal, constraints=freezing, solver=solver)
         )
 
         # between the two, on the scale, and so that the constraints hold

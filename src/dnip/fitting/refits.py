@@ -178,7 +178,7 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     if solver.proves:  # the coordinate solver finds the same optima, without the proof
         solver = Coordinate()
     if isinstance(solver, Coordinate):
-        solver = replace(solver, effort=_EFFORT * solver.effort)
+        solver = replace(solver, effort=_EFFORT * solver.effort, chains=1)
     return replace(settings, time_limit=limit, constraints=constraints, solver=solver)
 
 

@@ -32,6 +32,8 @@ SCALE_NAME = re.compile(r"(log:)?(-?[0-9]{1,9})|span:([0-9]{1,3}(?:\.[0-9]{1,20}
 _NARROWEST, _WIDEST = 1e-6, 340.0
 # The part of the rows whose spread the default scale spans, and the rows that are looked at.
 _PART, _ROWS = 0.95, 100_000
+# How far the default scale goes, as a part of that spread: beyond its last tie.
+_BEYOND = 1.02
 # Digits of the computation, before weights are rounded to the nearest float64.
 _DIGITS = 50
 
@@ -116,8 +118,12 @@ class WeightScale:
 
     @classmethod
     def over(cls, probabilities: Probabilities, weight: Floats | Integers) -> WeightScale:
-        """Return the default scale of rows: 10,000 geometric steps over their spread."""
-        return cls.spanning(min(max(_spread_of(probabilities, weight), _NARROWEST), _WIDEST))
+        """Return the default scale of rows: 10,000 geometric steps over their spread, and more.
+
+        The ties of rounded probabilities lie exactly at the end of their spread.
+        """
+        span = _BEYOND * _spread_of(probabilities, weight)
+        return cls.spanning(min(max(float(f"{span:.10g}"), _NARROWEST), _WIDEST))
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> WeightScale:

@@ -182,10 +182,10 @@ class Solution:
     @property
     def sentence(self) -> str:
         """What the status means for this solution."""
-        if self.constraints is None:
-            return self.status.sentence
-        scale = "on this scale"
-        return self.status.sentence.replace(scale, f"{scale} that satisfy the constraints")
+        scale = f"the scale {self.scale}"
+        if self.constraints is not None:
+            scale += " that satisfy the constraints"
+        return self.status.sentence.replace("this scale", scale)
 
     def search_record(self, classes: Sequence[str] = ()) -> dict[str, Any]:
         """Return how the search went, as files hold it; classes by name, where names are given."""

@@ -1,15 +1,15 @@
-"""Coordinate search: exact line searches class by class, from two starts, then with kicks."""
+"""Coordinate search: exact line searches class by class, from a few starts, then with kicks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dnip.base.typing import Floats
-from dnip.base.validation import check_number
+from dnip.base.validation import check_integer, check_number
 from dnip.method.scales import Spacing
 from dnip.solvers.driver import Solver
 from dnip.solvers.landscape import Kicks, Landscape, Proposal, is_over
@@ -24,6 +24,11 @@ _USUAL_SPAN = 7.0
 _ROWS = 2_000
 # Rows of each class that the search looks at, where there are many times more.
 _ROWS_PER_CLASS, _MANY_TIMES = 2_000, 10
+# From so many classes on, the local optima are many: the search is so many times longer, as far as
+# it does not read more cells in all.
+_MANY_CLASSES, _LONGEST, _MOST_READ = 9, 10, 200_000_000
+# How far the starts of further chains are moved, as a part of the scale.
+_FAR = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,10 @@ class Coordinate(Solver):
     each, one class after another goes to its best weight, until no class alone can improve: that is
     a local optimum. Then the better one is kicked, which means that its log weights are moved at
     random, and the search starts again from there. A point that is no worse replaces it (iterated
-    local search). No line is searched twice, and the number of line searches grows linearly with
-    the number of classes.
+    local search). No line is searched twice.
+
+    From nine classes on, where local optima are many, the search is up to ten times as long. Half
+    of it are four chains from different starts, and the best of them goes on.
 
     Of many rows, a sample of 2,000 of each class is searched so, and the best point is the start of
     a descent on all rows. It ends within .00002 of where the search of all rows ends.
@@ -43,7 +50,11 @@ class Coordinate(Solver):
     Parameters
     ----------
     effort : float, default=1.0
-        Multiplies the number of line searches, 400 + 40·N.
+        Multiplies the number of line searches: 400 + 40·N, and from nine classes on up to ten
+        times as many, as far as the rows are few enough.
+    chains : int, default=4
+        From nine classes on, half of a longer search is divided among so many; 1: no search is
+        longer.
 
     Examples
     --------
@@ -54,11 +65,13 @@ class Coordinate(Solver):
     """
 
     effort: float = 1.0
+    chains: int = 4
 
     name: ClassVar[str] = "coordinate"
 
     def __post_init__(self) -> None:
         check_number("effort", self.effort, above=0)
+        check_integer("chains", self.chains, at_least=1)
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield one local optimum after another."""
@@ -74,21 +87,46 @@ class Coordinate(Solver):
             landscape.evaluations += sample.evaluations
             yield landscape.descend(best.point, rng.permutation(landscape.free))
             return
-        enough = landscape.line_searches + int(self.effort * (400 + 40 * n_classes))
+        usual, length = 400 + 40 * n_classes, 1.0
+        if n_classes >= _MANY_CLASSES and self.chains > 1:
+            affordable = _MOST_READ / (usual * landscape.problem.probabilities.size)
+            length = min(max(affordable, 1.0), _LONGEST)
+        enough = int(self.effort * length * usual)
+        end = landscape.line_searches + enough
 
-        optima = []
-        for start in landscape.equal_weights(), _equally_likely(landscape):
+        starts, optima = (landscape.equal_weights(), _equally_likely(landscape)), list[Proposal]()
+        for start in starts:
             optima.append(landscape.descend(start, rng.permutation(landscape.free)))
             yield optima[-1]
-        best = min(optima, key=lambda proposal: proposal.value)
+        chains = [min(optima, key=_value)]
+        n_chains = min(int(length), self.chains)
+        for chain in range(n_chains if n_chains > 1 else 0):
+            here = chains[0]
+            if chain:
+                moved = starts[1] + _FAR * landscape.scale * rng.standard_normal(n_classes)
+                start = np.clip(np.rint(moved), 1, landscape.scale)
+                here = landscape.descend(start, rng.permutation(landscape.free))
+            until = landscape.line_searches + enough // (2 * n_chains)
+            chains.append((yield from _kick(landscape, here, until, rng)))
+        yield from _kick(landscape, min(chains, key=_value), end, rng)
 
-        n_kicks = min(max(_CELLS // landscape.problem.probabilities.size, 1), _MOST_KICKS)
-        fruitless = 0
-        while landscape.line_searches < enough and fruitless < _FRUITLESS:
-            before = landscape.line_searches
-            best = landscape.explore(best, _draw_kicks(landscape, n_kicks, rng), enough - before)
-            yield best
-            fruitless = 0 if landscape.line_searches > before else fruitless + n_kicks
+
+def _kick(
+    landscape: Landscape, best: Proposal, end: int, rng: np.random.Generator
+) -> Generator[Proposal, None, Proposal]:
+    """Yield and return where kicks from a local optimum lead, until so many lines are searched."""
+    n_kicks = min(max(_CELLS // landscape.problem.probabilities.size, 1), _MOST_KICKS)
+    fruitless = 0
+    while landscape.line_searches < end and fruitless < _FRUITLESS:
+        before = landscape.line_searches
+        best = landscape.explore(best, _draw_kicks(landscape, n_kicks, rng), end - before)
+        yield best
+        fruitless = 0 if landscape.line_searches > before else fruitless + n_kicks
+    return best
+
+
+def _value(proposal: Proposal) -> float:
+    return proposal.value
 
 
 def _equally_likely(landscape: Landscape) -> Floats:

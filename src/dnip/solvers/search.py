@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed, warn
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice, check_integer, check_number
+from dnip.base.validation import MAX_SCALE, check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import (
     Compiled,
@@ -54,7 +54,7 @@ def solver_of(solver: str | Solver) -> Solver:
     Examples
     --------
     >>> solver_of("coordinate")
-    Coordinate(effort=1.0)
+    Coordinate(effort=1.0, chains=4)
     """
     if isinstance(solver, str):
         return SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
@@ -144,6 +144,12 @@ class Settings:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if scale is None and isinstance(self.solver, Anneal) and self.solver.chain is not None:
+            raise InvalidInputError(
+                f"the anneal solver makes so many moves for each step of the scale, and the usual "
+                f"scale has {MAX_SCALE:,} steps",
+                hint="Give scale=30 as in the paper, or scale='log:100' (--scale log:100)",
+            )
         is_bounded = isinstance(goal, Objective) or goal == MetricObjective("balanced-accuracy")
         if not is_bounded and not self.solver.takes_any_objective:
             raise InvalidInputError(
@@ -309,7 +315,7 @@ def find_optimum(
     value = goal(confusion)
     bound = None if best.lower_bound == -math.inf else best.lower_bound
     ruled = (*unfitted, *absent)
-    if absent:  # these classes have the least weight, and the others are optimal for that alone
+    if ruled:  # these classes have weights by a rule, and the others are optimal for that alone
         bound = None
         status = status.unproven
     if bound is not None:  # the two values of one point may differ by rounding
