@@ -50,7 +50,7 @@ same = decided == fitted.coefficients.predict(test[list(classes)])
 print(f"{same.mean():.0%} the same")
 
 # %%
-# How accurate they are, and which class the errors of each class go to.
+# How accurate every class is, before and after.
 
-dnip.OddClassDisplay(dnip.evaluate(test, coefficients=fitted.coefficients)).plot()
+dnip.ClassAccuracyDisplay(dnip.evaluate(test, coefficients=fitted.coefficients)).plot()
 plt.show()

@@ -20,7 +20,7 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dnip import OddClassDisplay, evaluate, fit, report
+from dnip import ClassAccuracyDisplay, evaluate, fit, report
 from dnip.comparing.demonstration import CLASSES, bundled_table
 from dnip.llm.sources import read_answers
 
@@ -71,9 +71,7 @@ with TemporaryDirectory() as folder:
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 # %%
-# Which class the errors of each class go to, before and after.
+# How accurate every class is, before and after.
 
-_, (before, after) = plt.subplots(1, 2, figsize=(12, 3), layout="constrained")
-OddClassDisplay(evaluate(test)).plot(before)
-OddClassDisplay(evaluate(test, coefficients=coefficients)).plot(after)
+ClassAccuracyDisplay(evaluate(test, coefficients=coefficients)).plot()
 plt.show()

@@ -13,6 +13,7 @@ from dnip.base.typing import Floats
 from reproduction.experiments.base import Claims, Experiment, Run, one_shot
 from reproduction.judging import Scores, count_pairs, rates_of
 from reproduction.methods import DNIP, FIT, PUBLISHED, RAW, debias
+from reproduction.odd_classes import draw_odd_classes, size_of
 from reproduction.presenting import COLOURS, heat, markdown, plain
 from reproduction.probabilities import FIVE, ONE, Cell
 from reproduction.published import published
@@ -104,19 +105,20 @@ def table_overview(run: Run, results: Any) -> str:
 
 
 def draw_overview(figure: Any, run: Run, results: Any) -> None:
-    """Draw where wrong answers go, and differences between class accuracies."""
+    """Draw which class the errors of each class go to, and differences between class accuracies."""
     _, classes, own = shown(run, results, "overview")
-    figure.set_size_inches(12, 7)
+    width, height = size_of(classes, len(SHOWN))
+    figure.set_size_inches(width, height + 3.5)
+    above, below = figure.subplots(2, len(SHOWN), height_ratios=(height, 3.5))
+    scores = {method: f"{method}: COBias {100 * own[method].cobias:.1f}" for method in SHOWN}
+    draw_odd_classes(above, classes, {scores[method]: own[method].counts for method in SHOWN})
     names = list(map(literal, classes))
-    for method, (above, below) in zip(SHOWN, figure.subplots(2, len(SHOWN)).T, strict=True):
-        counts, rates = own[method].counts, np.nan_to_num(own[method].rates)
-        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    for method, axes in zip(SHOWN, below, strict=True):
+        rates = np.nan_to_num(own[method].rates)
         gaps = np.abs(rates[:, None] - rates)
-        percent = (100 * shares).round().astype(int)
-        heat(above, f"{method}: answers (%)", shares, percent, names, names)
         labels = [f"{name}\n{rate:.0%}" for name, rate in zip(names, rates, strict=True)]
-        told = f"differences of class accuracies, COBias {100 * own[method].cobias:.1f}"
-        heat(below, told, gaps, (100 * gaps).round().astype(int), labels, names)
+        title = "differences of class accuracies"
+        heat(axes, title, gaps, (100 * gaps).round().astype(int), labels, names)
 
 
 def judge_overview(_run: Run, _results: Any, scores: Scores) -> Claims:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
     from dnip.metrics.confusion import cobias_score
-    from dnip.presenting.displays import ClassAccuracyDisplay, OddClassDisplay, PathDisplay
+    from dnip.presenting.displays import ClassAccuracyDisplay, PathDisplay
     from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
     from dnip.solvers import solve
@@ -49,7 +49,6 @@ __all__ = [
     "InvalidInputError",
     "MissingDependencyError",
     "Objective",
-    "OddClassDisplay",
     "OutputError",
     "PathDisplay",
     "ProbabilityTable",
@@ -74,7 +73,7 @@ _NAMES = {
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",
     "dnip.method.solution": "Solution Status",
-    "dnip.presenting.displays": "ClassAccuracyDisplay OddClassDisplay PathDisplay",
+    "dnip.presenting.displays": "ClassAccuracyDisplay PathDisplay",
     "dnip.presenting.report": "report",
     "dnip.metrics.confusion": "cobias_score",
     "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",

@@ -89,8 +89,8 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
     ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
     ("check t.csv --coefficients c.json --alpha 1e-308", "more than 1e-9; got 1e-308. Give 0.05"),
-    ("evaluate t.csv --picture flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
-    ("evaluate t.csv --picture no/flows.png", "no/flows.png cannot be written"),
+    ("evaluate t.csv --picture p.bmp", "its suffix must be one of .png, .svg, .pdf"),
+    ("evaluate t.csv --picture no/p.png", "no/p.png cannot be written"),
 )
 def test_options(dnip, files, words, told):
     dnip(*words.split()).assert_refused(told)

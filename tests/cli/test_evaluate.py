@@ -116,12 +116,12 @@ def test_a_class_without_rows_is_warned_of_and_null(dnip, folder):
     assert run.json["raw"]["class_accuracies"] == [1.0, None, 0.0]
 
 
-def test_a_picture_of_the_odd_classes(dnip, files):
-    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--picture", "flows.png", "--json")
-    assert run.json["picture"] == "flows.png"
-    assert Path("flows.png").read_bytes().startswith(b"\x89PNG")
-    text = dnip("evaluate", "t.csv", "--picture", "flows.svg").out
-    assert text.endswith("\npicture written to flows.svg\n")
+def test_a_picture_of_the_classes(dnip, files):
+    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--picture", "p.png", "--json")
+    assert run.json["picture"] == "p.png"
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    text = dnip("evaluate", "t.csv", "--picture", "p.svg").out
+    assert text.endswith("\npicture written to p.svg\n")
 
 
 @pytest.fixture

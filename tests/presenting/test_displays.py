@@ -6,22 +6,14 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from dnip import (
-    ClassAccuracyDisplay,
-    Coefficients,
-    DNIPClassifier,
-    DNIPWarning,
-    OddClassDisplay,
-    PathDisplay,
-)
+from dnip import ClassAccuracyDisplay, Coefficients, DNIPClassifier, DNIPWarning, PathDisplay
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
-from dnip.metrics import class_accuracies
 from dnip.presenting.drawing import frame_front
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
-EVERY = [ClassAccuracyDisplay, OddClassDisplay, PathDisplay]
+EVERY = [ClassAccuracyDisplay, PathDisplay]
 NAMES = np.array(["ant", "bee", "cow"])
 
 
@@ -65,15 +57,6 @@ def test_bars_are_class_accuracies_before_and_after(fitted):
         assert [bar.get_height() for bar in drawn] == pytest.approx(right)
 
 
-def test_arrows_show_the_coefficients_where_there_are_some(fitted):
-    classifier, X, y = fitted
-    for model in (classifier, classifier.estimator_):
-        shown = OddClassDisplay.from_estimator(model, X, y)
-        counts = np.array([[(model.predict(X)[y == a] == b).sum() for b in NAMES] for a in NAMES])
-        texts = [text.get_text() for text in shown.ax_.texts]
-        assert {f"{rate:.2f}" for rate in class_accuracies(counts)} <= set(texts)
-
-
 @pytest.mark.parametrize("display", EVERY)
 def test_probabilities_alone_will_do(display):
     table = bundled_table("test").take(np.arange(200))
@@ -84,9 +67,9 @@ def test_probabilities_alone_will_do(display):
 def test_bad_input_is_refused():
     p, y = [[0.9, 0.1], [0.3, 0.7]], ["a", "b"]
     with pytest.raises(InvalidInputError):
-        OddClassDisplay.from_predictions(["a", "a"], p, classes=["a", "b"])
+        ClassAccuracyDisplay.from_predictions(["a", "a"], p, classes=["a", "b"])
     with pytest.raises(CoefficientsFormatError):
-        OddClassDisplay.from_predictions(y, p, Coefficients(["x", "y"], [1, 1], 2), classes=y)
+        ClassAccuracyDisplay.from_predictions(y, p, Coefficients(["x", "y"], [1, 1], 2), classes=y)
 
 
 @pytest.mark.parametrize("raw", [(0.6, 0.4), (0.11, 0.71)])

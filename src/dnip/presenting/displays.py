@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from dnip.fitting.path import Path, trace_path
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.presenting.drawing import draw_class_accuracies, load_matplotlib
-from dnip.presenting.flows import draw_flows
 from dnip.presenting.path import draw_path
 from dnip.sklearn.predicting import probabilities_of
 from dnip.tables import ProbabilityTable
@@ -157,36 +156,6 @@ class ClassAccuracyDisplay(_Display):
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
         draw_class_accuracies(axes, self.evaluation)
-
-
-class OddClassDisplay(_Display):
-    """Arrows: how accurate every class is, and which class most of its errors go to.
-
-    With coefficients it shows their decisions, else those of the most probable class.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        As :func:`dnip.evaluate` returns it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from dnip import OddClassDisplay
-    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
-    >>> shown = OddClassDisplay.from_predictions(y, p)
-    >>> shown.evaluation
-    Evaluation(3 rows, 2 classes: accuracy 0.667, COBias 0.500, worst spam 0.500)
-    """
-
-    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        draw_flows([axes], self.evaluation, [*self.evaluation.sides][-1:])
 
 
 class PathDisplay(_Display):

@@ -135,7 +135,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     if Path(path).suffix not in SUFFIXES:
         raise InvalidInputError(
             f"{path} is not the name of a picture: its suffix must be one of {', '.join(SUFFIXES)}",
-            hint="Name it flows.png, say",
+            hint="Name it classes.png, say",
         )
     load_matplotlib("figure")
     check_writable(path)
@@ -187,14 +187,14 @@ def draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: A
     is_crowded = 0.06 * max(map(len, names)) * len(names) > axes.figure.get_figwidth()
     axes.set_xticks(at, names, fontsize=7.5, rotation=90 if is_crowded else 0)
     axes.set_xlim(-0.6, len(names) - 0.4)
-    lines = [score_line(evaluation, side, counts) for side, counts in sides.items()]
+    lines = [_score_line(evaluation, side, counts) for side, counts in sides.items()]
     axes.set_title("\n".join(lines), fontsize=10, loc="left")
     if len(sides) > 1:
         legend_beside(axes)
     tidy(axes)
 
 
-def score_line(evaluation: Evaluation, side: str, counts: Confusion) -> str:
+def _score_line(evaluation: Evaluation, side: str, counts: Confusion) -> str:
     """Return accuracy and COBias of one side of an evaluation."""
     right = accuracy(evaluation.in_population(counts))
     name = f"{side}: " if len(evaluation.sides) > 1 else ""

@@ -36,8 +36,7 @@ _SCREEN = 12
     "--picture",
     type=options.path,
     metavar="FILE",
-    help="Draw every class with its accuracy and what most of its errors go to, as .png, .svg or "
-    ".pdf.",
+    help="Draw the accuracy of every class, before and after, as .png, .svg or .pdf.",
 )
 @options.flag(
     "--confusion",
@@ -63,9 +62,8 @@ def evaluate(
     from dnip.base.files import check_files
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.drawing import check_picture, save_figure
+    from dnip.presenting.drawing import check_picture, class_accuracy_figure, save_figure
     from dnip.presenting.evaluation import describe, describe_confusion, next_step
-    from dnip.presenting.flows import odd_class_figure
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.table import tell_own_labels
@@ -105,7 +103,7 @@ def evaluate(
     if guess is not None and guess.differs_from(result.raw.sum(axis=1) / result.n).any():
         complain("warning", "the class shares of the labels are outside of what is estimated")
     if picture is not None:
-        save_figure(odd_class_figure(result), picture)
+        save_figure(class_accuracy_figure(result), picture)
     content: dict[str, Any] = result.to_dict(confidence) if json else {}
     text = describe(result, confidence=confidence, most=None if fitted else _SCREEN)
     if confusion:

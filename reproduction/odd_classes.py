@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, product
 from typing import Any, NamedTuple
 
@@ -11,23 +11,10 @@ import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
-from dnip.presenting.drawing import (
-    COLOURS,
-    FAINT,
-    FIXED,
-    INK,
-    Figure,
-    load_matplotlib,
-    score_line,
-    short_name,
-)
-from dnip.using.evaluation import Evaluation
+from dnip.presenting.drawing import COLOURS, FAINT, GREY, INK, short_name
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30
-# Three panels in a row would be too small to read on a page.
-_MOST_BESIDE = 2
-
 # The background of a bar.
 _TRACK = "#eef0f3"
 # Okabe and Ito's colours, the strongest first, then some of Tol's.
@@ -37,7 +24,7 @@ _BAR_END, _VALUE, _SHARE, _TAIL, _HEAD = 0.34, 0.36, 0.60, 0.62, 0.985
 # Widths of arrows in points, and how much of them may end within one row.
 _THICKEST, _THINNEST, _ROOM = 14.0, 0.9, 20.0
 _ROW_INCHES = 0.36
-# Wide enough that no text meets another one; names stand on either side.
+# Wide enough that no text meets another one; names are on either side.
 _PANEL_INCHES, _LETTER_INCHES = 4.6, 0.085
 
 
@@ -82,37 +69,36 @@ def _flows(confusion: Confusion) -> list[_Flow]:
     return result
 
 
-def odd_class_figure(evaluation: Evaluation) -> Figure:
-    """Return every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
-
-    Before, after, and after an adjustment to another class mix have a panel each, as far as the
-    evaluation has them. Beside the arrow stands the share of the class's errors that go there. The
-    arrow is as thick as the share of all its rows. The first panel says which of many classes are
-    shown.
-    """
-    sides, classes = tuple(evaluation.sides), evaluation.classes
-    rows, columns = (1, len(sides)) if len(sides) <= _MOST_BESIDE else (len(sides), 1)
+def size_of(classes: Sequence[str], n_panels: int) -> tuple[float, float]:
+    """Return how wide panels in a row are, and how high, in inches."""
     longest = max(len(short_name(name)) for name in classes)
-    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * columns
-    height = (1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)) * rows
-
-    def draw(figure: Any) -> None:  # noqa: ANN401 - the library's own type
-        draw_flows(figure.subplots(rows, columns, squeeze=False).ravel(), evaluation, sides)
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
-
-    return Figure(draw, (width, height))
+    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * n_panels
+    return width, 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
 
 
-def draw_flows(panels: Sequence[Any], evaluation: Evaluation, sides: Sequence[str]) -> None:
-    """Draw each side into axes of its own; the first says which of many classes are shown."""
-    counts, classes = [evaluation.sides[side] for side in sides], evaluation.classes
-    rates = np.nan_to_num(class_accuracies(counts[0]), nan=2.0)
+def draw_odd_classes(
+    panels: Sequence[Any], classes: Sequence[str], sides: Mapping[str, Any]
+) -> None:
+    """Draw every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
+
+    Next to the arrow is the share of the class's errors that go there. The arrow is as thick as the
+    share of all its rows. The first panel says which of many classes are shown.
+
+    Parameters
+    ----------
+    panels : sequence of matplotlib.axes.Axes
+        One for each side.
+    classes : sequence of str
+    sides : mapping
+        Counts of shape (N, N), rows true, by what stands above their panel.
+    """
+    rates = np.nan_to_num(class_accuracies(next(iter(sides.values()))), nan=2.0)
     shown = np.sort(np.argsort(rates, kind="stable")[:MOST_CLASSES])
-    going = [_flows(matrix) for matrix in counts]
+    going = [_flows(counts) for counts in sides.values()]
     looks = _looks([[flow[c] for c in shown] for flow in going])
-    for axes, flow, side, confusion in zip(panels, going, sides, counts, strict=True):
-        _draw_side(axes, flow, classes, shown, FIXED[side], looks)
-        title = score_line(evaluation, side, confusion)
+    colours = GREY, *COLOURS
+    for axes, flow, title, colour in zip(panels, going, sides, colours, strict=False):
+        _draw_side(axes, flow, classes, shown, colour, looks)
         axes.set_title(title, fontsize=10.5, loc="left", pad=24)
     if len(shown) < len(classes):
         note = f"The {len(shown)} least accurate of {len(classes)} classes"
@@ -134,7 +120,7 @@ def _looks(sides: Sequence[Sequence[_Flow]]) -> tuple[dict[int, str], float]:
 
 
 def _draw_side(
-    axes: Any,  # noqa: ANN401 - the library's own type
+    axes: Any,
     going: Sequence[_Flow],
     classes: Sequence[str],
     shown: Integers,
@@ -169,7 +155,7 @@ def _draw_side(
         axes.annotate(heading, (x, 1.0), (shift, 6), "axes fraction", ha=side, **look)
 
 
-def _draw_accuracy(axes: Any, y: float, flow: _Flow, colour: str) -> None:  # noqa: ANN401
+def _draw_accuracy(axes: Any, y: float, flow: _Flow, colour: str) -> None:
     axes.barh(y, _BAR_END, height=0.56, color=_TRACK)
     texts = [(0.01, "no rows", "left")]
     if not np.isnan(flow.rate):
@@ -182,16 +168,16 @@ def _draw_accuracy(axes: Any, y: float, flow: _Flow, colour: str) -> None:  # no
 
 
 def _draw_arrows(
-    axes: Any,  # noqa: ANN401 - the library's own type
+    axes: Any,
     starts: Sequence[tuple[float, _Flow]],
     ends: dict[int, float],
     looks: tuple[dict[int, str], float],
 ) -> None:
     """Draw curved arrows; those to one class end side by side, in the order of their starts."""
-    patches, effects = load_matplotlib("patches"), load_matplotlib("patheffects")
-    paths = load_matplotlib("path")
+    from matplotlib import patches, path, patheffects  # noqa: PLC0415 - slow to load
+
     colours, thickness = looks
-    codes = [paths.Path.MOVETO, *[paths.Path.CURVE4] * 3]
+    codes = [path.Path.MOVETO, *[path.Path.CURVE4] * 3]
     middle = (_TAIL + _HEAD) / 2
     for goal, end in ends.items():
         arrows = [(y, flow) for y, flow in starts if flow.odd == goal]
@@ -200,7 +186,7 @@ def _draw_arrows(
             points = [(_TAIL, y), (middle, y), (middle - 0.05, end + shift), (_HEAD, end + shift)]
             axes.add_patch(
                 patches.FancyArrowPatch(
-                    path=paths.Path(points, codes),
+                    path=path.Path(points, codes),
                     arrowstyle="-|>",
                     mutation_scale=6 + width,
                     linewidth=width,
@@ -209,7 +195,9 @@ def _draw_arrows(
                     shrinkB=0,
                     joinstyle="miter",
                     capstyle="butt",
-                    path_effects=[effects.withStroke(linewidth=width + 1.4, foreground="white")],
+                    path_effects=[
+                        patheffects.withStroke(linewidth=width + 1.4, foreground="white")
+                    ],
                 )
             )
 
