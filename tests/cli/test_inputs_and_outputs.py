@@ -15,7 +15,7 @@ COMMANDS = {name: app.commands.get_command(None, name) for name in app.COMMANDS}
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
-    **dict.fromkeys(("opt", "other", "test", "table", "unlabelled", "content_free"), ""),
+    **dict.fromkeys(("test", "table", "unlabelled", "content_free"), ""),
     **dict.fromkeys(("files", "gold", "coefficients", "costs"), ""),
     "target_prior": ".json",
     "task": ".toml",

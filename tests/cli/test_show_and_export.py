@@ -41,39 +41,18 @@ def test_continuous_weights_have_no_index(dnip, folder):
     assert (shown["yes"], shown["scale"]) == (["0.25000", "-"], ["continuous"])
 
 
-def test_thresholds_of_deferring_are_shown_and_compared(dnip, first):
+def test_thresholds_of_deferring_are_shown(dnip, first):
     replace(first, defer=Deferral([0.9, 0.0, 0.5], 0.3, 0.8)).save("b.json")
     shown = lines(dnip("show", "b.json"))
     assert shown["class"] == ["weight", "index", "deferred", "below"]
     assert shown["no"] == ["1.00000", "30", "0.90000"]
     assert (shown["defer.share"], shown["defer.helper_accuracy"]) == (["0.3"], ["0.8"])
-    found = dnip("show", "a.json", "b.json", "--json").json
-    assert found["entries"]["defer.thresholds"] == {"a": None, "b": [0.9, 0.0, 0.5]}
 
 
-def test_what_differs_stands_side_by_side(dnip, first):
-    fit = {"data": {**FIT["data"], "rows": 900}, "seed": 0, "solver": "exact"}
-    Coefficients(["yes", "no", "other"], [30, 15, 30], 30, {"beta": 1.0}, fit).save("b.json")
-    run = dnip("show", "a.json", "b.json")
-    told = lines(run)
-    assert told["no"] == ["1.00000", "0.50000", "0.500"]
-    assert told["yes"] == ["0.50000", "1.00000", "2.000"]
-    assert told["maybe"] == ["0.33333", "-", "-"]
-    assert told["other"] == ["-", "1.00000", "-"]
-    assert told["fit.data.rows"] == ["500", "900"]
-    assert told["fit.solver"] == ["null", "exact"]
-    assert "fit.seed" not in told
-    assert "The classes stand in another order." in run.out
-    found = dnip("show", "a.json", "b.json", "--json").json
-    assert found["weights"]["other"] == {"a": None, "b": 1.0, "ratio": None}
-    assert found["reordered"] is True
-
-
-@pytest.mark.parametrize("command", [["show"], ["show", "a.json"]])
-def test_hostile_text_keeps_to_its_line_and_to_80_columns(dnip, first, command):
+def test_hostile_text_keeps_to_its_line_and_to_80_columns(dnip, folder):
     fit = {name: {name: name} for name in HOSTILE}
     Coefficients(HOSTILE, [1, 2, 3, 4, 5, 6], 30, {"x" * 200: "y\n" * 900}, fit).save("h.json")
-    run = dnip(*command, "h.json")
+    run = dnip("show", "h.json")
     assert run.status == 0
     assert all(line.isprintable() or "\u200d" in line for line in run.out.splitlines())
     assert max(map(len, run.out.splitlines())) <= 80
@@ -116,7 +95,7 @@ def test_a_bias_needs_a_tokenizer(dnip, topics):
     dnip("export", "c.json", "--to", "logit-bias", *none).assert_refused("c.json")
 
 
-@pytest.mark.parametrize("command", [["export", "--to", "sql"], ["show"], ["show", "c.json"]])
+@pytest.mark.parametrize("command", [["export", "--to", "sql"], ["show"]])
 def test_a_damaged_file_is_refused(dnip, topics, command):
     Path("bad.json").write_text(Path("c.json").read_text()[:-40])
     dnip(*command, "bad.json").assert_refused("bad.json: not valid JSON", "fit again")

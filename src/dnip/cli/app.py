@@ -39,7 +39,7 @@ GROUPS = {
         "apply": "Reweight a table and predict, at any size.",
         "serve": "Correct decisions and chat answers on their way.",
         "export": "Export coefficients to the format of another system.",
-        "show": "Show what is in a coefficients file, or what differs between two.",
+        "show": "Show what is in a coefficients file.",
     },
 }
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)

@@ -25,6 +25,7 @@ GONE: dict[tuple[str, str], str] = {
     ("fit", "--effort"): _SOLVER.format("Coordinate(effort=…)"),
     ("fit", "--trace"): "in Python, dnip.fit(…).solution.trace",
     ("fit", "--preset authors"): "--preset paper",
+    ("show", "FILE FILE"): "dnip show A, then dnip show B",
     ("compare", "--tau"): "--methods dnip-paper has τ = 0.2",
     ("compare", "--smoothing"): "--methods dnip-paper has μ",
 }

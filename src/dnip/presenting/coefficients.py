@@ -1,10 +1,9 @@
-"""Coefficients as text and as JSON: one file, two side by side, or beside new rows."""
+"""Coefficients as text, alone or next to new rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, log10
 from typing import Any
 
@@ -13,7 +12,6 @@ from dnip.method.coefficients import Coefficients
 from dnip.presenting.formats import (
     Column,
     Estimate,
-    Row,
     Value,
     columns_to_text,
     percent,
@@ -25,7 +23,7 @@ from dnip.using.drift import Check
 # How entries begin that say what the coefficients are, and whether they help.
 _SHOWN = ("mark", "scale", "objective.beta", "fit.data", "fit.evidence", "fit.package", "defer")
 # Letters of a class name, of the name of an entry and of a value, so that lines fit 80 columns.
-_CLASS, _ENTRY, _WIDE, _NARROW = 40, 28, 50, 23
+_CLASS, _ENTRY, _VALUE = 40, 28, 50
 
 
 def describe_coefficients(coefficients: Coefficients) -> str:
@@ -57,7 +55,7 @@ def describe_coefficients(coefficients: Coefficients) -> str:
         columns[Column("deferred below", 5)] = coefficients.defer.thresholds.tolist()
     entries = {"mark": coefficients.digest, **_entries(coefficients)}
     shown = [
-        (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
+        (shorten(name, _ENTRY), shorten(_written(value), _VALUE))
         for name, value in entries.items()
         if name.startswith(_SHOWN)
     ]
@@ -67,94 +65,8 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     return f"{columns_to_text(columns)}\n\n{record}{more}"
 
 
-@dataclass(frozen=True)
-class Differences:
-    """What differs between two sets of coefficients.
-
-    Attributes
-    ----------
-    weights : dict
-        By class, the weights in both, divided by the largest of the classes that both have; only
-        ratios matter. None where a side lacks the class.
-    entries : dict
-        The settings and what is recorded of data and search, where they differ: both values.
-    reordered : bool
-        Whether the classes that both have stand in another order.
-    classes : tuple of two tuples of str
-        The classes of both, in the order of their lists in `entries`.
-    """
-
-    weights: dict[str, tuple[float | None, float | None]]
-    entries: dict[str, tuple[Any, Any]]
-    reordered: bool
-    classes: tuple[tuple[str, ...], tuple[str, ...]]
-
-    @classmethod
-    def between(cls, a: Coefficients, b: Coefficients) -> Differences:
-        """Compare two sets of coefficients.
-
-        Examples
-        --------
-        >>> from dnip import Coefficients
-        >>> a, b = Coefficients(["x", "y"], [30, 15], 30), Coefficients(["x", "y"], [8, 2], 10)
-        >>> Differences.between(a, b).weights, Differences.between(a, b).entries
-        ({'x': (1.0, 1.0), 'y': (0.5, 0.25)}, {'scale': ('30', '10')})
-        """
-        both = [name for name in a.classes if name in set(b.classes)]
-        sides = [dict(zip(c.classes, c.multipliers.tolist(), strict=True)) for c in (a, b)]
-        for side in sides:
-            largest = max((side[name] for name in both), default=max(side.values()))
-            side |= {name: weight / largest for name, weight in side.items()}
-        first, second = _entries(a), _entries(b)
-        names = [*first, *(name for name in second if name not in first)]
-        return cls(
-            {name: (sides[0].get(name), sides[1].get(name)) for name in (sides[0] | sides[1])},
-            {
-                name: (first.get(name), second.get(name))
-                for name in names
-                if first.get(name) != second.get(name)
-            },
-            both != [name for name in b.classes if name in set(a.classes)],
-            (a.classes, b.classes),
-        )
-
-    def describe(self) -> str:
-        """Return both sides of everything that differs, and the weights of all classes."""
-        columns = [Column("class"), Column("A", 5), Column("B", 5), Column("B / A", 3)]
-        rows: list[Row] = [
-            (shorten(name, _CLASS), a, b, _ratio(a, b)) for name, (a, b) in self.weights.items()
-        ]
-        parts = [
-            "weights, where the largest of the common classes is 1:\n" + to_text(columns, rows)
-        ]
-        if self.reordered:
-            parts.append("The classes stand in another order.")
-        if self.entries:
-            columns = [Column("entry"), Column("A"), Column("B")]
-            rows = [
-                (shorten(name, _ENTRY), *(shorten(_written(value), _NARROW) for value in both))
-                for name, both in self.entries.items()
-            ]
-            parts.append(to_text(columns, rows))
-        else:
-            parts.append("Settings and records are the same.")
-        return "\n\n".join(parts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "classes": dict(zip("ab", map(list, self.classes), strict=True)),
-            "weights": {
-                name: {"a": a, "b": b, "ratio": _ratio(a, b)}
-                for name, (a, b) in self.weights.items()
-            },
-            "entries": {name: {"a": a, "b": b} for name, (a, b) in self.entries.items()},
-            "reordered": self.reordered,
-        }
-
-
 def _entries(coefficients: Coefficients) -> dict[str, Any]:
-    """Return what is recorded beside the weights, by dotted names."""
+    """Return what is recorded next to the weights, by dotted names."""
     scale = str(coefficients.scale)
     record = {
         "scale": scale,
@@ -164,10 +76,6 @@ def _entries(coefficients: Coefficients) -> dict[str, Any]:
     if coefficients.defer is not None:
         record["defer"] = coefficients.defer.to_dict()
     return flat(record)
-
-
-def _ratio(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else b / a
 
 
 def _written(value: object) -> str:
