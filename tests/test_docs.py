@@ -108,6 +108,17 @@ def test_readme_names_files_that_exist():
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_readme_names_the_two_commands_that_set_up_everything_behind_its_picture():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    behind = readme.partition("](docs/images/class_accuracies.png)")[2].partition("\n## ")[0]
+    (typed,) = [text for language, text in BLOCK.findall(behind) if language == "sh"]
+    targets = [line.partition("#")[0].split() for line in typed.splitlines()]
+    assert targets == [["make", "demo"], ["make", "test"]]
+    assert "accuracy     0.484 -> " in behind  # what the first prints
+    made = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{target}: " in made for _, target in targets)
+
+
 # --- every block of README, typed one after the other by a new user ---
 BLOCK = re.compile(r"^```(sh|python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXTRAS = re.compile(r"pip install '\.\[([\w,]+)\]")
@@ -207,7 +218,7 @@ def test_every_block_of_readme_runs_in_order(checkout, dnip, monkeypatch, reques
                 reproduce = import_module("reproduction.__main__").main
                 assert reproduce([*words[2:], "cot", "--jobs", "1"]) == 0
             else:
-                assert program in ("#", "python3", "pip")  # these make the environment
+                assert program in ("#", "make", "python3", "pip")  # these make the environment
     if missing:
         pytest.skip(f"blocks of README need the extras {', '.join(missing)}")
 
