@@ -8,11 +8,13 @@ from cases import cases
 from dnip.metrics import METRICS, cobias, metric_intervals, scores
 from dnip.metrics.chance import _f_tail, hotelling_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
-from dnip.metrics.gaps import Bounds, GapTest, difference_of, gap_correlation
 from dnip.metrics.intervals import (
     Expectation,
     balanced_accuracy_interval,
+    central,
+    cobias_interval,
     difference_intervals,
+    draw_accuracies,
     followed_chance,
     paired_bounds,
     refit_spread,
@@ -92,27 +94,28 @@ def test_classes_without_rows_are_left_out():
     assert (gap["accuracy"], gap["cobias"]) == (full["accuracy"], full["cobias"])
 
 
-def bounds_of(hits, sizes, level=0.9):
-    counts = (np.asarray(values, float) for values in (hits, sizes))
-    return GapTest(*counts, cobias_of, np.random.default_rng(0), level).bounds(level)
+def drawn(hits, sizes, n=20_000):
+    rng = np.random.default_rng(0)
+    return draw_accuracies(*(np.asarray(x, float) for x in (hits, sizes)), n, rng)
 
 
-@cases(
-    ((0.75, 0.75, 0.25, 0.3), 8), ((0.6, 0.58, 0.55, 0.5), 60), ((0.9, 0.5), 60), ((0.7, 0.7), 8)
-)
-def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
-    rng = np.random.default_rng(1)
-    true = cobias_of(np.array(accuracies))
-    held = in_percentiles = 0
-    for _ in range(REPEATS):
-        hits = rng.binomial(n, accuracies)
-        bounds = bounds_of(hits, np.full(len(hits), n))
-        held += bounds.low <= true <= bounds.high
-        resampled = cobias_of(rng.binomial(n, hits / n, (200, len(hits))) / n)
-        low, high = np.quantile(resampled, [0.05, 0.95])
-        in_percentiles += low <= true <= high
-    assert 0.78 <= held / REPEATS <= 1
-    assert held >= in_percentiles - 0.06 * REPEATS
+def test_accuracies_far_apart_are_drawn_as_each_by_itself():
+    """The posterior of a class that learns nothing from the others is normal in its angle."""
+    hits, sizes = np.array([30.0, 270.0]), np.array([300.0, 300.0])
+    angles = np.arcsin(np.sqrt(drawn(hits, sizes)))
+    observed = np.arcsin(np.sqrt((hits + 0.375) / (sizes + 0.75)))
+    assert angles.mean(axis=0) == pytest.approx(observed, abs=0.003)
+    assert angles.std(axis=0) == pytest.approx(1 / np.sqrt(4 * sizes + 2), rel=0.05)
+    assert abs(np.corrcoef(angles.T)[0, 1]) < 0.05
+
+
+def test_gaps_that_chance_explains_are_shrunk():
+    hits, sizes = np.array([9.0, 8.0, 7.0, 6.0]), np.full(4, 10.0)
+    few, many = cobias_of(drawn(hits, sizes)), cobias_of(drawn(hits * 100, sizes * 100))
+    observed = cobias_of(hits / sizes)
+    assert few.mean() < 0.85 * observed
+    assert many.mean() == pytest.approx(observed, rel=0.01)
+    assert np.ptp(central(few, 0.9)) > 5 * np.ptp(central(many, 0.9))
 
 
 @cases(
@@ -123,23 +126,20 @@ def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
     ([500] * 20, [1000] * 20),
 )
 def test_equal_and_extreme_accuracies_have_an_interval_too(hits, sizes):
-    low, middle, high = bounds_of(hits, sizes)
-    assert 0 <= low <= middle <= high <= 1
-    assert high > 0
+    low, high = cobias_interval(
+        np.diag(hits) + np.roll(np.diag(np.subtract(sizes, hits)), 1, 1), 0.9
+    )
+    assert 0 <= low < high <= 1
 
 
-def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
-    rng = np.random.default_rng(0)
-    same = np.array([[[20, 0], [0, 80]], [[60, 0], [0, 40]]])
-    apart = np.array([[[4, 16], [16, 64]], [[36, 24], [24, 16]]])  # right independently
-    closed = np.array([[[20, 20], [20, 40]], [[20, 20], [20, 40]]])
-    assert gap_correlation(same, 0.4, 0.4, cobias_of, rng) > 0.99
-    assert gap_correlation(apart, 0.4, 0.4, cobias_of, rng) < 0.15
-    assert gap_correlation(closed, 0.0, 0.0, cobias_of, rng) < 0.3
-    # a correlation takes from the width of a difference
-    one, other = Bounds(0.3, 0.4, 0.5), Bounds(0.2, 0.3, 0.4)
-    wide, narrow = difference_of(one, other), difference_of(one, other, 0.9)
-    assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
+def test_a_change_is_after_less_before():
+    """Of so many rows that chance does not matter; turned around, the change is the opposite."""
+    agreement = np.array([[[0, 300], [0, 700]], [[300, 0], [200, 500]]]) * 1000
+    before, after = np.array([0.7, 0.7]), np.array([1.0, 0.5])
+    low, high = difference_intervals(agreement)["cobias"]
+    assert low < cobias_of(after) - cobias_of(before) < high < low + 0.01
+    back = difference_intervals(agreement.transpose(0, 2, 1))["cobias"]
+    assert [-back[1], -back[0]] == pytest.approx([low, high], abs=0.002)
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1e-6, 0.3, 1.0, 4.0, 300.0])

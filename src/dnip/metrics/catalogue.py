@@ -137,7 +137,7 @@ def metric_intervals(
     >>> [round(bound, 2) for bound in intervals["accuracy"]]
     [0.67, 0.81]
     >>> [round(bound, 2) for bound in intervals["cobias"]]
-    [0.15, 0.43]
+    [0.14, 0.4]
     """
     check_level("confidence", level)
     rows = confusion if target is None else confusion * (target > 0)[:, None]
