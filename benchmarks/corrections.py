@@ -17,8 +17,8 @@ from sklearn.preprocessing import FunctionTransformer
 from benchmarks.tables import Table, print_markdown
 from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
-from dnip.comparing import Comparison, Material, compare
-from dnip.comparing.methods import Method, choose, log
+from dnip.comparing import Comparison, choose, compare
+from dnip.comparing.methods import Method, log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
 METRICS = ("accuracy", "cobias", "worst_class_accuracy")
@@ -45,9 +45,7 @@ def _compare(
 ) -> Comparison:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
-        return compare(
-            Material.of(table.opt, table.test), methods, n_labels=n_labels, n_seeds=n_seeds
-        )
+        return compare(table.opt, table.test, methods, n_labels=n_labels, n_seeds=n_seeds)
 
 
 def _print_side_by_side(comparisons: dict[str, Comparison]) -> None:

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 
 from dnip import PathDisplay, evaluate
 from dnip.comparing.demonstration import bundled_table
-from dnip.fitting.path import trace_path
+from dnip.fitting import trace_path
 
 opt, test = bundled_table("opt"), bundled_table("test")
 path = trace_path(opt, test=test)

@@ -14,13 +14,12 @@ shell it is ``dnip check``.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dnip import ClassAccuracyDisplay, ProbabilityTable, fit
+from dnip import ClassAccuracyDisplay, ProbabilityTable, check, fit
 from dnip.comparing.demonstration import bundled_table
-from dnip.using.drift import check
 
 coefficients = fit(bundled_table("opt")).coefficients
 today = bundled_table("test")
-found = check([today], coefficients)
+found = check(today, coefficients)
 print(f"they hold: {found.holds}, the difference is {found.effect}")
 
 # %%
@@ -30,7 +29,7 @@ print(f"they hold: {found.holds}, the difference is {found.effect}")
 changed = today.probabilities * [1, 1, 1, 4]
 changed /= changed.sum(axis=1, keepdims=True)
 unlabelled = ProbabilityTable(changed, classes=today.classes)
-found = check([unlabelled], coefficients)
+found = check(unlabelled, coefficients)
 print(f"they hold: {found.holds}, the difference is {found.effect}")
 print(f"farthest from the fit: {found.farthest[0]}")
 

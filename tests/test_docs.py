@@ -99,6 +99,8 @@ def test_python_reference_lists_public_names():
             assert hasattr(import_module(module), name), path
     public = {f"dnip.{name}" for name in dnip.__all__} - {"dnip.__version__"}
     assert public - set(listed) == set()
+    deep = [path for path in listed if path.count(".") > 2]
+    assert len(deep) <= 5, "names that users type stand on dnip, or on a room of it"
 
 
 def test_readme_names_files_that_exist():

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OutputError,
     )
+    from dnip.comparing import compare
     from dnip.fitting.fit import fit
+    from dnip.fitting.result import Fit
     from dnip.llm.serving.chat import correct
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
@@ -29,14 +31,18 @@ if TYPE_CHECKING:
     from dnip.method.solution import Solution, Status
     from dnip.metrics.confusion import cobias_score
     from dnip.presenting.displays import ClassAccuracyDisplay, PathDisplay
+    from dnip.presenting.page import Report
     from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
-    from dnip.using.evaluation import evaluate
+    from dnip.using.application import apply
+    from dnip.using.drift import Check, check
+    from dnip.using.evaluation import Evaluation, evaluate
 
 __all__ = [
     "BackendError",
+    "Check",
     "ClassAccuracyDisplay",
     "Coefficients",
     "CoefficientsFormatError",
@@ -45,6 +51,8 @@ __all__ = [
     "DNIPClassifier",
     "DNIPError",
     "DNIPWarning",
+    "Evaluation",
+    "Fit",
     "InfeasibleError",
     "InvalidInputError",
     "MissingDependencyError",
@@ -52,11 +60,15 @@ __all__ = [
     "OutputError",
     "PathDisplay",
     "ProbabilityTable",
+    "Report",
     "Solution",
     "Status",
     "__version__",
+    "apply",
+    "check",
     "cobias_score",
     "cobias_scorer",
+    "compare",
     "correct",
     "evaluate",
     "fit",
@@ -68,18 +80,23 @@ _NAMES = {
     "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
     "InfeasibleError InvalidInputError MissingDependencyError OutputError",
     "dnip.llm.serving.chat": "correct",
+    "dnip.comparing": "compare",
     "dnip.fitting.fit": "fit",
+    "dnip.fitting.result": "Fit",
     "dnip.method.coefficients": "Coefficients",
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",
     "dnip.method.solution": "Solution Status",
     "dnip.presenting.displays": "ClassAccuracyDisplay PathDisplay",
+    "dnip.presenting.page": "Report",
     "dnip.presenting.report": "report",
     "dnip.metrics.confusion": "cobias_score",
     "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",
     "dnip.solvers": "solve",
     "dnip.tables": "ProbabilityTable",
-    "dnip.using.evaluation": "evaluate",
+    "dnip.using.application": "apply",
+    "dnip.using.drift": "Check check",
+    "dnip.using.evaluation": "Evaluation evaluate",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 

@@ -14,7 +14,7 @@ from dnip.presenting.formats import Estimate
 from strategies import random_probabilities
 
 
-def material(n_classes=3, labels=None):
+def opt_and_test(n_classes=3, labels=None):
     rng = np.random.default_rng(0)
     tables = []
     for source in ("opt.csv", "test.csv"):
@@ -26,7 +26,7 @@ def material(n_classes=3, labels=None):
         if labels is not None:
             true = labels(true)
         tables.append(ProbabilityTable(p, true, source=source))
-    return Material.of(*tables)
+    return tables
 
 
 class Fake(OurDNIP):
@@ -38,8 +38,8 @@ class Fake(OurDNIP):
 
 
 def test_figures_are_those_of_a_fit_by_hand():
-    given = material()
-    result = compare(given, [OurDNIP()], n_seeds=2)
+    given = Material.of(*opt_and_test())
+    result = compare(*opt_and_test(), [OurDNIP()], n_seeds=2)
     assert [outcome.name for outcome in result.methods] == ["raw", "dnip"]
     confusions = []
     for seed in range(2):
@@ -56,7 +56,7 @@ def test_figures_are_those_of_a_fit_by_hand():
 
 
 def test_all_methods_see_the_same_rows_and_seeds():
-    result = compare(material(), [Fake(), Fake()], n_labels=9, n_seeds=3)
+    result = compare(*opt_and_test(), [Fake(), Fake()], n_labels=9, n_seeds=3)
     one, two = ([fit.correction for fit in found.fits] for found in result.methods[1:])
     assert one == two
     assert [told["seed"] for told in one] == [0, 1, 2]
@@ -66,9 +66,9 @@ def test_all_methods_see_the_same_rows_and_seeds():
 
 
 def test_a_class_without_labels_is_told_once():
-    given = material(labels=lambda true: np.where(true == 2, 1, true))
+    given = opt_and_test(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
-        compare(given, [OurDNIP(), PaperDNIP()])
+        compare(*given, [OurDNIP(), PaperDNIP()])
     assert [str(warning.message) for warning in told] == [
         "some draw of opt.csv: no label of class 2; nothing is learned of it there",
         "test.csv: no labelled row of class 2: left out",

@@ -18,7 +18,6 @@ from dnip.fitting.deferring import (
     assess,
     learn,
 )
-from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import NEVER
 from dnip.metrics import cobias
 from dnip.metrics.intervals import Expectation
@@ -199,7 +198,7 @@ def test_any_fit_may_hand_rows_on(settings):
 def test_a_sample_of_a_large_table_is_learned_from(folder):
     p, labels = population(3_000, 4)
     ProbabilityTable(p, labels).write("t.parquet")
-    made = fit(folder / "t.parquet", settings=FitSettings(defer=0.3), rows=1_000, evidence=False)
+    made = fit(folder / "t.parquet", defer=0.3, rows=1_000, evidence=False)
     assert made.coefficients.deferred(p).mean() == pytest.approx(0.3, abs=0.04)
 
 

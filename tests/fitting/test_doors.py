@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import dnip
+from cases import cases
 from dnip import DNIPClassifier, Objective, ProbabilityTable
 from dnip.cli.commands.fit import settings_of
 from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints
-from dnip.solvers import Settings
 from populations import biased_rows
 
 NAMES = ("red", "green", "blue")
@@ -101,13 +101,36 @@ def test_the_command_line_and_the_classifier_declare_the_defaults_of_a_fit():
     assert vars(settings_of()) == vars(usual)
     assert vars(DNIPClassifier()._settings()) == vars(usual)
     assert usual.objective == Objective()
-    defaults = {
-        name: parameter.default
-        for each in (Settings, FitSettings, Objective)
-        for name, parameter in signature(each).parameters.items()
+    assert Objective().beta == 0.5
+
+
+def test_the_classifier_has_the_settings_of_a_fit_in_the_same_words():
+    settings, of_fit, of_classifier = (
+        {name: (p.default, p.annotation) for name, p in signature(each).parameters.items()}
+        for each in (FitSettings, dnip.fit, DNIPClassifier)
+    )
+    rows = {"data", "y", "classes", "label", "unlabelled", "groups", "rows", "progress"}
+    assert all(of_fit[name] == settings[name] for name in settings)
+    assert of_fit.keys() == settings.keys() | rows | {"evidence"}
+    mine = {"estimator", "classes", "cv", "n_jobs", "only_if_better"}
+    of_classifier["seed"] = of_classifier.pop("random_state")  # which scikit-learn's users type
+    assert {name: of_classifier[name] for name in of_classifier.keys() - mine} == {
+        name: of_fit[name] for name in of_fit.keys() - rows
     }
-    declared = {name: p.default for name, p in signature(DNIPClassifier).parameters.items()}
-    for name in declared.keys() & defaults.keys():
-        assert declared[name] == defaults[name], name
-    assert declared["random_state"] == defaults["seed"]
-    assert declared["beta"] == Objective().beta == 0.5
+    assert not any(p.kind is p.VAR_KEYWORD for p in signature(dnip.fit).parameters.values())
+
+
+@cases(
+    {"beta": 2.7},
+    {"costs": [[0, 1, 2], [1, 0, 1], [5, 1, 0]]},
+    {"preset": "paper"},
+    {"scale": 30, "solver": "exact", "robust": "off"},
+    {"objective": "macro-f1"},
+    {"target_prior": "uniform", "defer": 0.2, "helper_accuracy": None},
+)
+def test_every_setting_is_the_same_behind_both_doors(rows, asked):
+    p, names = rows
+    expected = fit(p, names, classes=NAMES, evidence=False, **asked).coefficients
+    found = DNIPClassifier(classes=NAMES, evidence=False, **asked).fit(p, names).coefficients_
+    assert found.objective == expected.objective
+    assert found.weights.tolist() == expected.weights.tolist()

@@ -13,7 +13,6 @@ from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit, sample_of
 from dnip.fitting.path import trace_path
-from dnip.fitting.settings import FitSettings
 from dnip.using.drift import Sketch
 from problems import KNOWN
 
@@ -179,7 +178,7 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
     of = large.probabilities, large.labels, large.ids
     whole = ProbabilityTable(*of, LETTERS, source=str(path), mass=large.mass)
     for rows in (None, len(large), 10 * len(large)):
-        fitted = fit(path, settings=FitSettings(seed=3), rows=rows, evidence=False)
+        fitted = fit(path, seed=3, rows=rows, evidence=False)
         assert told(fitted) == told(fit(whole, seed=3, evidence=False))
         assert not any("sample" in note for note in fitted.notes)
     assert sample_of(path)[0].table.ids.tolist() == large.ids.tolist()
@@ -187,8 +186,7 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
 
 @pytest.mark.parametrize("mix", [None, [0.4, 0.3, 0.2, 0.1]])
 def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
-    settings = FitSettings(seed=3, target_prior=mix)
-    fitted = fit(path, settings=settings, rows=6_000, evidence=False)
+    fitted = fit(path, seed=3, target_prior=mix, rows=6_000, evidence=False)
     assert fitted.notes[0] == (
         "Fitted on a sample of 5,999 of 18,003 rows; the objective is of all."
     )
@@ -199,7 +197,7 @@ def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
     assert fitted.evaluation.raw.sum(axis=1).tolist() == list(SIZES)
     assert (fitted.evaluation.n_unlabelled, fitted.captured_mass.rows) == (700, len(large))
     confusion = fitted.evaluation.in_population(fitted.evaluation.reweighted)
-    assert fitted.solution.value == settings.objective(confusion)
+    assert fitted.solution.value == Objective()(confusion)
     assert fitted.coefficients.objective["value"] == fitted.solution.value
     shares = np.array(SIZES) / sum(SIZES) if mix is None else mix
     np.testing.assert_allclose(fitted.coefficients.class_shares, shares)
@@ -217,12 +215,7 @@ def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
 
 def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
     asked = Constraints(max_accuracy_loss=0.01)
-    fitted = fit(
-        path,
-        settings=FitSettings(scale=4, solver="exhaustive", constraints=asked),
-        rows=2_000,
-        evidence=False,
-    )
+    fitted = fit(path, scale=4, solver="exhaustive", constraints=asked, rows=2_000, evidence=False)
     assert (fitted.solution.status.value, fitted.solution.lower_bound) == ("finished", None)
     assert fitted.notes[0].endswith(
         "the objective is of all, the constraints are kept on the sample."
@@ -234,18 +227,18 @@ def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
 
 
 def test_a_sample_is_fitted_robustly_where_that_is_asked_for(large, path, tmp_path):
-    assert fit(path, settings=FitSettings(), rows=2_000, evidence=False).decision is None
+    assert fit(path, rows=2_000, evidence=False).decision is None
     more = tmp_path / "more.parquet"
     ProbabilityTable(large.probabilities[:900], None, classes=LETTERS).write(more)
-    settings = FitSettings(robust="on", target_prior="estimate")
-    fitted = fit(path, settings=settings, rows=2_000, unlabelled=more, evidence=False)
+    asked = {"robust": "on", "target_prior": "estimate"}
+    fitted = fit(path, rows=2_000, unlabelled=more, evidence=False, **asked)
     assert fitted.decision.n_unlabelled == 499 + 900  # as many as of each large class
     np.testing.assert_allclose(fitted.decision.support[3], 3)
     assert fitted.target.estimate is not None
 
 
 def test_evidence_of_a_sample_is_for_the_mix_of_all_rows(path):
-    fitted = fit(path, settings=FitSettings(), rows=2_000, evidence=True)
+    fitted = fit(path, rows=2_000, evidence=True)
     judged = fitted.evidence.evaluation
     np.testing.assert_allclose(judged.target, np.array(SIZES) / sum(SIZES))
     expected = np.trace(fitted.evaluation.raw) / sum(SIZES)
@@ -257,7 +250,7 @@ def test_a_warning_of_the_table_is_given_once(large, tmp_path):
     mass = large.mass / 20
     ProbabilityTable(large.probabilities, large.labels, classes=LETTERS, mass=mass).write(path)
     with pytest.warns(DNIPWarning, match="the labels capture less") as caught:
-        fit(path, settings=FitSettings(), rows=2_000, evidence=False)
+        fit(path, rows=2_000, evidence=False)
     assert len(caught) == 1
 
 
@@ -279,4 +272,4 @@ def test_what_cannot_be_sampled_is_refused(tmp_path, labels, rows, message):
     path = tmp_path / "opt.csv"
     ProbabilityTable(np.full((300, 3), 1 / 3), labels).write(path)
     with pytest.raises(InvalidInputError, match=message):
-        fit(path, settings=FitSettings(), rows=rows, evidence=False)
+        fit(path, rows=rows, evidence=False)

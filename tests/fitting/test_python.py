@@ -10,7 +10,7 @@ import dnip
 from cases import cases
 from dnip import Coefficients, DNIPClassifier, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.llm.decisions import correct
-from dnip.using.application import apply_stream
+from dnip.using.application import apply
 from dnip.using.drift import check
 from dnip.using.exports import FORMATS
 from populations import biased_rows
@@ -78,7 +78,7 @@ def test_a_fit_stands_for_its_coefficients_everywhere(tmp_path):
         lambda given: dnip.evaluate(FRAME, Y, given).reweighted.tolist(),
         lambda given: dnip.report(FRAME, Y, coefficients=given).coefficients.digest,
         lambda given: check([table], given).changed,
-        lambda given: apply_stream([table], given, tmp_path / "out.csv").n_changed,
+        lambda given: apply([table], given, tmp_path / "out.csv").n_changed,
         lambda given: bias().render(given),
         lambda given: correct({"answers": {"q": answer}}, {"q": given})[0]["answers"],
         lambda given: repr(dnip.ClassAccuracyDisplay.from_predictions(Y, P, given).evaluation),
@@ -134,13 +134,11 @@ def test_cobias_of_predictions_and_as_a_scorer():
 
 
 def test_messages_speak_of_what_was_typed():
-    told = r"fit\(\) got an unexpected keyword argument 'max_accuracy_loss'; give constraints="
-    with pytest.raises(TypeError, match=told):
-        dnip.fit(P, Y, max_accuracy_loss=0.01)
-    with pytest.raises(TypeError, match=r"'beta'; give objective=dnip.Objective\(beta=\.\.\.\)$"):
-        dnip.fit(P, Y, beta=1)
-    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'speed'$"):
-        dnip.fit(P, Y, speed=1)
+    for words in ({"beta": 1}, {"costs": 1 - np.eye(3)}):
+        (name,) = words
+        for door in (dnip.fit, lambda *rows, **asked: DNIPClassifier(**asked).fit(*rows)):
+            with pytest.raises(InvalidInputError, match=rf"^{name} is a part.*Objective\({name}="):
+                door(P, Y, objective="macro-f1", **words)
     with pytest.warns(DNIPWarning, match="did not sum to 1") as caught:
         dnip.fit(2 * P, Y, classes=NAMES)
     assert caught[0].filename == __file__

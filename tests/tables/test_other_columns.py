@@ -12,7 +12,7 @@ from dnip import Coefficients, DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.files import read_rows
 from dnip.tables.mass import LOW_MASS, CapturedMass, MassCounts
-from dnip.using.application import apply_stream
+from dnip.using.application import apply
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]
 TABLE = ProbabilityTable(
@@ -68,7 +68,7 @@ def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
     part = ProbabilityTable(table.probabilities, np.full(40, -1), mass=table.mass).unlabelled()
     assert part.mass.tolist() == table.mass.tolist()
     coefficients = Coefficients(["0", "1", "2"], [1, 2, 3], 3)
-    apply_stream([table.rows], coefficients, tmp_path / "out.parquet")
+    apply([table.rows], coefficients, tmp_path / "out.parquet")
     assert ProbabilityTable.read(tmp_path / "out.parquet").mass.tolist() == table.mass.tolist()
     for library in ("pandas", "polars"):
         with pytest.warns(DNIPWarning, match="frame: the labels capture"):
@@ -135,7 +135,7 @@ def test_they_are_not_read(path):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_apply_carries_them_to_every_format(path, suffix, tmp_path):
     out = tmp_path / f"new.{suffix}"
-    apply_stream(Scan(path, others=True), Coefficients(["0", "1"], [1, 4], 4), out)
+    apply(Scan(path, others=True), Coefficients(["0", "1"], [1, 4], 4), out)
     (chunk,) = Scan(out, others=True)
     assert list(chunk.others["text"]) == TEXTS
 
@@ -145,7 +145,7 @@ def test_nested_cells_stay_in_json_and_texts_that_are_no_unicode_are_escaped(suf
     path, out = tmp_path / "opt.jsonl", tmp_path / f"new.{suffix}"
     row = {"p0": 0.5, "p1": 0.5, "text": "\ud800", "none": None, "meta": {"tokens": [1, 2]}}
     path.write_text("".join(json.dumps(each) + "\n" for each in (row, row | {"meta": None})))
-    apply_stream(Scan(path, others=True), Coefficients(["0", "1"], [1, 1], 1), out)
+    apply(Scan(path, others=True), Coefficients(["0", "1"], [1, 1], 1), out)
     (chunk,) = Scan(out, others=True)
     assert chunk.others["text"][0] in ("\\ud800", "\ud800")
     if suffix == "jsonl":

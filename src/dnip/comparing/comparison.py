@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import DNIPError, listed, warn
 from dnip.base.typing import Confusion, Labels, Probabilities
@@ -30,6 +31,8 @@ from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.labels import check_several_classes
 from dnip.tables.table import (
     BALANCED_UP_TO,
+    TableLike,
+    as_table,
     check_classes_agree,
     check_disjoint,
     check_raw,
@@ -162,9 +165,13 @@ Progress = Callable[[str, int, int], None]
 
 
 def compare(
-    material: Material,
+    data: TableLike | tuple[TableLike, ArrayLike],
+    test: TableLike | tuple[TableLike, ArrayLike],
     methods: Sequence[Method] | None = None,
     *,
+    unlabelled: TableLike | None = None,
+    content_free: TableLike | None = None,
+    classes: Sequence[Any] | None = None,
     n_labels: int | None = None,
     n_seeds: int = 3,
     confidence: float = 0.9,
@@ -177,10 +184,17 @@ def compare(
 
     Parameters
     ----------
-    material : Material
-        Opt and test rows.
+    data, test : table, or tuple of probabilities and labels
+        The rows to fit on, and the rows to score on, as for :func:`dnip.evaluate`. Rows of `data`
+        without a label are learned from, too.
     methods : sequence of Method, optional
         All by default. The raw argmax is always among them.
+    unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
+        More rows without a label to learn from.
+    content_free : array-like, DataFrame, ProbabilityTable or path, optional
+        Rows of inputs without content, such as N/A, for contextual calibration.
+    classes : sequence, optional
+        The class of each column, as for :func:`dnip.evaluate`.
     n_labels : int, optional
         Labels that each run draws from the opt rows; all by default.
     n_seeds : int, default=3
@@ -214,20 +228,17 @@ def compare(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dnip import ProbabilityTable
-    >>> from dnip.comparing.methods import choose
-    >>> from dnip.comparing import Material, compare
-    >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10)
-    >>> labels = np.array([0, 1, 0, 1] * 10)
-    >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
-    >>> result = compare(material, choose("dnip"))
+    >>> import dnip
+    >>> from dnip.comparing import choose
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10, [0, 1, 0, 1] * 10
+    >>> result = dnip.compare((p, y), (p[:20], y[:20]), choose("dnip"))
     >>> [method.estimates["accuracy"].value for method in result.methods]
     [0.5, 1.0]
     """
     goal = Objective() if objective is None else objective
     check_integer("seeds", n_seeds, at_least=1)
     check_level("confidence", confidence)
+    material = _material(data, test, unlabelled, content_free, classes)
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
     asked = choose(None, goal, scale=scale) if methods is None else methods
@@ -269,6 +280,26 @@ def compare(
         skipped=skipped,
         interrupted=interrupted,
     )
+
+
+def _material(
+    data: TableLike | tuple[TableLike, ArrayLike],
+    test: TableLike | tuple[TableLike, ArrayLike],
+    unlabelled: TableLike | None,
+    content_free: TableLike | None,
+    classes: Sequence[Any] | None,
+) -> Material:
+    """Return the rows of all tables, which have the classes of the first."""
+
+    def table(rows: Any, classes: Sequence[Any] | None) -> ProbabilityTable:  # noqa: ANN401
+        p, y = rows if isinstance(rows, tuple) else (rows, None)
+        return as_table(p, y, classes)
+
+    opt = table(data, classes)
+    more, free = (
+        None if rows is None else table(rows, opt.classes) for rows in (unlabelled, content_free)
+    )
+    return Material.of(opt, table(test, opt.classes), unlabelled=more, content_free=free)
 
 
 def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:

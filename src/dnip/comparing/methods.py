@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, load_optional, unwarned
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.base.validation import check_choice
-from dnip.fitting.fit import fit
+from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective
 from dnip.tables.cells import check_probabilities
@@ -489,7 +489,7 @@ def _fitted(
 ) -> ClassWeights:
     """Fit, and note what the results tell of the fit."""
     with unwarned():  # of classes without labels: the comparison warns once for all methods
-        result = fit(
+        result = fit_table(
             opt.probabilities,
             opt.labels,
             classes=opt.classes,

@@ -25,8 +25,11 @@ from dnip.fitting.refits import check_groups
 from dnip.fitting.result import Fit
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import Goal
-from dnip.solvers import Progress
+from dnip.method.constraints import Constraints
+from dnip.method.objective import Costs, Goal
+from dnip.method.scales import WeightScale
+from dnip.priors.target import PriorLike
+from dnip.solvers import Progress, Solver
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.files import layout_of, read_rows
 from dnip.tables.labels import UNLABELLED
@@ -49,15 +52,26 @@ def fit(
     y: ArrayLike | None = None,
     objective: Goal = None,
     *,
+    beta: float | None = None,
+    costs: ArrayLike | Costs | None = None,
+    preset: str | None = None,
+    scale: int | str | WeightScale | None = None,
+    solver: str | Solver | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    constraints: Constraints | None = None,
+    robust: str = "auto",
+    target_prior: PriorLike | None = None,
+    defer: float | None = None,
+    helper_accuracy: float | None = 0.9,
+    defer_below: float | None = None,
+    evidence: bool | None = None,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
     unlabelled: TableLike | None = None,
     groups: ArrayLike | str | None = None,
-    evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
     progress: Progress | None = None,
-    settings: FitSettings | None = None,
-    **keywords: Any,  # noqa: ANN401 - those of FitSettings
 ) -> Fit:
     """Fit coefficients on the labelled rows of a table.
 
@@ -66,7 +80,45 @@ def fit(
     data, y, classes, label
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
     objective : Objective, str or callable, optional
-        As for :func:`dnip.solve`.
+        What to minimise, instead of error + β·COBias. ``"balanced-accuracy"`` and ``"macro-f1"``
+        are maximised. Any function of a confusion matrix (N, N) works too, but is slower.
+    beta : float, optional
+        β, the weight of COBias next to the error, at least 0; 0.5 by default: one point of
+        accuracy for two of COBias.
+    costs : array-like of shape (N, N) or Costs, optional
+        What each prediction costs, rows true classes, columns predicted ones. The mean cost then
+        replaces the error.
+    preset : {"paper", "authors"}, optional
+        The published settings, with the plain optimum: β = 2.7, τ = 0.2, K = 30, annealing.
+        Other settings override them.
+    scale : int, str or WeightScale, optional
+        K for weights k/K, ``"log:K"`` for K geometric steps from 1/K to 1, ``"span:S"`` for 10,000
+        from e^-S to 1. By default S is the spread of the probabilities.
+    solver : {"coordinate", "exact", "anneal", "exhaustive"} or Solver, optional
+        The name of a solver, ``"coordinate"`` by default, or one with settings of its own.
+    seed : int, default=0
+        Of all random choices; the same seed gives the same coefficients.
+    time_limit : float, optional
+        Seconds after which the best so far is returned.
+    constraints : Constraints, optional
+        What the weights must keep on the labelled rows. A limit on lost accuracy is kept on other
+        rows, too, as far as the labels can tell.
+    robust : {"auto", "on", "off"}, default="auto"
+        ``"on"``: weights that hold on other rows, however few the labels. ``"off"``: the plain
+        optimum of the labelled rows. ``"auto"``: on, but off for large tables, and for solvers
+        other than coordinate.
+    target_prior : mapping, sequence, "uniform" or "estimate", optional
+        The class mix to fit for, by class or in their order. A labelled row counts by the target
+        share of its class over the observed one. ``"estimate"`` takes the mix of the rows without
+        a label.
+    defer : float, optional
+        The share of rows to leave to a person or a larger model, above 0 and below 1.
+    helper_accuracy : float or None, default=0.9
+        How often that helper is right in every class; None: serve the rows that remain best.
+    defer_below : float, optional
+        Instead of a share: how often what is served of each predicted class is to be right.
+    evidence : bool, optional
+        Whether to judge the fit by refits that leave labels out; by default if that is quick.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
     groups : array-like of shape (M,) or str, optional
@@ -74,23 +126,12 @@ def fit(
         the column. Rows of one group lie in one fold of every refit, and count as one label.
         Without groups, copies (rows equal in every probability and in label, which rounding does
         not explain) are told, and are groups.
-    evidence : bool, optional
-        Whether to judge the fit by refits that leave labels out; by default if that is quick.
     rows : int or None, default=1_000_000
         Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
     progress : callable, optional
         As for :func:`dnip.solve`. By default a notebook or a terminal shows after two seconds that
         the work goes on.
-    settings : FitSettings, optional
-        What `objective` and the keywords say, as one object.
-    **keywords
-        ``scale``, ``solver``, ``seed``, ``time_limit``, ``constraints``, ``robust``,
-        ``target_prior``, ``defer``, ``helper_accuracy`` and ``defer_below``, as for
-        :class:`dnip.fitting.settings.FitSettings`. A labelled row counts by the target share of
-        its class over the observed one; ``"estimate"`` takes the mix of the rows without a label.
-        To defer learns one threshold per predicted class; see
-        :class:`dnip.method.coefficients.Deferral`.
 
     Returns
     -------
@@ -100,8 +141,10 @@ def fit(
     Raises
     ------
     InvalidInputError
-        For bad input, if fewer than two classes have labelled rows, the unlabelled rows have other
-        classes, or the target prior is not a class mix.
+        For bad input, settings outside their ranges or that contradict each other, if fewer than
+        two classes have labelled rows, or the unlabelled rows have other classes.
+    InfeasibleError
+        If no weights on the scale keep the constraints, or none were found.
 
     Examples
     --------
@@ -111,7 +154,51 @@ def fit(
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """
-    settings = settings or FitSettings.of(objective, keywords)
+    settings = FitSettings(
+        objective,
+        beta=beta,
+        costs=costs,
+        preset=preset,
+        scale=scale,
+        solver=solver,
+        seed=seed,
+        time_limit=time_limit,
+        constraints=constraints,
+        robust=robust,
+        target_prior=target_prior,
+        defer=defer,
+        helper_accuracy=helper_accuracy,
+        defer_below=defer_below,
+    )
+    return fit_table(
+        data,
+        y,
+        settings,
+        classes=classes,
+        label=label,
+        unlabelled=unlabelled,
+        groups=groups,
+        evidence=evidence,
+        rows=rows,
+        progress=progress,
+    )
+
+
+def fit_table(
+    data: TableLike,
+    y: ArrayLike | None = None,
+    settings: FitSettings | None = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+    unlabelled: TableLike | None = None,
+    groups: ArrayLike | str | None = None,
+    evidence: bool | None = None,
+    rows: int | None = MOST_ROWS,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit as :func:`fit` does, with its settings in one object."""
+    settings = settings or FitSettings()
     column = groups if isinstance(groups, str) else None
     sample, count = sample_of(data, y, classes, rows, settings.seed, column, label)
     more = None

@@ -199,6 +199,11 @@ class Fit:
         verdict = html(f"{self.verdict}: {self.reason}")
         return f"<p>{verdict}</p>{html_table(where, ['', 'before', 'after'], rows)}{classes}"
 
+    @property
+    def weights(self) -> Floats:
+        """One weight per class, as :attr:`dnip.Coefficients.weights`."""
+        return self.coefficients.weights
+
     def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict as :meth:`dnip.Coefficients.predict` does."""
         return self.coefficients.predict(probabilities)

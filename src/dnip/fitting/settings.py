@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any, Self, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Goal, Objective
+from dnip.method.objective import Costs, Goal, Objective
+from dnip.method.scales import WeightScale
 from dnip.priors.target import PriorLike
-from dnip.solvers import Settings
+from dnip.solvers import Settings, Solver
 from dnip.solvers.search import PRESETS
 
 #: When to fit robustly: where it is quick, always, or never.
@@ -24,33 +25,27 @@ ROBUST: tuple[str, ...] = get_args(Switch)
 
 @dataclass(frozen=True, eq=False)
 class FitSettings(Settings):
-    """Everything that a fit needs to know besides its rows.
+    """Everything that a fit needs to know besides its rows: the settings of :func:`dnip.fit`.
 
     Parameters
     ----------
-    objective, scale, solver, seed, time_limit, constraints
-        As for :class:`dnip.solvers.Settings`. A limit on lost accuracy is kept on other rows, too,
-        as far as the labels can tell.
-    robust : {"auto", "on", "off"}, default="auto"
-        Whether to find weights that hold on other rows, or the plain optimum on the labelled ones.
-    target_prior : mapping, sequence, "uniform" or "estimate", optional
-        The class mix to fit for. It is checked when the classes are known.
-    defer : float, optional
-        The share of rows to defer to a person or a larger model, above 0 and below 1.
-    helper_accuracy : float or None, default=0.9
-        How often that helper is right in every class; None: serve the rows that remain best.
-    defer_below : float, optional
-        Instead of a share: how often what is served of each predicted class is to be right. The
-        least sure rows are deferred for that.
+    objective, beta, costs, preset, scale, solver, seed, time_limit, constraints
+        As for :func:`dnip.fit`.
+    robust, target_prior, defer, helper_accuracy
+        Likewise; the target prior is checked when the classes are known.
 
     Raises
     ------
     InvalidInputError
-        For a setting outside its range, or a solver that cannot minimise the objective.
+        For a setting outside its range, two that contradict each other, or a solver that cannot
+        minimise the objective.
 
     Examples
     --------
-    >>> FitSettings(scale=30, robust="off").robust
+    >>> FitSettings(beta=1, scale=30).objective
+    Objective(beta=1, tau=0.0, smoothing=None, terms=('error', 'cobias', 'pmi'), gap='pairwise', \
+costs=None)
+    >>> FitSettings(preset="paper").robust
     'off'
     """
 
@@ -64,14 +59,32 @@ class FitSettings(Settings):
         self,
         objective: Goal = None,
         *,
+        beta: float | None = None,
+        costs: ArrayLike | Costs | None = None,
+        preset: str | None = None,
+        scale: int | str | WeightScale | None = None,
+        solver: str | Solver | None = None,
+        seed: int = 0,
+        time_limit: float | None = None,
+        constraints: Constraints | None = None,
         robust: str = "auto",
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
         defer_below: float | None = None,
-        **search: Any,  # noqa: ANN401 - the settings of a search
     ) -> None:
-        super().__init__(objective, **search)
+        usual = Settings()
+        if preset is not None:
+            usual = PRESETS[check_choice("preset", preset, list(PRESETS))]
+            robust = "off" if robust == "auto" else robust
+        super().__init__(
+            _goal(objective, beta, costs, usual.objective),
+            scale=usual.scale if scale is None else scale,
+            solver=usual.solver if solver is None else solver,
+            seed=seed,
+            time_limit=time_limit,
+            constraints=constraints,
+        )
         if defer is not None:
             Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
         if defer_below is not None:
@@ -88,24 +101,9 @@ class FitSettings(Settings):
         object.__setattr__(self, "defer_below", defer_below)
 
     @classmethod
-    def of(cls, objective: Goal, keywords: dict[str, Any]) -> Self:
-        """Return the settings that keywords say; an error names what the caller typed."""
-        names = signature(cls).parameters.keys() | signature(Settings).parameters.keys()
-        for name in keywords.keys() - names:
-            hint = ""
-            for keyword, kind in (("objective", Objective), ("constraints", Constraints)):
-                if name in signature(kind).parameters:
-                    hint = f"; give {keyword}=dnip.{kind.__name__}({name}=...)"
-            raise TypeError(f"fit() got an unexpected keyword argument {name!r}{hint}")
-        return cls(objective, **keywords)
-
-    @classmethod
     def preset(cls, name: str | None) -> Self:
         """Return the settings that ``--preset`` names, with the plain optimum; None: the usual."""
-        if name is None:
-            return cls()
-        search = PRESETS[check_choice("preset", name, list(PRESETS))]
-        return cls(search.objective, scale=search.scale, solver=search.solver, robust="off")
+        return cls(preset=name)
 
     def at(self, beta: float) -> Self:
         """Return the same settings with another β."""
@@ -114,3 +112,20 @@ class FitSettings(Settings):
                 f"the objective {self.objective.to_dict()} has no β, so there is no path over β"
             )
         return replace(self, objective=replace(self.objective, beta=beta))
+
+
+def _goal(
+    objective: Goal, beta: float | None, costs: ArrayLike | Costs | None, usual: Goal
+) -> Goal:
+    """Return the objective that was given, or the usual one with what else was given."""
+    parts: dict[str, Any] = {"beta": beta, "costs": costs}
+    given = {name: part for name, part in parts.items() if part is not None}
+    if objective is None:
+        assert isinstance(usual, Objective)
+        return replace(usual, **given) if given else usual
+    for name in given:
+        raise InvalidInputError(
+            f"{name} is a part of error + β·COBias, but objective replaces it",
+            hint=f"Leave one of the two out, or give objective=dnip.Objective({name}=...)",
+        )
+    return objective

@@ -166,7 +166,7 @@ class PathDisplay(_Display):
     Parameters
     ----------
     path : Path
-        As :func:`dnip.fitting.path.trace_path` returns it.
+        As :func:`dnip.fitting.trace_path` returns it.
     chosen : int, optional
         The place of a point to mark, counted from 0.
 

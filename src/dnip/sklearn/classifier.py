@@ -19,7 +19,8 @@ from dnip.fitting.fit import sample_of
 from dnip.fitting.fitter import Fitter
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
-from dnip.method.objective import Goal, Objective
+from dnip.method.objective import Costs, Goal
+from dnip.method.scales import WeightScale
 from dnip.metrics.confusion import cobias_score
 from dnip.priors.target import PriorLike, check_prior
 from dnip.solvers import Solver
@@ -70,32 +71,24 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     ----------
     estimator : classifier with ``predict_proba`` or ``decision_function``, default=None
         Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
-    beta, tau : float, default=0.5, 0.0
-        β and τ, at least 0, of :class:`~dnip.Objective`.
-    smoothing : float, default=None
-        μ, above 0, of the same; 0.4·M if None.
-    scale : int or str, optional
-        K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "span:S" for 10,000 from
-        e^-S to 1. By default S is the spread of the probabilities.
-    solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
-        Name of a solver, or a solver with settings of its own.
-    robust : {"auto", "on", "off"}, default="auto"
-        ``"off"``: the plain optimum, which over-fits few labels; see
-        :class:`dnip.fitting.estimator.Estimator`.
+    objective : {"balanced-accuracy", "macro-f1"}, Objective or callable, default=None
+        What to maximise instead, by its name; or what to minimise, also any function of a confusion
+        matrix (N, N), rows true.
+    beta, costs, preset, scale, solver, time_limit, robust : default as for :func:`dnip.fit`
+        The same words, with the same meaning.
+    constraints : Constraints, default=None
+        What the coefficients must keep on the probabilities that they are fitted on. Its classes
+        are labels of `classes_`.
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
     defer : float, default=None
-        The share of examples to defer to a person or a larger model, above 0 and below 1, by one
-        threshold per predicted class; :meth:`deferred` says which.
+        The share of examples to defer to a person or a larger model, above 0 and below 1;
+        :meth:`deferred` says which.
     helper_accuracy : float or None, default=0.9
         How often that helper is right; None: serve the examples that remain best.
-    objective : {"balanced-accuracy", "macro-f1"}, Objective or callable, default=None
-        What to maximise instead, by its name; or what to minimise, also any function of a confusion
-        matrix (N, N), rows true. `beta`, `tau` and `smoothing` are then not read.
-    constraints : Constraints, default=None
-        What the coefficients must keep on the probabilities that they are fitted on. Its classes
-        are labels of `classes_`.
+    defer_below : float, default=None
+        Instead of a share: how often what is served of each predicted class is to be right.
     classes : sequence of length N, default=None
         Without an estimator: the class of each column of X, in order, also of those that y
         lacks. None: the sorted labels of y. Some scorers, such as log loss, need sorted classes.
@@ -127,7 +120,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
     verdict_ : {"apply", "keep", "no signal", "not judged"}
-        Whether to use the coefficients; see :attr:`dnip.fitting.result.Fit.verdict`.
+        Whether to use the coefficients; see :attr:`dnip.Fit.verdict`.
     evidence_ : dnip.fitting.evidence.FitEvidence or None
         What refits say of other rows; None if the fit was not judged.
     decision_ : dnip.fitting.result.Blend or None
@@ -164,42 +157,46 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self,
         estimator: Any = None,
         *,
-        beta: float = 0.5,
-        tau: float = 0.0,
-        smoothing: float | None = None,
-        scale: int | str | None = None,
-        solver: str | Solver = "coordinate",
+        objective: Goal = None,
+        beta: float | None = None,
+        costs: ArrayLike | Costs | None = None,
+        preset: str | None = None,
+        scale: int | str | WeightScale | None = None,
+        solver: str | Solver | None = None,
+        random_state: int = 0,
+        time_limit: float | None = None,
+        constraints: Constraints | None = None,
         robust: str = "auto",
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
-        objective: Goal = None,
-        constraints: Constraints | None = None,
+        defer_below: float | None = None,
+        evidence: bool | None = None,
+        only_if_better: bool = False,
         classes: Sequence[Any] | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        evidence: bool | None = None,
-        only_if_better: bool = False,
-        random_state: int = 0,
     ) -> None:
         self.estimator = estimator
+        self.objective = objective
         self.beta = beta
-        self.tau = tau
-        self.smoothing = smoothing
+        self.costs = costs
+        self.preset = preset
         self.scale = scale
         self.solver = solver
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.constraints = constraints
         self.robust = robust
         self.target_prior = target_prior
         self.defer = defer
         self.helper_accuracy = helper_accuracy
-        self.objective = objective
-        self.constraints = constraints
+        self.defer_below = defer_below
+        self.evidence = evidence
+        self.only_if_better = only_if_better
         self.classes = classes
         self.cv = cv
         self.n_jobs = n_jobs
-        self.evidence = evidence
-        self.only_if_better = only_if_better
-        self.random_state = random_state
 
     def fit(
         self,
@@ -344,18 +341,20 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             check_choice("cv", self.cv, ["prefit"])
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
-        objective = self.objective
-        if objective is None:
-            objective = Objective(self.beta, self.tau, self.smoothing)
         return FitSettings(
-            objective,
-            robust=self.robust,
-            defer=self.defer,
-            helper_accuracy=self.helper_accuracy,
+            self.objective,
+            beta=self.beta,
+            costs=self.costs,
+            preset=self.preset,
             scale=self.scale,
             solver=self.solver,
             seed=check_integer("random_state", self.random_state, at_least=0),
+            time_limit=self.time_limit,
             constraints=self.constraints,
+            robust=self.robust,
+            defer=self.defer,
+            helper_accuracy=self.helper_accuracy,
+            defer_below=self.defer_below,
         )
 
     def _unseen_probabilities(

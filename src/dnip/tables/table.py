@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -21,7 +21,7 @@ from dnip.base.typing import Integers
 from dnip.base.validation import check_integer
 from dnip.tables.cells import as_list, check_ids, check_probabilities
 from dnip.tables.columns import CONTENT_FREE, make_frame
-from dnip.tables.files import block_of, open_writer, read_rows
+from dnip.tables.files import Scan, block_of, open_writer, read_rows
 from dnip.tables.labels import (
     UNLABELLED,
     check_classes,
@@ -633,3 +633,38 @@ def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> Non
             f"{listed(first.classes)}",
             hint="Give tables of the same classes, in the same order",
         )
+
+
+def as_blocks(
+    data: TableLike | Iterable[AnyRows],
+    y: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+    *,
+    others: bool = False,
+) -> Iterable[AnyRows]:
+    """Return checked rows block by block: a path is read as it goes, anything else is one block.
+
+    Parameters
+    ----------
+    data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
+        As for :func:`as_table`; rows that are checked already come back as they are.
+    y, classes, label
+        As for :func:`as_table`.
+    others : bool, default=False
+        Whether the columns of a path that are no probabilities are kept.
+
+    Examples
+    --------
+    >>> [len(block) for block in as_blocks([[0.75, 0.25], [0.5, 0.5]])]
+    [2]
+    """
+    if y is not None or label is not None:
+        return [as_table(data, y, classes, label)]
+    if isinstance(data, str | os.PathLike):
+        return Scan(data, classes, others=others)
+    if isinstance(data, Scan | Iterator):
+        return data
+    if isinstance(data, list | tuple) and all(isinstance(block, AnyRows) for block in data):
+        return data
+    return [as_table(data, None, classes)]

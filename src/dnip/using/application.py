@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from dnip.tables.columns import DEFERRED
 from dnip.tables.files import counted_rows
 from dnip.tables.mass import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
-from dnip.tables.table import check_raw, check_same_classes
+from dnip.tables.table import TableLike, as_blocks, check_raw, check_same_classes
 
 
 class Application(NamedTuple):
@@ -40,29 +40,32 @@ class Application(NamedTuple):
     captured_mass: CapturedMass | None
 
 
-def apply_stream(
-    chunks: Iterable[AnyRows],
+def apply(
+    data: TableLike | Iterable[AnyRows],
     coefficients: CoefficientsLike,
     out: str | os.PathLike[str],
     *,
+    classes: Sequence[Any] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Application:
-    """Write reweighted probabilities and predictions, holding a few chunks in memory.
+    """Write reweighted probabilities and predictions, holding a few blocks of rows in memory.
 
     Labels, ids, captured mass and other columns are carried along, and class columns keep their
-    names. A chunk is written while the next one is computed in another thread.
+    names. A block is written while the next one is computed in another thread.
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Rows
-        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
+        The table, of any size; labels are not needed.
     coefficients : Coefficients, Fit or path
         Fitted for the table's classes.
     out : path-like
-        The table to write; its suffix names the format. It may be the file that `chunks` are read
-        from: it is replaced only when everything is written.
+        The table to write; its suffix names the format. It may be the file that `data` names: it
+        is replaced only when everything is written.
+    classes : sequence, optional
+        The class of each column; by default those of the coefficients.
     progress : callable, optional
-        Receives the number of rows done after each chunk.
+        Receives the number of rows done after each block.
 
     Returns
     -------
@@ -76,13 +79,24 @@ def apply_stream(
         For bad rows, when they are reached; an existing file at `out` then stays as it was.
     OutputError
         If `out` cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import dnip
+    >>> weights = dnip.Coefficients(["ham", "spam"], [15, 30], 30)
+    >>> with TemporaryDirectory() as folder:
+    ...     done = dnip.apply([[0.6, 0.4], [0.9, 0.1]], weights, f"{folder}/out.csv")
+    >>> done.n_rows, done.n_changed
+    (2, 1)
     """
     coefficients = as_coefficients(coefficients)
-    work = partial(reweighted, coefficients)
-    if isinstance(chunks, Scan):
-        done = chunks.each(work, progress)
+    names = coefficients.classes if classes is None else classes
+    blocks, work = as_blocks(data, classes=names, others=True), partial(reweighted, coefficients)
+    if isinstance(blocks, Scan):
+        done = blocks.each(work, progress)
     else:
-        done = work(counted_rows(chunks, progress))
+        done = work(counted_rows(blocks, progress))
     n_rows = n_changed = n_deferred = 0
     masses = MassCounts()
     with open_writer(out, coefficients.classes) as writer:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
@@ -21,9 +24,9 @@ from dnip.priors.estimate import PriorEstimate, centred, log_probabilities, most
 from dnip.tables import AnyRows
 from dnip.tables.files import counted_rows
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.origin import changes_of_origin
+from dnip.tables.origin import changes_of_origin, origin_of
 from dnip.tables.sampling import RowSample
-from dnip.tables.table import check_same_classes, tell_corrected
+from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
 from dnip.using.evaluation import SignalSample
 
 # Draws of new rows, the same at every call.
@@ -309,9 +312,12 @@ class Check:
 
 
 def check(
-    chunks: Iterable[AnyRows],
+    data: TableLike | Iterable[AnyRows],
     coefficients: CoefficientsLike,
+    y: ArrayLike | None = None,
     *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
     alpha: float = 0.05,
     origin: Mapping[str, str | None] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -320,14 +326,18 @@ def check(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Rows
-        The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
+    data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
+        The new rows, with labels or without.
     coefficients : Coefficients, Fit or path
         Fitted for the table's classes.
+    y, label
+        Labels, as for :func:`dnip.evaluate`.
+    classes : sequence, optional
+        The class of each column; by default those of the coefficients.
     alpha : float, default=0.05
         The probability of a false alarm that is accepted.
     origin : mapping, optional
-        Where the new rows come from; see `dnip.tables.origin.origin_of`.
+        The model and the prompt of the new rows; by default as the table's file says.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 
@@ -347,15 +357,19 @@ def check(
     >>> from dnip import fit
     >>> from dnip.comparing.demonstration import bundled_table
     >>> fitted = fit(bundled_table("opt"), evidence=False)
-    >>> result = check([bundled_table("test")], fitted)
+    >>> result = check(bundled_table("test"), fitted)
     >>> result.holds, result.effect
     (True, 'small')
     """
     alpha, coefficients = check_level("alpha", alpha), as_coefficients(coefficients)
+    names = coefficients.classes if classes is None else classes
     fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
     sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
     rows, right = np.zeros((2, len(classes)), np.int64)
-    for block in counted_rows(chunks, progress):
+    if origin is None and isinstance(data, str | os.PathLike):
+        origin = origin_of(Path(data))
+    blocks = as_blocks(data, y, names, label)
+    for block in counted_rows(blocks, progress):
         check_same_classes(block, coefficients.classes)
         corrected_by = corrected_by or block.corrected_by
         sample.add(probabilities=block.probabilities, mass=block.mass)

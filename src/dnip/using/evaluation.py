@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,11 +28,11 @@ from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
 from dnip.tables.columns import make_frame
-from dnip.tables.files import Progress, counted_rows, read_rows
+from dnip.tables.files import Progress, counted_rows
 from dnip.tables.labels import UNLABELLED, check_countable, check_several_classes
 from dnip.tables.mass import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
-from dnip.tables.table import TableLike, as_table, check_same_classes, tell_corrected
+from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -296,26 +295,16 @@ def evaluate(
         coefficients = as_coefficients(coefficients)
         classes = coefficients.classes if classes is None else classes
     count = partial(_count, coefficients, adjusted)
-    blocks: Any = data
-    if y is None and label is None and isinstance(data, str | os.PathLike):
-        blocks = read_rows(data, classes)
-    elif y is not None or label is not None or not _are_rows(data):
-        blocks = [as_table(data, y, classes, label)]
-    is_scan = isinstance(blocks, Scan)
-    parts = blocks.each(count, progress) if is_scan else count(counted_rows(blocks, progress))
-    pieces = iter(parts)
+    blocks = as_blocks(data, y, classes, label)
+    if isinstance(blocks, Scan):
+        pieces = blocks.each(count, progress)
+    else:
+        pieces = count(counted_rows(blocks, progress))
     counts = next(pieces, None) or _Counts(coefficients, adjusted)
     for piece in pieces:
         counts.join(piece)
     tell_corrected(counts.source, counts.corrected_by)
     return counts.evaluation(target)
-
-
-def _are_rows(data: object) -> bool:
-    """Tell whether these are rows that are checked already, whole or block by block."""
-    if isinstance(data, list | tuple):
-        return all(isinstance(block, AnyRows) for block in data)
-    return isinstance(data, Scan | Iterator)
 
 
 def _count(

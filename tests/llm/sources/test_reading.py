@@ -14,7 +14,7 @@ from dnip.llm.decisions import correct
 from dnip.llm.questions import Question
 from dnip.llm.sources import read_answers, write_import
 from dnip.tables.origin import origin_of
-from dnip.using.application import apply_stream
+from dnip.using.application import apply
 
 CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]
@@ -120,7 +120,7 @@ def test_import_and_apply_decide_as_the_sidecar_does_on_rounded_answers(tmp_path
         answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
         bodies.append({"answers": {"q": answer}})
     table, _ = read_answers(bodies, classes)
-    apply_stream([table.rows], fitted, tmp_path / "out.csv")
+    apply([table.rows], fitted, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open() as file:
         applied = [row["prediction"] for row in csv.DictReader(file)]
     on_their_way = [correct(body, {"q": fitted})[0]["answers"]["q"]["choice"] for body in bodies]

@@ -10,7 +10,7 @@ from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.llm.sources import read_answers, write_import
 from dnip.tables import Scan
-from dnip.using.application import apply_stream
+from dnip.using.application import apply
 
 CLASSES = ["Größe M", "Tech/Sci", "sport"]
 SHARES = np.round(np.random.default_rng(7).dirichlet(np.ones(3), 40), 3)
@@ -187,7 +187,7 @@ def test_rows_can_be_joined_back(tmp_path):
     for suffix in ("csv", "parquet"):
         again = (tmp_path / f"t.{suffix}", tmp_path / f"out.{suffix}")
         write_import(imported, again[0])
-        apply_stream(Scan(again[0], BOTH, others=True), Coefficients(BOTH, [1, 2], 2), again[1])
+        apply(Scan(again[0], BOTH, others=True), Coefficients(BOTH, [1, 2], 2), again[1])
         [rows_back] = Scan(again[1], BOTH, others=True)
         assert [*zip(*rows_back.others.values(), strict=True)] == [("1", "a"), ("3", "c")]
     meta = json.loads((tmp_path / "t.jsonl.meta.json").read_text())

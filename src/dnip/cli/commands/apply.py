@@ -56,7 +56,7 @@ def apply(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.formats import percent
     from dnip.tables import Scan
-    from dnip.using.application import apply_stream
+    from dnip.using.application import apply as apply_to
 
     mix = options.named_file(target_prior, ".json")
     check_files({"table": table, "coefficients": coefficients, "target prior": mix}, {"out": out})
@@ -67,7 +67,7 @@ def apply(
     if moved is not None:
         fitted = moved.coefficients
     with cluster.reading("applying", chunks, names, others=True) as (rows, progress):
-        done = apply_stream(rows, fitted, out, progress=progress)
+        done = apply_to(rows, fitted, out, progress=progress)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     counts = f"{counted(done.n_rows, 'row')}, {counted(done.n_changed, 'decision')} changed"

@@ -90,9 +90,8 @@ def compare(
     json: bool,
 ) -> None:
     from dnip.base.files import check_files
-    from dnip.comparing import Material, compare as compare_methods
+    from dnip.comparing import choose, compare as compare_methods
     from dnip.comparing.comparison import FILES, present_comparison
-    from dnip.comparing.methods import choose
     from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable
 
@@ -104,11 +103,13 @@ def compare(
     rows = ProbabilityTable.read(table, classes)
     scored, more, free = options.read_others(rows, classes, test, unlabelled, content_free)
     assert scored is not None
-    material = Material.of(rows, scored, unlabelled=more, content_free=free)
     with live_progress("comparing") as show:
         result = compare_methods(
-            material,
+            rows,
+            scored,
             chosen,
+            unlabelled=more,
+            content_free=free,
             n_labels=labels,
             n_seeds=seeds,
             confidence=confidence,

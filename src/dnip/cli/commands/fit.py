@@ -211,7 +211,7 @@ def fit(
 ) -> None:
     from dnip.base.files import check_files
     from dnip.cli.coefficients import check_out, save_coefficients
-    from dnip.fitting.fit import fit as fit_table
+    from dnip.fitting.fit import fit_table
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit
 
     mix = options.named_file(chosen["target_prior"], ".json")
