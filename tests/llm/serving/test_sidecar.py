@@ -248,7 +248,7 @@ def test_a_request_id_is_sent_back(start, upstream, tmp_path, sent, answer, head
     [path] = wait_for(lambda: list((tmp_path / "r" / "topic").glob("*.jsonl")))
     row = json.loads(wait_for(path.read_text))
     assert row.pop("time")[:2] == "20"
-    known = {"model": "m\\ud800", "input": '{"x": [1]}', "a": 0.4, "b": 0.6}
+    known = {"model": "m\\ud800", "input": '{"x": [1]}', "p_a": 0.4, "p_b": 0.6}
     assert row == {"id": name[0], **known}
     upstream.answer = reply(marked({**SYSTEM_ONE, "id": "other"}, {"topic": "202fe88dd43e4192"}))
     assert "X-Request-Id" not in ask(port)[2]  # it is corrected already, and not raw
