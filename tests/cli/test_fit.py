@@ -407,11 +407,9 @@ def test_rows_of_a_group_lie_in_one_fold_and_count_once(dnip, folder):
 def test_a_column_that_is_not_of_groups_is_refused(dnip, folder):
     write_answers("t.csv", 2)
     refused = dnip("fit", "t.csv", "--group", "promt")
-    refused.assert_refused(
-        "promt is not a column of groups; the columns are label, a, b, c, prompt"
-    )
+    refused.assert_refused("promt is no column to divide", "the columns are a, b, c, prompt")
     given = ("fit", "t.csv", "--classes", "a,b,c", "--group")
-    dnip(*given, "label").assert_refused("label is not a column of groups; the columns are prompt")
+    dnip(*given, "label").assert_refused("label is no column to divide")
     dnip(*given, "prompt", "--rows", "50").assert_refused("a sample does not keep groups")
     Path("t.csv").write_text("label,p0,p1,prompt\n0,0.9,0.1,x\n1,0.6,0.4,x\n")
     dnip("fit", "t.csv", "--group", "prompt").assert_refused("all rows are of one group, 'x'")

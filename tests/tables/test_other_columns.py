@@ -9,11 +9,12 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
-from dnip.tables import ProbabilityTable, Scan, open_writer
+from dnip.tables import Asked, ProbabilityTable, Scan, open_writer
 from dnip.tables.files import read_rows
 from dnip.tables.mass import LOW_MASS, CapturedMass, MassCounts
 from dnip.using.application import apply
 
+ALL = Asked(others=True)
 SUFFIXES = ["csv", "csv.gz", "jsonl", "parquet"]
 TABLE = ProbabilityTable(
     np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, -1]), classes=("no", "yes")
@@ -135,8 +136,8 @@ def test_they_are_not_read(path):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_apply_carries_them_to_every_format(path, suffix, tmp_path):
     out = tmp_path / f"new.{suffix}"
-    apply(Scan(path, others=True), Coefficients(["0", "1"], [1, 4], 4), out)
-    (chunk,) = Scan(out, others=True)
+    apply(Scan(path, asked=ALL), Coefficients(["0", "1"], [1, 4], 4), out)
+    (chunk,) = Scan(out, asked=ALL)
     assert list(chunk.others["text"]) == TEXTS
 
 
@@ -145,8 +146,8 @@ def test_nested_cells_stay_in_json_and_texts_that_are_no_unicode_are_escaped(suf
     path, out = tmp_path / "opt.jsonl", tmp_path / f"new.{suffix}"
     row = {"p0": 0.5, "p1": 0.5, "text": "\ud800", "none": None, "meta": {"tokens": [1, 2]}}
     path.write_text("".join(json.dumps(each) + "\n" for each in (row, row | {"meta": None})))
-    apply(Scan(path, others=True), Coefficients(["0", "1"], [1, 1], 1), out)
-    (chunk,) = Scan(out, others=True)
+    apply(Scan(path, asked=ALL), Coefficients(["0", "1"], [1, 1], 1), out)
+    (chunk,) = Scan(out, asked=ALL)
     assert chunk.others["text"][0] in ("\\ud800", "\ud800")
     if suffix == "jsonl":
         assert [json.loads(line)["meta"] for line in out.open()] == [row["meta"], None]

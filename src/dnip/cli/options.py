@@ -358,15 +358,11 @@ class ClusterOptions:
             yield cluster
 
     @contextmanager
-    def reading(
-        self, doing: str, scan: Scan, classes: Sequence[str] | None, *, others: bool = False
-    ) -> Iterator[tuple[Scan, Callable[[int], None]]]:
+    def reading(self, doing: str, scan: Scan) -> Iterator[tuple[Scan, Callable[[int], None]]]:
         """Connect, for a block that reads a table, and give what reads and what shows progress."""
         with self.connect() as workers, live_progress(doing) as show:
             if workers is not None:
-                from dnip.tables.files import ClusterScan
-
-                scan = ClusterScan(Path(scan.source), workers, classes, others=others)
+                scan = scan.on(workers)
             yield scan, lambda done: show(f"{done:,} rows")
 
 

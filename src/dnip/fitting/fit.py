@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError
 from dnip.base.progress import sign_of_life
 from dnip.base.typing import Floats
 from dnip.fitting.fitter import Count, Fitter
-from dnip.fitting.refits import check_groups
 from dnip.fitting.result import Fit
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
@@ -30,8 +28,9 @@ from dnip.method.objective import Costs, Goal
 from dnip.method.scales import WeightScale
 from dnip.priors.target import PriorLike
 from dnip.solvers import Progress, Solver
-from dnip.tables import ProbabilityTable, Rows, Scan, ahead
-from dnip.tables.files import layout_of, read_rows
+from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
+from dnip.tables.files import read_rows
+from dnip.tables.groups import check_groups
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.origin import DataHash
 from dnip.tables.sampling import Sample, Sampler
@@ -122,10 +121,10 @@ def fit(
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
     groups : array-like of shape (M,) or str, optional
-        What each row of `data` belongs to, such as the number of its prompt; of a file, the name of
-        the column. Rows of one group lie in one fold of every refit, and count as one label.
-        Without groups, copies (rows equal in every probability and in label, which rounding does
-        not explain) are told, and are groups.
+        What each row of `data` belongs to, such as the number of its prompt; of a file or a data
+        frame, the name of the column. An empty one is a group of its own. Rows of one group lie in
+        one fold of every refit, and count as one label. Without groups, copies (rows equal in every
+        probability and in label, which rounding does not explain) are told, and are groups.
     rows : int or None, default=1_000_000
         Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
@@ -199,8 +198,7 @@ def fit_table(
 ) -> Fit:
     """Fit as :func:`fit` does, with its settings in one object."""
     settings = settings or FitSettings()
-    column = groups if isinstance(groups, str) else None
-    sample, count = sample_of(data, y, classes, rows, settings.seed, column, label)
+    sample, count = sample_of(data, y, classes, rows, settings.seed, groups, label)
     more = None
     if unlabelled is not None:
         more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
@@ -211,9 +209,8 @@ def fit_table(
                 f"{sample.table.source}: a sample is fitted, and a sample does not keep groups",
                 hint="Give fewer rows, or rows=None (--rows all)",
             )
-        members = check_groups(
-            groups if sample.groups is None else sample.groups, len(sample.table)
-        )
+        known = sample.table.rows.groups
+        members = check_groups(groups if known is None else known, len(sample.table))
     fitter = Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
     with sign_of_life("fitting", wanted=progress is None):
         return fitter.fit(settings, progress)
@@ -240,7 +237,7 @@ def sample_of(
     classes: Sequence[Any] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
-    group: str | None = None,
+    groups: ArrayLike | str | None = None,
     label: str | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
@@ -253,8 +250,8 @@ def sample_of(
         Rows of a file to keep at most; None: all.
     seed : int, default=0
         The same seed gives the same sample.
-    group : str, optional
-        The column of a file that says what each row belongs to.
+    groups : array-like of shape (M,) or str, optional
+        What each row belongs to; of a file or a data frame, the name of the column.
 
     Raises
     ------
@@ -262,50 +259,19 @@ def sample_of(
         For a bad table, more classes than rows to keep, or a column that is not there.
     """
     if y is not None or label is not None or not isinstance(data, str | os.PathLike):
-        table = as_table(data, y, classes, label)
+        table = as_table(data, y, classes, label, groups=groups)
         check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)
     path = Path(data)
-    sampler, groups = Sampler(ALL_ROWS if rows is None else rows, seed), list[str]()
-    if group is not None:
-        classes = _classes_beside(group, path, classes)
-    for block in Scan(path, classes, others=group is not None):
+    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
+    for block in Scan(path, classes, Asked(groups if isinstance(groups, str) else None)):
         sampler.add(block)
-        if group is not None:
-            groups += map(str, _groups_of(block, group))
-    sample = replace(sampler.sample(), groups=np.array(groups, object) if groups else None)
+    sample = sampler.sample()
     if sample.is_whole:
         return sample, partial(_count_in_memory, sample.table)
     return sample, partial(_count_file, sample, path)
-
-
-def _classes_beside(group: str, path: Path, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return the classes of a file, where the column of groups would be taken for one."""
-    layout = None if path.is_fifo() else layout_of(path, classes)  # a pipe is read once only
-    if layout is None:
-        return classes
-    if group not in layout.names:
-        raise _no_groups(group, str(path), layout.names)
-    if layout.from_header and group in layout.classes:
-        return [name for name in layout.classes if name != group]
-    return classes
-
-
-def _groups_of(rows: Rows, column: str) -> Sequence[object]:
-    """Return the cells of a column that means nothing else."""
-    others = rows.others or {}
-    if column not in others:
-        raise _no_groups(column, rows.source, [*others])
-    return others[column]
-
-
-def _no_groups(column: str, source: str, names: Sequence[str]) -> InvalidInputError:
-    return InvalidInputError(
-        f"{source}: {column} is not a column of groups; the columns are {listed(names) or 'none'}",
-        hint="Name a column that says what each row belongs to",
-    )
 
 
 def _count_in_memory(

@@ -19,7 +19,7 @@ from dnip.fitting.calibrating import calibrate_sample, estimate_of, find_target
 from dnip.fitting.deferring import Deferring, defer_below, defer_share
 from dnip.fitting.estimator import Estimator
 from dnip.fitting.evidence import FitEvidence
-from dnip.fitting.refits import LeftOut, Refits, find_copies, sizes_of
+from dnip.fitting.refits import LeftOut, Refits
 from dnip.fitting.result import Alternative, Blend, Fit, note_on_limit, notes_on_classes
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
@@ -30,6 +30,7 @@ from dnip.method.solution import Solution, Status
 from dnip.priors.estimate import label_shares
 from dnip.solvers import Progress
 from dnip.tables import ProbabilityTable
+from dnip.tables.groups import find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.origin import origin_of
 from dnip.tables.sampling import Sample

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dnip.base.errors import InfeasibleError, InvalidInputError, unwarned
+from dnip.base.errors import InfeasibleError, unwarned
 from dnip.base.typing import Booleans, Confusion, Floats, Integers, Labels, Probabilities
 from dnip.fitting.estimator import Estimator
 from dnip.fitting.evidence import FitEvidence
@@ -22,17 +22,9 @@ from dnip.method.problem import Problem
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import followed_chance, refit_spread
 from dnip.solvers import Coordinate
-from dnip.tables.cells import check_vector
+from dnip.tables.groups import sizes_of
 from dnip.tables.mass import CapturedMass
 from dnip.using.evaluation import Evaluation
-
-# Rounding is at work where more rows than this share one number, but not all, with another row.
-_BY_CHANCE = 0.01
-# By chance, more different rows than this are not all there an even number of times.
-_CHANCES = 10
-# What rounding to float64 leaves of a whole number.
-_ROUNDING = 1e-6
-
 
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5
@@ -180,94 +172,6 @@ def _of_refits(settings: FitSettings) -> FitSettings:
     if isinstance(solver, Coordinate):
         solver = replace(solver, effort=_EFFORT * solver.effort, chains=1)
     return replace(settings, time_limit=limit, constraints=constraints, solver=solver)
-
-
-def check_groups(groups: ArrayLike, n_rows: int) -> Integers:
-    """Return the number of the group of each row, shape (M,).
-
-    Raises
-    ------
-    InvalidInputError
-        For a wrong length, or a single group, which no fold can leave out.
-
-    Examples
-    --------
-    >>> check_groups(["b", "a", "b"], 3)
-    array([1, 0, 1])
-    """
-    names = check_vector("groups", groups, n_rows, np.object_)
-    numbers = np.unique([str(name) for name in names], return_inverse=True)[1]
-    if len(numbers) and not numbers.any():
-        raise InvalidInputError(
-            f"all rows are of one group, {names[0]!r}, which leaves fewer than two folds",
-            hint="Give groups that divide the rows, or none",
-        )
-    return np.asarray(numbers)
-
-
-def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None:
-    """Return groups of rows that are equal in all probabilities and in label; None without any.
-
-    Rounded probabilities and votes are equal by chance. There, many rows share one number but not
-    all, and rows count as copies only where each is there the same number of times, or a multiple.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.dirichlet([1, 1, 1], 40)
-    >>> twice, labels = np.repeat(p, 2, axis=0), np.repeat(rng.integers(3, size=40), 2)
-    >>> [len(np.unique(find_copies(p, labels))) for p in (twice, twice.round(1))]
-    [40, 40]
-    >>> find_copies(twice[:-1].round(1), labels[:-1]) is None
-    True
-    """
-    whole = np.column_stack([probabilities, labels])
-    row = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
-    repeats = _find_repeats(row)
-    certain = probabilities.max(axis=1) == 1  # no digits are left that could tell two rows apart
-    row[certain] = row.max() + 1 + np.arange(np.count_nonzero(certain))
-    row = np.unique(row, return_inverse=True)[1]
-    if row.max() + 1 == len(row) or _are_rounded(probabilities):
-        return repeats
-    with np.errstate(all="ignore"):  # ratios of the tiniest may be infinite
-        ratios = np.log(probabilities[:, 1:] / probabilities[:, :-1]).round(9)
-    for numbers in (*probabilities.T, *ratios.T):
-        tells = np.isfinite(numbers) & (numbers != 0) & ~certain
-        if _count_shared(numbers[tells], row[tells]) > _BY_CHANCE * len(row):
-            return repeats
-    return np.asarray(row)
-
-
-def _find_repeats(row: Integers) -> Integers | None:
-    """Return groups of k equal rows each, where every row is there k times or a multiple of it."""
-    times = np.gcd.reduce(np.bincount(row))
-    if times == 1 or row.max() < _CHANCES:
-        return None
-    groups = np.empty_like(row)
-    groups[np.argsort(row, kind="stable")] = np.arange(len(row)) // times
-    return groups
-
-
-def _are_rounded(probabilities: Probabilities) -> bool:
-    """Return whether all are decimals of four digits, or votes of a hundred at most."""
-    for n in (10_000, *range(1, 101)):
-        multiples = probabilities * n
-        if np.abs(multiples - np.rint(multiples)).max() < _ROUNDING:
-            return True
-    return False
-
-
-def _count_shared(numbers: Floats, row: Integers) -> int:
-    """Return how many rows share a number with a row that is not equal to them."""
-    value = np.unique(numbers, return_inverse=True)[1]
-    pairs = np.unique(np.column_stack([value, row]), axis=0)
-    rows_with = np.bincount(pairs[:, 0])
-    return int((rows_with[value] > 1).sum())
-
-
-def sizes_of(groups: Integers | None) -> Floats | None:
-    """Return how many rows are in the group of each row, shape (M,); None without groups."""
-    return None if groups is None else np.bincount(groups)[groups].astype(np.float64)
 
 
 def _folds_of(

@@ -1,7 +1,17 @@
-"""Probability tables: read, write, stream, split."""
+"""Probability tables: the one door for what users give, and the way back to files."""
 
+from dnip.tables.columns import Asked
 from dnip.tables.files import Scan, TableWriter, ahead, open_writer
 from dnip.tables.rows import Rows
 from dnip.tables.table import AnyRows, ProbabilityTable
 
-__all__ = ["AnyRows", "ProbabilityTable", "Rows", "Scan", "TableWriter", "ahead", "open_writer"]
+__all__ = [
+    "AnyRows",
+    "Asked",
+    "ProbabilityTable",
+    "Rows",
+    "Scan",
+    "TableWriter",
+    "ahead",
+    "open_writer",
+]

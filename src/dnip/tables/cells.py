@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, counted, warn
+from dnip.base.errors import InvalidInputError, counted, listed, shown, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 
 #: Cells of a column: of one type as an array, else one by one.
@@ -143,28 +143,40 @@ def check_probabilities(
            [0.25, 0.75]])
     """
     location = location or Location("probabilities")
-    try:
-        raw = np.asarray(probabilities)
-        if raw.dtype.kind == "c":
-            raise TypeError("the numbers are complex")
-        single = keep_single and raw.dtype == np.float32
-        p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(
-            f"{location.source} is not a matrix of numbers: {error}",
-            hint="Give one row per example and one column of numbers per class",
-        ) from error
-    if p.ndim != 2:
-        raise InvalidInputError(
-            f"{location.source} has shape {p.shape}, but a matrix (examples, classes) is needed",
-            hint="Give one row per example and one column per class, also for a binary task",
-        )
+    p = check_numbers(probabilities, location.source, keep_single=keep_single)
     check_several_columns(p.shape[1], location.source)
     p, off, sums = normalise_rows(p, location)
     if warn:
         seen = SumsSeen()
         seen.add(len(p), off, sums, location)
         seen.tell(location.source)
+    return p
+
+
+def check_numbers(numbers: ArrayLike, source: str, *, keep_single: bool = False) -> Probabilities:
+    """Return a C-contiguous float64 matrix; a float32 one stays as it is where that is asked for.
+
+    Examples
+    --------
+    >>> check_numbers([[1, 2]], "probabilities")
+    array([[1., 2.]])
+    """
+    try:
+        raw = np.asarray(numbers)
+        if raw.dtype.kind == "c":
+            raise TypeError("the numbers are complex")
+        single = keep_single and raw.dtype == np.float32
+        p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{source} is not a matrix of numbers: {error}",
+            hint="Give one row per example and one column of numbers per class",
+        ) from error
+    if p.ndim != 2:
+        raise InvalidInputError(
+            f"{source} has shape {p.shape}, but a matrix (examples, classes) is needed",
+            hint="Give one row per example and one column per class, also for a binary task",
+        )
     return cast("Probabilities", p)
 
 
@@ -242,6 +254,67 @@ def _check_share(p: Probabilities, rows: Integers, sums: Floats, location: Locat
             f"{sums[first]:.6g}, and elsewhere to {sums[second]:.6g}: they are not probabilities",
             hint=_SOFTMAX,
         )
+
+
+def check_complete(
+    p: Probabilities, spare: Mapping[str, Cells], classes: Sequence[str], location: Location
+) -> None:
+    """Refuse rows that sum to 1 only with a column that is not among the classes.
+
+    Parameters
+    ----------
+    p : ndarray of shape (M, N)
+    spare : mapping of str to sequence of length M
+        The cells of columns that mean nothing here; texts may be numbers.
+    classes : sequence of str
+        Names of the columns of `p`.
+    location : Location
+
+    Raises
+    ------
+    InvalidInputError
+        Where one of the columns, or all that hold shares together, make every row whole.
+
+    Examples
+    --------
+    >>> p, rows = np.array([[0.5, 0.2], [0.9, 0.1]]), Location("new")
+    >>> check_complete(p, {"age": [31, 44]}, ["ham", "spam"], rows)
+    >>> check_complete(p, {"age": [31, 44], "scam": ["0.3", "0"]}, ["ham", "spam"], rows)
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: new[0]: the classes ham, spam sum to 0.7, and only with the column \
+scam to 1: it looks like a class that is not known here. If it is one, give the classes with it \
+(coefficients must be fitted anew); if not, drop the column
+    """
+    missing = 1 - row_sums(p)
+    short = missing > ROW_SUM_TOLERANCE
+    if not spare or not short.any():
+        return
+    shares = {name: values for name, cells in spare.items() if len(values := _shares_of(cells))}
+    candidates: dict[tuple[str, ...], Floats] = {(name,): values for name, values in shares.items()}
+    candidates[tuple(shares)] = np.sum([*shares.values()], axis=0)
+    for names, values in candidates.items():
+        if names and np.abs(missing - values).max() <= ROW_SUM_TOLERANCE:
+            row = int(np.argmax(short))
+            they = "it looks like a class that is not known here"
+            raise InvalidInputError(
+                f"{location.cell(row)}: the classes {listed(classes)} sum to "
+                f"{1 - missing[row]:.6g}, and only with the column {listed(names)} to 1: {they}",
+                hint="If it is one, give the classes with it (coefficients must be fitted anew); "
+                "if not, drop the column",
+            )
+
+
+def _shares_of(cells: Cells) -> Floats:
+    """Return a column as numbers, or nothing where it holds others than those from 0 to 1."""
+    if not isinstance(cells, np.ndarray) and isinstance(cells[0], bool):
+        return np.empty(0)
+    try:
+        values = np.asarray(cells, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return np.empty(0)
+    sound = values.ndim == 1 and ((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE)).all()
+    return values if sound else np.empty(0)
 
 
 class SumsSeen:
@@ -337,6 +410,28 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
             hint="Leave sample_weight out to count every example once",
         )
     return weight
+
+
+def check_row_weights(cells: Cells, name: str, location: Location) -> Floats:
+    """Return the weights of rows as float64: finite, and 0 or more.
+
+    Examples
+    --------
+    >>> check_row_weights(["1", "2.5"], "weight", Location("t"))
+    array([1. , 2.5])
+    """
+    try:
+        weights = np.asarray(cells, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        weights = np.fromiter((float(c) if is_number(str(c)) else math.nan for c in cells), float)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{location.named(row, name)}: {shown(as_list(cells)[row])} is no weight of a row",
+            hint="Give a number of 0 or more in every row",
+        )
+    return weights
 
 
 def check_vector(
@@ -516,6 +611,20 @@ def is_missing(value: object) -> bool:
     if isinstance(value, float | np.floating):
         return math.isnan(value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def texts_of(cells: Cells) -> NDArray[np.object_]:
+    """Return the cells of a column as texts; None stands for an empty one.
+
+    Examples
+    --------
+    >>> texts_of(["a", 7, "", None]).tolist()
+    ['a', '7', None, None]
+    """
+    texts = [None if is_missing(cell) or cell == "" else str(cell) for cell in as_list(cells)]
+    array = np.empty(len(texts), np.object_)
+    array[:] = texts
+    return array
 
 
 def as_list(cells: Cells) -> Sequence[Any]:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import join
 from typing import Any
 
+import numpy as np
+
 from dnip.base.errors import InvalidInputError, listed, load_optional
 from dnip.base.validation import check_choice
-from dnip.tables.cells import CellLocation, check_several_columns, is_number
+from dnip.tables.cells import (
+    CellLocation,
+    Location,
+    check_complete,
+    check_numbers,
+    check_several_columns,
+    is_number,
+)
 from dnip.tables.labels import LABEL, check_classes, default_classes, name_classes, names_of
 
 #: Libraries that data frames can be made with.
@@ -57,6 +66,38 @@ _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Columns that a caller asks for, next to those that mean the same in every table.
+
+    Parameters
+    ----------
+    group : str, optional
+        What rows belong to, such as a user with several texts.
+    weight : str, optional
+        How much rows count.
+    by : str, optional
+        What rows are compared by, such as their language.
+    others : bool, default=False
+        Whether to carry all columns that mean nothing here.
+    """
+
+    group: str | None = None
+    weight: str | None = None
+    by: str | None = None
+    others: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are named, each once."""
+        named = (self.group, self.weight, self.by)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+#: No columns but those of every table.
+NOTHING = Asked()
+
+
+@dataclass(frozen=True)
 class Layout:
     """What the columns of a table hold.
 
@@ -72,6 +113,8 @@ class Layout:
         Names of all columns, in the order of the file.
     from_header : bool, default=False
         Whether all columns that mean nothing else were taken for the classes.
+    asked : Asked
+        The columns that the caller asks for.
     """
 
     source: str
@@ -79,11 +122,12 @@ class Layout:
     probabilities: tuple[str, ...]
     names: tuple[str, ...]
     from_header: bool = False
+    asked: Asked = NOTHING
 
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that mean nothing here."""
-        known = {*RESERVED - {ROW}, *self.probabilities}
+        known = {*RESERVED - {ROW}, *self.probabilities, *self.asked.names}
         return tuple(name for name in self.names if name not in known)
 
     @property
@@ -96,9 +140,10 @@ class Layout:
         """The columns that are read: id, label and mark where present, then those of numbers."""
         return (*[name for name in (ID, LABEL, CORRECTED) if name in self.names], *self.numbers)
 
-    def wanted(self, *, others: bool) -> tuple[str, ...]:
-        """Return the columns that are read, with the others or without them."""
-        return (*self.columns, *self.others) if others else self.columns
+    def wanted(self, numbers: Collection[str]) -> tuple[str, ...]:
+        """Return the columns to read; of those that mean nothing here, all, or those of numbers."""
+        spare = [name for name in self.others if self.asked.others or name in numbers]
+        return tuple(dict.fromkeys((*self.columns, *self.asked.names, *spare)))
 
     def location(self, first_row: int = 0) -> CellLocation:
         """Return how messages name cells, where row 0 of a run is this row of the file."""
@@ -151,7 +196,12 @@ def probability_columns(n_classes: int) -> tuple[str, ...]:
 
 
 def resolve_columns(
-    names: Sequence[str], *, classes: tuple[str, ...] | None, source: str, stored: object = None
+    names: Sequence[str],
+    *,
+    classes: tuple[str, ...] | None,
+    source: str,
+    stored: object = None,
+    asked: Asked = NOTHING,
 ) -> Layout:
     """Decide what each column holds.
 
@@ -170,6 +220,8 @@ def resolve_columns(
         The file, for messages.
     stored : list of str, optional
         Class names that the file carries next to its columns.
+    asked : Asked, optional
+        Columns that the caller asks for; none of them is a class.
 
     Raises
     ------
@@ -188,12 +240,17 @@ def resolve_columns(
     ('bad', 'good')
     """
     check_names(names, source)
+    for name in asked.names:
+        if name not in names or name == LABEL:
+            what = f"{name} is no column to divide or weigh rows by"
+            raise _refused(what, [c for c in names if c != LABEL], source, "Name one of these")
     classes = _own_classes(stored, classes, source)
     numbered = [name for name in names if _NUMBERED.fullmatch(name)]
-    marked = [name for name in names if name.startswith(_PREFIX)]
+    free = [name for name in names if name not in RESERVED and name not in asked.names]
+    marked = [name for name in free if name.startswith(_PREFIX)]
     from_header = classes is None and not numbered
     if from_header:
-        columns = tuple(marked if len(marked) > 1 else set_apart(names))
+        columns = tuple(marked if len(marked) > 1 else free)
         if "" in columns or len(columns) < 2 or _is_row(names):
             raise _refused("there are no class columns p0, p1, ...", names, source)
         classes = check_classes([name.removeprefix(_PREFIX) for name in columns])
@@ -212,7 +269,7 @@ def resolve_columns(
         raise _refused(what, names, source, hint)
     check_several_columns(len(columns), source)
     layout = Layout(
-        source, classes or default_classes(len(columns)), columns, tuple(names), from_header
+        source, classes or default_classes(len(columns)), columns, tuple(names), from_header, asked
     )
     for name in columns if from_header else layout.others:
         label_like = name.lower() in _LABEL_LIKE and LABEL not in names
@@ -252,11 +309,6 @@ def _columns_of(classes: tuple[str, ...], names: Sequence[str], source: str) -> 
     return classes
 
 
-def set_apart(names: Sequence[str]) -> list[str]:
-    """Return the columns that have no meaning of their own."""
-    return [name for name in names if name not in RESERVED]
-
-
 def _is_row(names: Sequence[str]) -> bool:
     """Tell whether a header is a row of numbers, or has one with a decimal point."""
     numbers = [name for name in names if is_number(name)]
@@ -276,7 +328,7 @@ def _refused(
     what: str, names: Sequence[str], source: str, hint: str | None = None
 ) -> InvalidInputError:
     """Return the one error for columns: what is wrong, which there are, and what to do."""
-    others = [name for name in set_apart(names) if name]
+    others = [name for name in names if name and name not in RESERVED]
     if answers := read_as_answers(names, source):
         hint = answers
     elif len(names) == 1 and any(mark in names[0] for mark in (";", "\t", "|", "sep=")):
@@ -347,7 +399,9 @@ def is_frame(table: object) -> bool:
     return any(kind.__name__ == "DataFrame" for kind in type(table).__mro__)
 
 
-def frame_layout(columns: Iterable[object], classes: Sequence[str] | None, source: str) -> Layout:
+def frame_layout(
+    columns: Iterable[object], classes: Sequence[str] | None, source: str, asked: Asked = NOTHING
+) -> Layout:
     """Say what each column of a data frame holds, as `resolve_columns` does for those of a file.
 
     Columns that are numbers 0, 1, 2, ... have no names: they are taken by position. So are columns
@@ -365,12 +419,13 @@ def frame_layout(columns: Iterable[object], classes: Sequence[str] | None, sourc
     if order is None and len(names) > 1 and all(name.isdigit() for name in names):
         order = tuple(names)
     if order is None or set(order) <= set(names):
-        return resolve_columns(names, classes=order, source=source)
+        return resolve_columns(names, classes=order, source=source, asked=asked)
     if tuple(names) == default_classes(len(names)):
-        layout = Layout(source, tuple(names), tuple(names), tuple(names))
+        layout = Layout(source, tuple(names), tuple(names), tuple(names), asked=asked)
     else:
         unnamed = order == default_classes(len(order))
-        layout = resolve_columns(names, classes=None if unnamed else order, source=source)
+        known = None if unnamed else order
+        layout = resolve_columns(names, classes=known, source=source, asked=asked)
     return replace(layout, classes=names_of(len(layout.probabilities), order, source))
 
 
@@ -386,7 +441,8 @@ def take_columns(
     Raises
     ------
     InvalidInputError
-        For a class without a column, and for columns that leave a doubt.
+        For a class without a column, for columns that leave a doubt, and for rows that sum to 1
+        only with another column.
 
     Examples
     --------
@@ -403,7 +459,11 @@ def take_columns(
     held = {str(column): column for column in table.columns}
     known = names or layout.classes
     unnamed = names is None and known == default_classes(len(known))
-    return table[[held[name] for name in layout.probabilities]], None if unnamed else known
+    taken = table[[held[name] for name in layout.probabilities]]
+    if layout.others:
+        spare = {name: np.asarray(table[held[name]]) for name in layout.others}
+        check_complete(check_numbers(taken, source), spare, layout.classes, Location(source))
+    return taken, None if unnamed else known
 
 
 def make_frame(columns: Mapping[str, Any], library: str) -> Any:  # noqa: ANN401

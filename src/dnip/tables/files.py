@@ -19,7 +19,16 @@ from dnip.base import COEFFICIENTS
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path, open_input
 from dnip.tables.cells import Cells
-from dnip.tables.columns import CORRECTED, ID, MASS, PREDICTION, Layout, class_columns
+from dnip.tables.columns import (
+    CORRECTED,
+    ID,
+    MASS,
+    NOTHING,
+    PREDICTION,
+    Asked,
+    Layout,
+    class_columns,
+)
 from dnip.tables.labels import LABEL, check_classes, default_classes, read_indices
 from dnip.tables.parquet import ParquetWriter, count_groups, read_parquet
 from dnip.tables.rows import Block, Rows, Seen, WholeTable, check_block, check_blocks
@@ -50,8 +59,8 @@ class Format:
     Parameters
     ----------
     read : callable
-        From path, class names or None, and rows per block at most, to a stream of blocks; with
-        ``others=True`` also the columns that mean nothing here.
+        From path, class names or None, rows per block at most, and the columns that are asked
+        for, to a stream of blocks.
     open : callable
         From a binary file, open for writing, to a writer.
     count_groups : callable or None
@@ -139,8 +148,8 @@ class Scan:
         As for `ProbabilityTable.read`.
     classes : sequence of str, optional
         Class names.
-    others : bool, default=False
-        Whether rows also carry the columns that mean nothing here.
+    asked : Asked, optional
+        Columns to carry, next to those that mean the same in every table.
 
     Raises
     ------
@@ -163,14 +172,13 @@ class Scan:
         self,
         path: str | os.PathLike[str],
         classes: Sequence[str] | None = None,
-        *,
-        others: bool = False,
+        asked: Asked = NOTHING,
     ) -> None:
         _check_readable(path)
         self.source = str(path)
         self._path = Path(path)
         self._classes = None if classes is None else check_classes(classes)
-        self._others = others
+        self._asked = asked
         self._checked_whole = self._begun = False
 
     def __iter__(self) -> Iterator[Rows]:
@@ -182,9 +190,7 @@ class Scan:
             )
         self._begun = True
         whole = not self._checked_whole
-        yield from ahead(
-            read_rows(self._path, self._classes, as_a_whole=whole, others=self._others)
-        )
+        yield from ahead(read_rows(self._path, self._classes, self._asked, as_a_whole=whole))
         self._checked_whole = True
 
     def each(
@@ -200,6 +206,10 @@ class Scan:
             Receives the number of rows read, again and again.
         """
         return work(counted_rows(self, progress))
+
+    def on(self, cluster: Cluster) -> ClusterScan:
+        """Return the same table, read by the workers of a cluster."""
+        return ClusterScan(self._path, cluster, self._classes, self._asked)
 
 
 def counted_rows(blocks: Iterable[Some], progress: Progress | None) -> Iterator[Some]:
@@ -256,10 +266,10 @@ def ahead(items: Iterator[Item]) -> Generator[Item]:
 def read_rows(
     path: str | os.PathLike[str],
     classes: Sequence[str] | None = None,
+    asked: Asked = NOTHING,
     *,
     block_rows: int = BLOCK_ROWS,
     as_a_whole: bool = True,
-    others: bool = False,
 ) -> Iterator[Rows]:
     """Read and check a table block by block.
 
@@ -272,7 +282,7 @@ def read_rows(
     """
     names = None if classes is None else check_classes(classes)
     file = Path(path)
-    blocks = _check_readable(file).read(file, names, block_rows, others=others)
+    blocks = _check_readable(file).read(file, names, block_rows, asked)
     return check_blocks(blocks, str(file), as_a_whole=as_a_whole)
 
 
@@ -314,10 +324,9 @@ class ClusterScan(Scan):
         path: Path,
         cluster: Cluster,
         classes: Sequence[str] | None = None,
-        *,
-        others: bool = False,
+        asked: Asked = NOTHING,
     ) -> None:
-        super().__init__(path.absolute(), classes, others=others)  # workers run elsewhere
+        super().__init__(path.absolute(), classes, asked)  # workers run elsewhere
         self._cluster = cluster
 
     def each(
@@ -332,7 +341,7 @@ class ClusterScan(Scan):
             ends = [n_groups * piece // most for piece in range(most + 1)] if most else []
             pieces = [range(*pair) for pair in pairwise(ends)]
         whole = WholeTable(self.source)
-        work_on = partial(_work_on, self._path, self._classes, work, others=self._others)
+        work_on = partial(_work_on, self._path, self._classes, self._asked, work)
         for item, all_seen in self._cluster.map(work_on, pieces):
             for seen in all_seen:
                 whole.add(seen)
@@ -345,15 +354,14 @@ class ClusterScan(Scan):
 def _work_on(
     path: Path,
     classes: Sequence[str] | None,
+    asked: Asked,
     work: Callable[[Iterable[Rows]], Iterator[Item]],
     groups: range | None,
-    *,
-    others: bool,
 ) -> Iterator[tuple[Item, list[Seen]]]:
     """Yield what the work makes of a piece, with what its rows tell of the table."""
     all_seen: list[Seen] = []
     some = {} if groups is None else {"groups": groups}
-    blocks = format_of(path).read(path, classes, BLOCK_ROWS, others=others, **some)
+    blocks = format_of(path).read(path, classes, BLOCK_ROWS, asked, **some)
 
     def checked() -> Iterator[Rows]:
         for block in blocks:

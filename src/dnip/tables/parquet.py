@@ -19,10 +19,12 @@ from dnip.tables.columns import (
     FALLBACK,
     ID,
     MASS,
+    NOTHING,
     PREDICTION,
     RESERVED,
     ROW,
     SAMPLES,
+    Asked,
     Layout,
     resolve_columns,
 )
@@ -40,8 +42,7 @@ def read_parquet(
     path: Path,
     classes: tuple[str, ...] | None,
     block_rows: int,
-    *,
-    others: bool = False,
+    asked: Asked = NOTHING,
     groups: range | None = None,
 ) -> Iterator[Block]:
     """Stream the rows of a Parquet file or folder, or of some of its row groups, in batches."""
@@ -52,12 +53,7 @@ def read_parquet(
         before += len(sizes)
         if chosen or groups is None:
             yield from _read_part(
-                file,
-                classes,
-                block_rows,
-                chosen,
-                sum(sizes[: min(chosen, default=0)]),
-                others=others,
+                file, classes, block_rows, asked, chosen, sum(sizes[: min(chosen, default=0)])
             )
 
 
@@ -101,10 +97,9 @@ def _read_part(
     path: Path,
     classes: tuple[str, ...] | None,
     block_rows: int,
+    asked: Asked,
     groups: Sequence[int],
     first_row: int,
-    *,
-    others: bool,
 ) -> Iterator[Block]:
     """Stream the rows of some row groups of a file, which begin at a row of it."""
     arrow, parquet = _libraries("read Parquet")
@@ -119,10 +114,12 @@ def _read_part(
         raise _damaged(source, error) from error
     with file:
         schema = file.schema_arrow
+        stored = _stored_classes(schema, source)
         layout = resolve_columns(
-            schema.names, classes=classes, source=source, stored=_stored_classes(schema, source)
+            schema.names, classes=classes, source=source, stored=stored, asked=asked
         )
-        wanted = layout.wanted(others=others)
+        kinds = zip(schema.names, schema.types, strict=True)
+        wanted = layout.wanted([name for name, kind in kinds if _is_number(arrow, kind)])
         n_rows = rows_per_block(block_rows, len(wanted))
         batches = file.iter_batches(batch_size=n_rows, columns=wanted, row_groups=groups)
         while True:
@@ -140,11 +137,14 @@ def _read_part(
 def _cells(column: pa.Array) -> Cells:
     """Return an array where all cells are numbers, Python values elsewhere."""
     arrow, _ = _libraries("read Parquet")
-    kind = column.type
-    if column.null_count or not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
+    if column.null_count or not _is_number(arrow, column.type):
         cells: list[object] = column.to_pylist()
         return cells
     return np.from_dlpack(column)  # without importing pandas, as `to_numpy` does
+
+
+def _is_number(arrow: ModuleType, kind: pa.DataType) -> bool:
+    return bool(arrow.types.is_floating(kind) or arrow.types.is_integer(kind))
 
 
 def _stored_classes(schema: pa.Schema, source: str) -> object:

@@ -20,17 +20,22 @@ from dnip.tables.cells import (
     IdsSeen,
     SumsSeen,
     as_list,
+    check_complete,
     check_ids,
+    check_row_weights,
     check_scalars,
     is_missing,
     no_number,
     normalise_rows,
+    texts_of,
 )
 from dnip.tables.columns import (
     CORRECTED,
     ID,
     MASS,
+    NOTHING,
     RESERVED,
+    Asked,
     Layout,
     frame_layout,
     import_line,
@@ -69,6 +74,12 @@ class Rows:
         Names of the class columns in the file; None for rows that were not read from a file.
     corrected_by : str or None
         The hash of the coefficients that corrected the probabilities; None for those of a model.
+    groups : array of str or None, shape (M,), or None
+        What each row belongs to, where it is asked for; None stands for a row by itself.
+    weights : ndarray of shape (M,) or None
+        How much each row counts, where it is asked for.
+    slices : array of str, shape (M,), or None
+        What rows are compared by, where it is asked for.
     """
 
     probabilities: Probabilities
@@ -80,6 +91,9 @@ class Rows:
     others: Mapping[str, Sequence[object]] | None = None
     columns: tuple[str, ...] | None = None
     corrected_by: str | None = None
+    groups: NDArray[np.object_] | None = None
+    weights: Floats | None = None
+    slices: NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows, M."""
@@ -103,7 +117,7 @@ def joined(blocks: Iterable[Rows]) -> Rows:
         probabilities=np.ascontiguousarray(whole("probabilities")),
         labels=whole("labels"),
         ids=whole("ids"),
-        mass=whole("mass"),
+        **{name: whole(name) for name in ("mass", "groups", "weights", "slices")},
         corrected_by=next((block.corrected_by for block in pieces if block.corrected_by), None),
     )
 
@@ -202,6 +216,8 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     labelled, numbers = as_list(columns.get(LABEL, ())), None
     try:
         numbers = numbers_of(block)
+        spare = {name: columns[name] for name in layout.others if name in columns}
+        check_complete(numbers[:, :n_classes], spare, layout.classes, location)
         p, off, sums = normalise_rows(numbers[:, :n_classes], location)
         doubt = layout.from_header and not {*layout.classes} <= {str(cell) for cell in labelled}
         if doubt and 2 * len(off) >= len(p):
@@ -227,9 +243,25 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
         mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
     marks = as_list(columns.get(CORRECTED, ()))
     mark = next((str(by) for by in marks if by not in (None, "")), None)
-    others = {name: as_list(columns[name]) for name in layout.others if name in columns}
+    asked, others = layout.asked, None
+    if asked.others and layout.others:
+        others = {name: as_list(columns[name]) for name in layout.others}
+    weights = None
+    if asked.weight is not None:
+        weights = check_row_weights(columns[asked.weight], asked.weight, location)
     rows = Rows(
-        p, labels, ids, layout.classes, source, mass, others or None, layout.probabilities, mark
+        p,
+        labels,
+        ids,
+        layout.classes,
+        source,
+        mass,
+        others,
+        layout.probabilities,
+        mark,
+        None if asked.group is None else texts_of(columns[asked.group]),
+        weights,
+        None if asked.by is None else texts_of(columns[asked.by]),
     )
     return rows, Seen(layout, location, len(p), off, sums, ids, mass)
 
@@ -384,6 +416,7 @@ def read_frame(
     classes: Sequence[str] | None,
     label: str | None = None,
     y: ArrayLike | None = None,
+    asked: Asked = NOTHING,
 ) -> Rows:
     """Return the rows of a data frame; an index is ignored.
 
@@ -396,7 +429,9 @@ def read_frame(
     label : str, optional
         The column of labels, if it is not `label`.
     y : array-like of shape (M,), optional
-        Labels that stand beside the frame.
+        Labels that are given next to the frame.
+    asked : Asked, optional
+        Columns that the caller asks for.
 
     Raises
     ------
@@ -427,9 +462,10 @@ def read_frame(
         )
     if classes is None:
         labels = columns.get(LABEL, ()) if y is None else np.asarray(y, object).ravel()
-        classes = _named_by(columns, labels)
-    layout = frame_layout([column.name for column in series], classes, _FRAME)
-    block = Block(layout, {name: _cells(columns[name]) for name in layout.columns})
+        classes = _named_by({n: c for n, c in columns.items() if n not in asked.names}, labels)
+    layout = frame_layout([column.name for column in series], classes, _FRAME, asked)
+    wanted = layout.wanted([name for name, cells in columns.items() if cells.dtype.is_numeric()])
+    block = Block(layout, {name: _cells(columns[name]) for name in wanted})
     return joined(check_blocks([block], _FRAME))
 
 

@@ -34,14 +34,11 @@ class Sample:
         Rows of the whole table.
     class_sizes : ndarray of shape (N,)
         Labelled rows of each class in the whole table.
-    groups : ndarray of shape (n_rows,) or None
-        What each row of the whole table belongs to, where it is asked for.
     """
 
     table: ProbabilityTable
     n_rows: int
     class_sizes: Integers
-    groups: NDArray[np.object_] | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -186,13 +183,17 @@ class Sampler:
         """
         check_raw(rows)
         n_classes = check_countable(len(rows.classes))
+        rows = rows.rows if isinstance(rows, ProbabilityTable) else rows
         self._last = rows
         self._sample.add(
             _strata_of(rows),
             n_classes + 1,
             probabilities=rows.probabilities,
-            mass=rows.mass,
             ids=rows.ids,
+            mass=rows.mass,
+            groups=rows.groups,
+            weights=rows.weights,
+            slices=rows.slices,
         )
 
     def sample(self) -> Sample:
@@ -215,6 +216,9 @@ class Sampler:
             last.classes,
             last.source,
             drawn.get("mass"),
+            groups=drawn.get("groups"),
+            weights=drawn.get("weights"),
+            slices=drawn.get("slices"),
         )
         sizes = self._sample.sizes[:n_classes]
         return Sample(ProbabilityTable(rows), self._sample.n_rows, sizes)

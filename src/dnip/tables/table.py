@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,16 @@ from dnip.base.errors import (
 )
 from dnip.base.typing import Integers
 from dnip.base.validation import check_integer
-from dnip.tables.cells import as_list, check_ids, check_probabilities
-from dnip.tables.columns import CONTENT_FREE, make_frame
+from dnip.tables.cells import (
+    Location,
+    as_list,
+    check_ids,
+    check_probabilities,
+    check_row_weights,
+    check_vector,
+    texts_of,
+)
+from dnip.tables.columns import CONTENT_FREE, Asked, make_frame
 from dnip.tables.files import Scan, block_of, open_writer, read_rows
 from dnip.tables.labels import (
     UNLABELLED,
@@ -43,7 +51,7 @@ if TYPE_CHECKING:
 BALANCED_UP_TO = 100
 
 # Of each row.
-_COLUMNS = ("probabilities", "labels", "ids", "mass")
+_COLUMNS = ("probabilities", "labels", "ids", "mass", "groups", "weights", "slices")
 
 # From how many rows on, and in which share of them, labels look like the model's own answers.
 _ENOUGH, _ALIKE = 30, 0.97
@@ -127,6 +135,7 @@ class ProbabilityTable:
         self.probabilities, self.labels, self.ids = rows.probabilities, rows.labels, rows.ids
         self.classes, self.source, self.mass = rows.classes, rows.source, rows.mass
         self.corrected_by = rows.corrected_by
+        self.groups, self.weights, self.slices = rows.groups, rows.weights, rows.slices
 
     def __len__(self) -> int:
         """Return the number of rows, M."""
@@ -459,6 +468,10 @@ def as_table(
     y: ArrayLike | None = None,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
+    *,
+    groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
+    by: ArrayLike | str | None = None,
 ) -> ProbabilityTable:
     """Make a table of what a user has: probabilities with their labels, or a whole table.
 
@@ -474,6 +487,12 @@ def as_table(
         scikit-learn.
     label : str, optional
         The column of labels in a data frame, if it is not `label`.
+    groups : array-like of shape (M,) or str, optional
+        What each row belongs to; of a file or a data frame, the name of the column.
+    weights : array-like of shape (M,) or str, optional
+        How much each row counts, likewise.
+    by : array-like of shape (M,) or str, optional
+        What rows are compared by, likewise.
 
     Raises
     ------
@@ -498,12 +517,20 @@ def as_table(
             "label names the column of labels in a data frame",
             hint="Give the data frame without y, or leave label out",
         )
+    group, weight, key = (v if isinstance(v, str) else None for v in (groups, weights, by))
+    asked = Asked(group, weight, key)
     if isinstance(data, str | os.PathLike):
-        data = ProbabilityTable.read(data, classes)
+        data = ProbabilityTable(joined(read_rows(data, classes, asked)))
     elif is_frame:
-        data = ProbabilityTable(read_frame(data, classes, label, y))
+        data = ProbabilityTable(read_frame(data, classes, label, y, asked))
+    elif asked.names:
+        raise InvalidInputError(
+            f"{asked.names[0]!r} names a column, but columns have names in a file or a data frame",
+            hint="Give one value for each row",
+        )
     elif not isinstance(data, ProbabilityTable):
         data = ProbabilityTable(data, classes=() if classes is None else check_classes(classes))
+    data = ProbabilityTable(_with_given(data.rows, groups, weights, by))
     if y is None:
         return data
     if data.labels is not None:
@@ -512,6 +539,22 @@ def as_table(
     known = None if unnamed else data.classes
     labels, names = labels_of_columns(data.probabilities, y, known, "y")
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
+
+
+def _with_given(
+    rows: Rows, group: ArrayLike | None, weight: ArrayLike | None, by: ArrayLike | None
+) -> Rows:
+    """Return the same rows with what is given of each, where it is no name of a column."""
+    n_rows = len(rows)
+    if group is not None and not isinstance(group, str):
+        groups = texts_of(check_vector("groups", group, n_rows, np.object_))
+        rows = replace(rows, groups=groups)
+    if weight is not None and not isinstance(weight, str):
+        cells = check_vector("weights", weight, n_rows)
+        rows = replace(rows, weights=check_row_weights(cells, "weights", Location("weights")))
+    if by is not None and not isinstance(by, str):
+        rows = replace(rows, slices=texts_of(check_vector("by", by, n_rows, np.object_)))
+    return rows
 
 
 def check_raw(*tables: AnyRows | None) -> None:
@@ -641,6 +684,8 @@ def as_blocks(
     classes: Sequence[Any] | None = None,
     label: str | None = None,
     *,
+    groups: ArrayLike | str | None = None,
+    by: ArrayLike | str | None = None,
     others: bool = False,
 ) -> Iterable[AnyRows]:
     """Return checked rows block by block: a path is read as it goes, anything else is one block.
@@ -649,7 +694,7 @@ def as_blocks(
     ----------
     data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
         As for :func:`as_table`; rows that are checked already come back as they are.
-    y, classes, label
+    y, classes, label, groups, by
         As for :func:`as_table`.
     others : bool, default=False
         Whether the columns of a path that are no probabilities are kept.
@@ -659,10 +704,11 @@ def as_blocks(
     >>> [len(block) for block in as_blocks([[0.75, 0.25], [0.5, 0.5]])]
     [2]
     """
-    if y is not None or label is not None:
-        return [as_table(data, y, classes, label)]
-    if isinstance(data, str | os.PathLike):
-        return Scan(data, classes, others=others)
+    no_arrays = y is None and label is None and isinstance(groups, str | None)
+    if isinstance(data, str | os.PathLike) and no_arrays and isinstance(by, str | None):
+        return Scan(data, classes, Asked(cast("str | None", groups), by=by, others=others))
+    if any(value is not None for value in (y, label, groups, by)):
+        return [as_table(data, y, classes, label, groups=groups, by=by)]
     if isinstance(data, Scan | Iterator):
         return data
     if isinstance(data, list | tuple) and all(isinstance(block, AnyRows) for block in data):

@@ -19,7 +19,7 @@ from dnip.base.errors import InvalidInputError, counted, shown, warn
 from dnip.base.files import open_input
 from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, CellLocation, as_list
-from dnip.tables.columns import ID, check_names, plain_name, resolve_columns
+from dnip.tables.columns import ID, NOTHING, Asked, check_names, plain_name, resolve_columns
 from dnip.tables.rows import Block, rows_per_block
 
 _Row: TypeAlias = dict[str, object]
@@ -34,14 +34,14 @@ _NEEDS_QUOTES = re.compile(r'[",\t\r\n]|^\s|\s$')
 
 
 def read_csv(
-    path: Path, classes: _Classes, block_rows: int, *, others: bool = False
+    path: Path, classes: _Classes, block_rows: int, asked: Asked = NOTHING
 ) -> Iterator[Block]:
     """Stream the rows of a CSV file; blank lines are skipped."""
     source = str(path)
     with _open_text(path) as file:
         header, rows = csv_rows(file, source)
-        layout = resolve_columns(header, classes=classes, source=source)
-        wanted = layout.wanted(others=others)
+        layout = resolve_columns(header, classes=classes, source=source, asked=asked)
+        wanted = layout.wanted(header)  # texts that may be numbers
         first_row = 0
         while run := list(islice(rows, rows_per_block(block_rows, len(header)))):
             check_widths(run, header, layout.location(first_row))
@@ -92,7 +92,7 @@ def check_widths(run: list[list[str]], header: list[str], location: CellLocation
 
 
 def read_jsonl(
-    path: Path, classes: _Classes, block_rows: int, *, others: bool = False, seen: _Seen = None
+    path: Path, classes: _Classes, block_rows: int, asked: Asked = NOTHING, seen: _Seen = None
 ) -> Iterator[Block]:
     """Stream the rows of a JSON lines file; blank lines are skipped."""
     source, rows = str(path), json_rows(path, seen)
@@ -101,8 +101,8 @@ def read_jsonl(
         if seen is None:
             raise _empty_file(source)
         return
-    layout = resolve_columns(list(first), classes=classes, source=source)
-    wanted = layout.wanted(others=others)
+    layout = resolve_columns(list(first), classes=classes, source=source, asked=asked)
+    wanted = layout.wanted([name for name, cell in first.items() if isinstance(cell, int | float)])
     first_row = 0
     n_rows = rows_per_block(block_rows, len(first))
     rows = chain([first], rows)
@@ -153,12 +153,12 @@ def parts_of(path: Path) -> Iterator[Path]:
 
 
 def read_folder(
-    path: Path, classes: _Classes, block_rows: int, *, others: bool = False
+    path: Path, classes: _Classes, block_rows: int, asked: Asked = NOTHING
 ) -> Iterator[Block]:
     """Stream the rows of a folder of JSON lines, to which programs may still append."""
     seen: set[str] = set()
     for file in parts_of(path):
-        yield from read_jsonl(file, classes, block_rows, others=others, seen=seen)
+        yield from read_jsonl(file, classes, block_rows, asked, seen)
 
 
 def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:

@@ -9,7 +9,7 @@ from cases import cases
 from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.llm.sources import read_answers, write_import
-from dnip.tables import Scan
+from dnip.tables import Asked, Scan
 from dnip.using.application import apply
 
 CLASSES = ["Größe M", "Tech/Sci", "sport"]
@@ -187,8 +187,8 @@ def test_rows_can_be_joined_back(tmp_path):
     for suffix in ("csv", "parquet"):
         again = (tmp_path / f"t.{suffix}", tmp_path / f"out.{suffix}")
         write_import(imported, again[0])
-        apply(Scan(again[0], BOTH, others=True), Coefficients(BOTH, [1, 2], 2), again[1])
-        [rows_back] = Scan(again[1], BOTH, others=True)
+        apply(Scan(again[0], BOTH, Asked(others=True)), Coefficients(BOTH, [1, 2], 2), again[1])
+        [rows_back] = Scan(again[1], BOTH, Asked(others=True))
         assert [*zip(*rows_back.others.values(), strict=True)] == [("1", "a"), ("3", "c")]
     meta = json.loads((tmp_path / "t.jsonl.meta.json").read_text())
     assert meta["summary"]["left_out"] == [2]

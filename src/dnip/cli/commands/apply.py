@@ -55,18 +55,18 @@ def apply(
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.formats import percent
-    from dnip.tables import Scan
+    from dnip.tables import Asked, Scan
     from dnip.using.application import apply as apply_to
 
     mix = options.named_file(target_prior, ".json")
     check_files({"table": table, "coefficients": coefficients, "target prior": mix}, {"out": out})
     fitted = Coefficients.load(coefficients)
     names = classes or fitted.classes
-    chunks = Scan(table, names, others=True)
+    chunks = Scan(table, names, Asked(others=True))
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
-    with cluster.reading("applying", chunks, names, others=True) as (rows, progress):
+    with cluster.reading("applying", chunks) as (rows, progress):
         done = apply_to(rows, fitted, out, progress=progress)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}

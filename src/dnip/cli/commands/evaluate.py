@@ -88,7 +88,7 @@ def evaluate(
         )
     elif target_prior is not None:
         target = read_prior(target_prior, next(iter(chunks)).classes)
-    with cluster.reading("evaluating", chunks, names) as (rows, progress):
+    with cluster.reading("evaluating", chunks) as (rows, progress):
         result = evaluate_table(
             rows,
             coefficients=fitted,
