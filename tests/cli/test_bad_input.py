@@ -104,5 +104,5 @@ def test_what_is_to_be_written_is_not_to_be_read(dnip, files, is_there):
     run.assert_refused("The known suffixes are .csv")
     assert "Save the sheet" not in run.err
     (files / "q.xls").touch()
-    dnip("fit", "q.xls").assert_refused("Save the sheet as CSV UTF-8")
+    dnip("fit", "q.xls").assert_refused("Save it as CSV UTF-8")
     (files / "q.xls").unlink()

@@ -125,12 +125,10 @@ def test_paths(tmp_path):
     xlsx.touch()
     assert_refused(xlsx, ["'.xlsx'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .parquet"])
     for suffix, remedy in {
-        "npz": "dnip.fit(",
-        "npy": "dnip.fit(",
+        "npz": "dnip.fit(probabilities, labels)",
         "TSV": "dnip import",
         "xls": "CSV UTF-8",
-        "pkl": "read_pickle",
-        "arrow": ".parquet",
+        "arrow": "Parquet",
     }.items():
         (tmp_path / f"t.{suffix}").touch()
         assert_refused(tmp_path / f"t.{suffix}", [f"'.{suffix}'", remedy])

@@ -28,6 +28,7 @@ from dnip.tables.columns import (
     Asked,
     Layout,
     class_columns,
+    import_line,
 )
 from dnip.tables.labels import LABEL, check_classes, default_classes, read_indices
 from dnip.tables.parquet import ParquetWriter, count_groups, read_parquet
@@ -81,25 +82,16 @@ FORMATS = {
     ".parquet": Format(read_parquet, ParquetWriter, count_groups),
 }
 
-_EXCEL = (
-    "Save the sheet as CSV UTF-8; in Python: "
-    "pandas.read_excel({0!r}).to_csv('opt.csv', index=False)"
+#: Files of other programs that are read nowhere here, by suffix.
+FOREIGN = frozenset(
+    {".npy", ".npz", ".pkl", ".pickle", ".arrow", ".feather", ".xls", ".xlsx", ".xlsm", ".xlsb"}
+    | {".ods", ".numbers"}
 )
-
-_IMPORT = "Type: dnip import {0} --classes A,B,C --out opt.csv"
-
-#: What to do with files that are not tables here, by suffix.
-REMEDIES = {
-    ".npy": "In Python: dnip.fit(numpy.load({0!r}), labels)",
-    ".npz": "In Python: arrays = numpy.load({0!r}), then dnip.fit(arrays[...], arrays[...])",
-    ".pkl": "In Python, a data frame: pandas.read_pickle({0!r}).to_csv('opt.csv', index=False)",
-    ".arrow": "Write it as .parquet, or read it in Python and give the data frame to dnip.fit",
-    ".xlsx": _EXCEL,
-}
-
-REMEDIES |= dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), _EXCEL)
-REMEDIES |= {".pickle": REMEDIES[".pkl"], ".feather": REMEDIES[".arrow"]}
-_READ_BY_IMPORT = dict.fromkeys((".tsv", ".tab", ".txt", ".json", ".ndjson"), _IMPORT)
+#: What to do with them.
+SAVE_AS = (
+    "Save it as CSV UTF-8, JSON lines or Parquet, or give its numbers in Python: "
+    "dnip.fit(probabilities, labels)"
+)
 
 
 def format_of(path: Path, *, to_write: bool = False) -> Format:
@@ -124,11 +116,10 @@ def format_of(path: Path, *, to_write: bool = False) -> Format:
         if path.name.lower().endswith(suffix):
             return table_format
     known = f"The known suffixes are {', '.join(FORMATS)}"
-    remedies = {} if to_write else REMEDIES | _READ_BY_IMPORT
-    remedy = remedies.get(path.suffix.lower(), "").format(str(path))
+    remedy = SAVE_AS if path.suffix.lower() in FOREIGN else f"Type: {import_line(str(path))}"
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} stands for no known table format",
-        hint=f"{remedy}. {known}" if remedy else known,
+        hint=known if to_write else f"{remedy}. {known}",
     )
 
 

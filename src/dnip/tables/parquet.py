@@ -162,12 +162,6 @@ def _damaged(source: str, error: Exception) -> InvalidInputError:
 
 _LABELS = (LABEL, PREDICTION)
 
-# The encoding of class indices: as short as a dictionary, and faster.
-_SMALL_NUMBERS = "DELTA_BINARY_PACKED"
-
-# Values that are encoded at a time.
-_BATCH_ROWS = 1 << 14
-
 
 class ParquetWriter:
     """Write blocks as row groups, with checksums so that damage is found on reading."""
@@ -182,7 +176,9 @@ class ParquetWriter:
         layout = block.layout
         if self._writer is None:
             self._schema = self._schema_of(block)
-            self._writer = self._open(block, self._schema)
+            self._writer = self._parquet.ParquetWriter(
+                self._file, self._schema, write_page_checksum=True
+            )
         arrays = [
             self._arrow.array(_writable(name, cells, layout), self._schema.field(name).type)
             for name, cells in block.columns.items()
@@ -193,22 +189,6 @@ class ParquetWriter:
         """Write the footer, and release the file: its destructor would do that too late."""
         if self._writer is not None:
             self._writer.close()
-
-    def _open(self, block: Block, schema: pa.Schema) -> Any:  # noqa: ANN401 - a writer of pyarrow
-        # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.
-        # Columns that cannot be empty, in long batches, are encoded four times as fast.
-        plain = dict.fromkeys(block.layout.probabilities, "none")
-        labels = [name for name in block.columns if name in _LABELS]
-        named = CLASSES_METADATA in (schema.metadata or {})
-        return self._parquet.ParquetWriter(
-            self._file,
-            schema,
-            compression=dict.fromkeys(block.columns, "snappy") | plain,
-            use_dictionary=labels if named else False,
-            column_encoding=None if named else dict.fromkeys(labels, _SMALL_NUMBERS),
-            write_batch_size=_BATCH_ROWS,
-            write_page_checksum=True,
-        )
 
     def _schema_of(self, block: Block) -> pa.Schema:
         named = block.layout.classes != default_classes(len(block.layout.classes))

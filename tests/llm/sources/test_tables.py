@@ -75,11 +75,10 @@ def test_windows_1252_is_read_and_told_but_not_damaged_text(tmp_path):
 
 
 @cases(
-    ("x.xlsx", b"", "kind .xlsx are not read here. Save the sheet as CSV UTF-8"),
+    ("x.xlsx", b"", "kind .xlsx are not read here. Save it as CSV UTF-8"),
     ("x.csv", b"PK\3\4", "kind .xlsx are not read"),
-    ("x.ods", b"", "Save the sheet as CSV UTF-8"),
-    ("x.pkl", b"\x80\4", "pandas.read_pickle"),
-    ("x.npy", b"\x93NUMPY", "numpy.load"),
+    ("x.pkl", b"\x80\4", "give its numbers in Python"),
+    ("x.npy", b"\x93NUMPY", "Save it as CSV UTF-8"),
 )
 def test_files_of_other_programs_are_named(tmp_path, name, content, told):
     (tmp_path / name).write_bytes(content)
