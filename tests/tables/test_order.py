@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip.comparing.demonstration import bundled_table
-from dnip.tables.labels import _best_assignment, _better_order
+from dnip.tables.labels import _best_assignment, better_order
 
 
 def softmax(scores):
@@ -27,16 +27,16 @@ def model(seed, n_classes, n_rows, strength):
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 8])
 @cases(-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 def test_no_table_in_its_own_order_is_refused(n_classes, strength):
-    found = [_better_order(*model(seed, n_classes, 60 + 40 * seed, strength)) for seed in range(15)]
+    found = [better_order(*model(seed, n_classes, 60 + 40 * seed, strength)) for seed in range(15)]
     assert sum(one is not None for one in found) <= (1 if strength == -1 and n_classes == 2 else 0)
 
 
 def test_every_other_order_of_a_real_table_is_found_or_left():
     table = bundled_table("opt")
     p, labels = table.probabilities, table.labels
-    assert _better_order(p, labels) is None
+    assert better_order(p, labels) is None
     for order in map(list, permutations(range(4))):
-        found = _better_order(p[:, order], labels)
+        found = better_order(p[:, order], labels)
         at_home = sum(c == own for c, own in enumerate(order))
         if at_home == 0:
             assert found.tolist() == order
@@ -56,4 +56,4 @@ def test_swaps_find_the_best_assignment():
 @cases((0, 2), (3, 2), (40, 1))
 def test_few_rows_and_classes_without_labels_tell_nothing(n_rows, n_labelled):
     p = softmax(np.random.default_rng(0).normal(size=(n_rows, 2)))
-    assert _better_order(p, np.arange(n_rows) % n_labelled) is None
+    assert better_order(p, np.arange(n_rows) % n_labelled) is None

@@ -120,7 +120,8 @@ def findings(check: Check) -> list[tuple[str, str]]:
         now_on, asked = map(percent, check.deferred)
         rows.append(("deferred", f"asked for {asked}, now {now_on} of the rows"))
     if check.signal is False:
-        rows.append(("signal", "none: the probabilities tell nothing about these labels"))
+        why = check.cause or "the probabilities tell nothing about these labels"
+        rows.append(("signal", f"none: {why}"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
             before, now, low, high = (round(value, 3) for value in score)

@@ -25,11 +25,6 @@ from dnip.presenting.formats import (
 )
 from dnip.using.evaluation import Evaluation
 
-#: What is said of probabilities that know nothing of the class.
-NO_SIGNAL = (
-    "No signal: the probabilities tell nothing about the class, beyond chance. No weights can mend "
-    "that. Change the prompt or the model."
-)
 # Classes with one floor that are named, the lowest.
 _FEW = 3
 
@@ -178,7 +173,10 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     Next, learn coefficients: dnip fit opt.csv
     """
     if evaluation.signal is False:
-        return wrapped(f"{NO_SIGNAL}\nNext, look at the prompt: dnip audit TASK --model MODEL")
+        step = (
+            "" if evaluation.cause else "\nNext, look at the prompt: dnip audit TASK --model MODEL"
+        )
+        return wrapped(f"No signal. {evaluation.no_signal}{step}")
     weak = evaluation.starving(level)
     text = "No class is below the average class by more than chance."
     if weak:

@@ -23,7 +23,7 @@ from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord,
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.coefficients import findings, verdict
-from dnip.presenting.evaluation import NO_SIGNAL, served_facts
+from dnip.presenting.evaluation import served_facts
 from dnip.presenting.fit import deferring_facts
 from dnip.presenting.formats import percent, shorten
 from dnip.presenting.page import BINS, Facts, Report, measure
@@ -295,7 +295,7 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
     """
     assert evaluation.reweighted is not None
     if evaluation.signal is False:
-        return NO_SIGNAL
+        return f"No signal. {evaluation.no_signal}"
     sides = evaluation.raw, evaluation.reweighted
     before, after = map(class_accuracies, sides)
     weakest, now = int(np.nanargmin(before)), int(np.nanargmin(after))

@@ -274,10 +274,10 @@ def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[
     Raises
     ------
     InvalidInputError
-        Where the labels speak overwhelmingly for another order, as `_better_order` says.
+        Where the labels speak overwhelmingly for another order, as `better_order` says.
     """
     taken = f"the columns of probabilities are taken for the sorted labels, {listed(classes, 20)}"
-    better = _better_order(probabilities, labels)
+    better = better_order(probabilities, labels)
     if better is None:
         warn(f"{taken}, as in scikit-learn; classes=[...] gives another order")
         return
@@ -288,7 +288,7 @@ def check_order(probabilities: Probabilities, labels: Labels, classes: Sequence[
     )
 
 
-def _better_order(probabilities: Probabilities, labels: Labels) -> Integers | None:
+def better_order(probabilities: Probabilities, labels: Labels) -> Integers | None:
     """Return the class that each column speaks for, where that is overwhelmingly another.
 
     Columns are first made equally probable on average, as weights would make them, and each row is
@@ -312,7 +312,7 @@ def _better_order(probabilities: Probabilities, labels: Labels) -> Integers | No
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([0.5, 0.5, 0.5], 200)
     >>> y = p.argmax(axis=1)
-    >>> _better_order(p, y) is None, _better_order(p[:, [2, 0, 1]], y)
+    >>> better_order(p, y) is None, better_order(p[:, [2, 0, 1]], y)
     (True, array([2, 0, 1]))
     """
     step = max(1, -(-len(labels) // _ORDERED_ROWS))

@@ -212,6 +212,8 @@ class Check:
         The share of the rows that the coefficients defer, and the one that was asked for.
     signal : bool or None
         Whether probabilities of the new rows tell anything of their labels.
+    cause : str or None
+        Why they may not, as in :class:`dnip.Evaluation`.
     """
 
     classes: tuple[str, ...]
@@ -232,6 +234,7 @@ class Check:
     corrected_by: str | None = None
     deferred: tuple[float, float] | None = None
     signal: bool | None = None
+    cause: str | None = None
 
     @property
     def level(self) -> float:
@@ -305,6 +308,7 @@ class Check:
             "corrected_by": self.corrected_by,
             "deferred": self.deferred,
             "signal": self.signal,
+            **({} if self.cause is None else {"cause": self.cause}),
         }
 
     def _by_class(self, values: Floats) -> dict[str, float]:
@@ -415,7 +419,7 @@ def check(
         changes_of_origin(None if fit.data is None else fit.data.origin, origin),
         corrected_by,
         None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
-        labelled.signal,
+        **labelled.signal(classes),
     )
 
 

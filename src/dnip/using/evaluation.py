@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
-from dnip.base.typing import Confusion, Counts, Floats
+from dnip.base.typing import Confusion, Counts, Floats, Labels, Probabilities
 from dnip.base.validation import check_level
 from dnip.method.coefficients import (
     Coefficients,
@@ -29,7 +29,7 @@ from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals
 from dnip.tables import AnyRows, Scan
 from dnip.tables.columns import make_frame
 from dnip.tables.files import Progress, counted_rows
-from dnip.tables.labels import UNLABELLED, check_countable, check_several_classes
+from dnip.tables.labels import UNLABELLED, better_order, check_countable, check_several_classes
 from dnip.tables.mass import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
@@ -68,6 +68,8 @@ class Evaluation:
     signal : bool or None
         Whether probabilities tell anything of the class, as
         :func:`dnip.metrics.chance.has_signal` finds it; None where that is not known.
+    cause : str or None
+        Why they may tell nothing: a slip in the labels or columns under which they would.
     """
 
     classes: tuple[str, ...]
@@ -83,6 +85,7 @@ class Evaluation:
     defer: Deferral | None = None
     routed: Confusion | None = None
     signal: bool | None = None
+    cause: str | None = None
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
@@ -116,6 +119,14 @@ class Evaluation:
             **{title.lower(): of(weighed).tolist() for title, of in CLASS_METRICS.items()},
             "taken_for": [odd[c] for c in odd_classes(last)],
         }
+
+    @property
+    def no_signal(self) -> str:
+        """What is said of probabilities that tell nothing of the class."""
+        return self.cause or (
+            "The probabilities tell nothing about the class, beyond chance. No weights can mend "
+            "that: they only make classes equally wrong.\nChange the prompt or the model."
+        )
 
     @property
     def sides(self) -> dict[str, Confusion]:
@@ -205,6 +216,7 @@ class Evaluation:
             "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
             "corrected_by": self.corrected_by,
             "signal": self.signal,
+            **({} if self.cause is None else {"cause": self.cause}),
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
@@ -385,7 +397,7 @@ class _Counts:
             captured_mass=self._masses.summary,
             corrected_by=self.corrected_by,
             defer=self._given["reweighted"].defer if "routed" in self._counts else None,
-            signal=self._sample.signal,
+            **self._sample.signal(self._classes),
         )
 
     def _count(self, name: str, counts: Confusion) -> None:
@@ -393,6 +405,8 @@ class _Counts:
 
 
 _OF_SIGNALS = 0x517
+# Smaller probabilities count as this.
+_LEAST = 1e-7
 
 
 class SignalSample:
@@ -414,10 +428,42 @@ class SignalSample:
         """Add the rows of another piece of the table."""
         self._parts += other._parts
 
-    @property
-    def signal(self) -> bool | None:
-        """Whether classes are more probable on their own rows; None where it cannot be told."""
+    def signal(self, classes: Sequence[str]) -> dict[str, Any]:
+        """Return `signal` and `cause` of an :class:`Evaluation` of these rows."""
         if not self._parts:
-            return None
+            return {}
         p, y = (np.concatenate([sample.columns[name] for sample in self._parts]) for name in "py")
-        return has_signal(p, y)
+        signal = has_signal(p, y)
+        return {"signal": signal, "cause": _slip_in(p, y, classes) if signal is False else None}
+
+
+def _slip_in(p: Probabilities, labels: Labels, classes: Sequence[str]) -> str | None:
+    """Return the slip in labels or columns without which probabilities would speak, or None.
+
+    Examples
+    --------
+    >>> p = np.random.default_rng(0).dirichlet([1, 1, 1], 90)
+    >>> print(_slip_in(1 - p, p.argmax(axis=1), "abc"))
+    Small numbers go with the class, as distances do: the rows are right less often than by chance.
+    Give probabilities, larger for the class that is more likely.
+    """
+    order = better_order(p, labels)
+    if order is not None and len(classes) == 2:
+        return (
+            "The labels may be swapped: each class is the more probable on the rows of the other."
+        )
+    if order is not None:
+        named = listed([classes[c] for c in order], 20)
+        return f"The columns may be in another order: the labels speak for {named}, in this order."
+    if labels.min() > 0 and has_signal(p, labels - 1):
+        return (
+            f"The labels may be counted from 1, not from 0: no row has the label {classes[0]}, and "
+            "less 1 they agree with the columns."
+        )
+    inverse = 1 / np.maximum(p, _LEAST)
+    if has_signal(inverse / inverse.sum(axis=1, keepdims=True), labels):
+        return (
+            "Small numbers go with the class, as distances do: the rows are right less often than "
+            "by chance.\nGive probabilities, larger for the class that is more likely."
+        )
+    return None

@@ -57,7 +57,6 @@ def report(
 ) -> None:
     from dnip.base.files import check_files
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.evaluation import NO_SIGNAL
     from dnip.presenting.formats import wrapped
     from dnip.presenting.report import report as report_on
     from dnip.tables import ProbabilityTable
@@ -72,6 +71,6 @@ def report(
         page = report_on(rows, test=others, coefficients=fitted, confidence=confidence, seed=seed)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
-    if test is None and fitted is None and page.verdict != NO_SIGNAL:
+    if test is None and fitted is None and not page.verdict.startswith("No signal"):
         text += f"\nNext, ask for a verdict on all rows: {options.line('fit', table, classes)}"
     finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)
