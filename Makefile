@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 FUZZ   ?= 50
 MODEL  := models/SmolLM2-135M-Instruct.Q4_1.gguf
+NEWS   := --task agnews --model $(MODEL) --demonstrations examples/news/train.jsonl --shots 1
 KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.[ph]*)
 # Python translates a file when it is first imported: to do so for all takes as long as installing.
 export PIP_COMPILE := 0
@@ -24,9 +25,9 @@ model-folder: $(VENV)/.llm   ## the same weights for `transformers serve` too, 5
 
 demo-llm: $(VENV)/.llm model ## from texts to better class accuracies with that model
 	@mkdir -p dnip-demo && rm -f dnip-demo/news-*
-	$(BIN)/dnip audit agnews --model $(MODEL) --data examples/news
-	$(BIN)/dnip prompt agnews --model $(MODEL) --data examples/news --split opt --out dnip-demo/news-opt.csv
-	$(BIN)/dnip prompt agnews --model $(MODEL) --data examples/news --split test --out dnip-demo/news-test.csv
+	$(BIN)/dnip prompt examples/news/opt.jsonl $(NEWS) --check
+	$(BIN)/dnip prompt examples/news/opt.jsonl $(NEWS) --out dnip-demo/news-opt.csv
+	$(BIN)/dnip prompt examples/news/test.jsonl $(NEWS) --out dnip-demo/news-test.csv
 	$(BIN)/dnip fit dnip-demo/news-opt.csv --out dnip-demo/news-coefficients.json
 	$(BIN)/dnip evaluate dnip-demo/news-test.csv --coefficients dnip-demo/news-coefficients.json
 

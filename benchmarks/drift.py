@@ -196,14 +196,19 @@ def _table(
 ) -> tuple[ProbabilityTable, Floats]:
     """Prompt a model; return probabilities and captured mass."""
     from dnip.llm.prompting.plan import make_plan  # noqa: PLC0415
+    from dnip.llm.prompting.texts import read_texts  # noqa: PLC0415
 
-    plan = make_plan(task, DATASETS / name, shots=shots, seed=seed, limit=PROMPTED_ROWS)
+    test, train = (
+        read_texts(DATASETS / name / f"{split}.jsonl", task) for split in ("test", "train")
+    )
+    shown = train if shots else None
+    plan = make_plan(task, test, shown, shots=shots, seed=seed, limit=PROMPTED_ROWS)
     plan = plan.shortened(lambda prompts: engine.too_long(prompts, task))
     captured = np.empty((len(plan.prompts), task.n_classes))
     for scored in engine.score(plan.prompts, task):
         captured[scored.row] = scored.captured
     mass = captured.sum(axis=1)
-    ids = np.array(plan.examples.ids, dtype=object)
+    ids = [plan.texts.name(row) for row in range(len(plan.texts))]
     return ProbabilityTable(captured / mass[:, None], ids=ids, classes=task.classes), mass
 
 

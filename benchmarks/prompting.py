@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.tables import Table, print_markdown
-from dnip.llm.prompting.data import load_examples
 from dnip.llm.prompting.plan import draw_demonstrations, parse_shots
 from dnip.llm.prompting.prompt import Prompt, PromptBuilder
 from dnip.llm.prompting.task_files import load_task
+from dnip.llm.prompting.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,9 @@ def _compare(engine: TransformersEngine, name: str, shots: str) -> list[str]:
 
 def _prompts(name: str, shots: str) -> list[Prompt]:
     task = load_task(name)
-    train, test = (load_examples(DATASETS / name, split, task) for split in ("train", "test"))
+    train, test = (
+        read_texts(DATASETS / name / f"{split}.jsonl", task) for split in ("train", "test")
+    )
     drawn = draw_demonstrations(train, parse_shots(shots), n_classes=task.n_classes, seed=0)
     builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in drawn])
     return [builder.prompt(row) for row in test.rows[:ROWS]]

@@ -25,11 +25,11 @@ import pandas as pd
 from dnip import InvalidInputError
 from dnip.base.files import atomic_path, check_writable, make_folder, write_text
 from dnip.base.typing import Integers
-from dnip.llm.prompting.data import Examples, load_examples
 from dnip.llm.prompting.models import ModelOptions, open_model
 from dnip.llm.prompting.plan import draw_demonstrations, parse_shots
 from dnip.llm.prompting.prompt import PromptBuilder
 from dnip.llm.prompting.task_files import load_task
+from dnip.llm.prompting.texts import Texts, read_texts
 from dnip.tables.columns import FALLBACK
 from reproduction.judging import named
 from reproduction.probabilities import BALANCED, COLUMNS, FIVE, KEY, ONE, REASONING, SPLITS, TASKS
@@ -98,10 +98,18 @@ class Task:
         return load_task(self.name)
 
     @cached_property
-    def splits(self) -> dict[str, Examples]:
+    def splits(self) -> dict[str, Texts]:
         """Rows to fit on and rows to score."""
         names = zip(SPLITS, ("train", "test"), strict=True)
-        return {ours: load_examples(self.folder, its, self.wording) for ours, its in names}
+        return {ours: read_texts(self._file(its), self.wording) for ours, its in names}
+
+    def _file(self, split: str) -> Path:
+        """Return the table of a split."""
+        paths = [self.folder / f"{split}{suffix}" for suffix in (".jsonl", ".csv", ".parquet")]
+        if not any(path.is_file() for path in paths):
+            hint = f"Give --data a folder with {self.name}/{split}.jsonl (or .csv, .parquet)"
+            raise InvalidInputError(f"there is no {paths[0]}", hint=hint)
+        return next(path for path in paths if path.is_file())
 
     @cache  # noqa: B019 - seven tasks in a run
     def shown(self, shots: str, seed: int) -> list[int]:

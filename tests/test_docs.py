@@ -229,7 +229,7 @@ def test_every_block_of_readme_runs_in_order(checkout, dnip, monkeypatch, reques
     ("plot", "matplotlib", "dnip evaluate examples/opt.csv --picture a.png"),
     ("report", "jinja2", "dnip report examples/opt.csv"),
     ("sklearn", "sklearn", "python -c 'import dnip; dnip.DNIPClassifier()'"),
-    ("transformers", "torch", "dnip prompt ag_news --model FOLDER --data DIR --out opt.csv"),
+    ("transformers", "torch", "dnip prompt test.jsonl --task ag_news --model FOLDER --out opt.csv"),
     ("reproduction", "joblib", "python -m reproduction --out results"),
     ("serve", "uvicorn", "dnip serve --upstream http://h --coefficients topic=c.json"),
 )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dnip.comparing import compare
     from dnip.fitting.fit import fit
     from dnip.fitting.result import Fit
+    from dnip.llm.prompting.run import prompt
     from dnip.llm.serving.chat import correct
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
@@ -72,6 +73,7 @@ __all__ = [
     "correct",
     "evaluate",
     "fit",
+    "prompt",
     "report",
     "solve",
 ]
@@ -79,6 +81,7 @@ __all__ = [
 _NAMES = {
     "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
     "InfeasibleError InvalidInputError MissingDependencyError OutputError",
+    "dnip.llm.prompting.run": "prompt",
     "dnip.llm.serving.chat": "correct",
     "dnip.comparing": "compare",
     "dnip.fitting.fit": "fit",

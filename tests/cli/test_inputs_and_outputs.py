@@ -21,7 +21,7 @@ READS = {
     "task": ".toml",
     "model": "/config.json",
     "tokenizer": "/config.json",
-    "data": "/test.jsonl",
+    **dict.fromkeys(("texts", "prompt", "system", "demonstrations"), ""),
 }
 #: Options that name what is written: the suffix of a file, or the files in a folder.
 WRITES = {
@@ -35,17 +35,16 @@ WRITES = {
     "pareto": {"out": "", "folder": ("pareto.json", "pareto.png")},
     "compare": {"out": ("results.json", "runs.csv", "comparison.png")},
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
-    "audit": {},
     "serve": {},
     "check": {},
     "report": {"out": ".html"},
 }
-BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
+BESIDE = {"prompt": (".meta.json", ".answers"), "import": (".meta.json",)}
 #: Options whose text is no path, or that of a folder which gets files of new names alone.
 WORDS = {
     *("classes", "scale", "memory"),
     *("min_class_accuracy", "freeze", "choose", "seeds", "methods"),
-    *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
+    *("solvers", "peers", "shots", "id", "dtype", "device", "revision", "served_model"),
     *(
         "rows",
         "helper_accuracy",

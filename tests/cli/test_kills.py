@@ -34,13 +34,13 @@ _ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_
 JOBS = {
     "fit": "fit in/large.parquet --robust off --no-evidence --scale 30 --out out/c.json",
     "apply": "apply in/large.parquet --coefficients in/c.json --out out/p.parquet",
-    "prompt": f"prompt agnews --model {{url}} --served-model m --data {_ROOT}/examples/news "
-    "--concurrency 1 --out out/t.csv",
+    "prompt": f"prompt {_ROOT}/examples/news/test.jsonl --task agnews --model {{url}} "
+    "--served-model m --concurrency 1 --out out/t.csv",
 }
 GO_ON = {"prompt"}  # from where a killed run was
 TOPICS = (" World", " Sports", " Business", " Technology")
 #: What another run of the same command may have otherwise in its JSON.
-TIMES = re.compile(rb'("(?:seconds|n_resumed)"):[^,}]+')
+TIMES = re.compile(rb'("(?:seconds|n_asked|n_kept)"):[^,}]+')
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +93,8 @@ def digests(folder):
 
 def results(folder):
     """All that stands under a final name: what tells the time it took, without that."""
-    # SQLite, which keeps the progress, writes a journal beside it.
-    paths = {p for p in folder.rglob("[!.]*") if p.is_file() and ".progress" not in p.name}
+    # The answers are kept as they come.
+    paths = {p for p in folder.rglob("[!.]*") if p.is_file() and ".answers" not in p.name}
     return {str(path): TIMES.sub(rb"\1 0", path.read_bytes()) for path in paths}
 
 
@@ -128,5 +128,5 @@ def test_a_command_that_is_killed_at_any_moment(place, url, name):
             shutil.rmtree(out)
     finish(start(place, job))
     assert results(out) == whole
-    assert not [*out.rglob(".dnip-*"), *out.rglob("*.progress*")]
+    assert not [*out.rglob(".dnip-*"), *out.rglob("*.answers-*")]
     assert digests(place / "in") == inputs

@@ -34,7 +34,7 @@ RUNS = {
     "show": ("c.json",),
 }
 #: They need a model, a server or minutes, and are tried in files of their own.
-ELSEWHERE = {"demo", "audit", "prompt", "import", "serve"}
+ELSEWHERE = {"demo", "prompt", "import", "serve"}
 
 
 @pytest.fixture

@@ -177,7 +177,8 @@ def test_scores_are_the_same(address, fitted, dnip):
 
 
 def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip, tiny_model):
-    words = "prompt", "agnews", "--model", tiny_model("llama"), "--data", ROOT / "examples/news"
+    texts = ROOT / "examples/news/test.jsonl"
+    words = "prompt", texts, "--task", "agnews", "--model", tiny_model("llama")
     dnip(*words, "--out", "here.parquet")
     with killed("ray::MapBatches"):
         run = dnip(*words, "--out", "there.parquet", "--on", address, "--workers", 1)

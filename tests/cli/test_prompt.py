@@ -6,9 +6,10 @@ import pytest
 
 from cases import cases
 from dnip import ProbabilityTable
-from dnip.cli.commands import prompt as command
+from dnip.llm.prompting import models
 from failing_server import FailingServer
 from fakes import FakeEngine, happy, write_data
+from sidecars import completion
 
 TASK = """
 name = "mood"
@@ -33,23 +34,25 @@ def task(folder):
     """A task and data."""
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
-    return "mood.toml"
+    return ("prompt", "test.jsonl", "--task", "mood.toml")
 
 
 @pytest.fixture
 def job(task, monkeypatch):
     """A task, data and a fake model, as arguments."""
     monkeypatch.setattr(
-        command, "open_model", lambda options, *_, **__: FakeEngine(name=options.model)
+        models, "open_model", lambda options, *_, **__: FakeEngine(name=options.model)
     )
-    return ("prompt", task, "--data", ".", "--model", "fake", "--out", "table.csv")
+    return (*task, "--model", "fake", "--out", "table.csv")
+
+
+SHOTS = ("--demonstrations", "train.jsonl", "--shots")
 
 
 def test_a_table_with_ids_labels_and_mass_is_written(dnip, job, folder):
-    run = dnip(*job, "--shots", "balanced", "--json")
+    run = dnip(*job, *SHOTS, "balanced", "--json")
     assert (run.status, run.err) == (0, "")
-    assert run.json["n"] == 9
-    assert run.json["n_resumed"] == 0
+    assert [run.json[key] for key in ("n", "n_labelled", "n_asked", "n_kept")] == [9, 9, 9, 0]
     assert 0 < run.json["least_mass"] <= run.json["mean_mass"] < 1
     table = ProbabilityTable.read(folder / "table.csv", ["happy", "sad"])
     assert len(table) == 9
@@ -58,9 +61,10 @@ def test_a_table_with_ids_labels_and_mass_is_written(dnip, job, folder):
 
 
 def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
-    assert dnip(*job, "--split", "content-free", "--json").json["n"] == 3
+    assert dnip("prompt", "content-free", *job[2:], "--json").json["n"] == 3
     for split in ("train", "test"):
-        assert dnip(*job[:-1], f"{split}.csv", "--split", split).status == 0
+        words = ("prompt", f"{split}.jsonl", *job[2:-1], f"{split}.csv")
+        assert dnip(*words).status == 0
     tables = ("train.csv", "--test", "test.csv", "--content-free", "table.csv")
     settings = ("--methods", "contextual-calibration", "--seeds", "1", "--json")
     run = dnip("compare", *tables, *settings)
@@ -70,7 +74,8 @@ def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
 @cases(
     ({"mood.toml": "nowhere.toml"}, ["nowhere.toml", "cannot be read"]),
     ({"mood.toml": "mood"}, ["no built-in task 'mood'", "agnews"]),
-    ({".": "nowhere"}, ["nowhere", "test.jsonl"]),
+    ({"test.jsonl": "nowhere.csv"}, ["nowhere.csv", "cannot be read"]),
+    ({"test.jsonl": "."}, ["lie one in the other"]),
     ({"table.csv": "table.txt"}, ["table.txt"]),
 )
 def test_what_is_not_there_is_refused(dnip, job, change, told):
@@ -78,7 +83,7 @@ def test_what_is_not_there_is_refused(dnip, job, change, told):
 
 
 def words(task, *options):
-    return ("prompt", task, "--data", ".", "--out", "t.csv", *map(str, options))
+    return (*task, "--out", "t.csv", *map(str, options))
 
 
 @cases(
@@ -143,19 +148,151 @@ def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, fold
     assert {(body["temperature"], body["max_tokens"]) for body in server.requests} == {(0.7, 9)}
     assert sorted({body["seed"] for body in server.requests}) == [0, 1, 2]
     lines = (folder / "t.csv").read_text().splitlines()
-    assert lines[0] == "id,label,mass,samples,happy,sad"
+    assert lines[0] == "label,mass,row,samples,happy,sad"
     assert [line.split(",")[3] for line in lines[1:]] == ["3"] * 9
     shares = [[float(share) for share in line.split(",")[4:]] for line in lines[1:]]
     assert shares[0] == pytest.approx([2.5 / 4, 1.5 / 4])
     assert shares[8] == pytest.approx([0.5 / 2, 1.5 / 2])
 
 
-def test_a_server_is_audited_by_asking_it(dnip, task):
+def test_a_look_asks_ten_prompts_and_writes_nothing(dnip, task, folder):
+    write_data(folder, n_test=20)
+    before = sorted(folder.iterdir())
     with FailingServer(happy) as server:
-        options = ("--model", server.url, "--served-model", "m", "--data", ".", "--json")
-        run = dnip("audit", task, *options)
+        options = ("--model", server.url, "--served-model", "m", "--check")
+        run = dnip(*task, *options, "--json")
+        assert len(server.requests) == 10
+        text = dnip(*task, *options).out
     assert run.status == 0
-    assert run.json["n_measured"] == 8
+    assert [run.json[key] for key in ("n_measured", "n_prompts", "n_requests")] == [10, 20, 20]
     assert run.json["mass"] == pytest.approx(0.9)
     assert [one["ids"] for one in run.json["classes"]] == [[], []]
-    dnip("audit", task, *SERVER[:3], "\udcff").assert_refused("a name the server knows")
+    assert "--- the first prompt\nIs the message happy or sad?\n\nMessage: test message" in text
+    assert "the whole table: 20 prompts, 20 requests" in text
+    assert sorted(folder.iterdir()) == before
+    dnip(*task, *SERVER[:3], "\udcff", "--check").assert_refused("a name the server knows")
+
+
+# --- texts, a prompt and its classes ---
+TICKETS = "ticket,Ticket text,topic,lang\n7,My bill,billing,en\n8,It fails,bug,de\n9,Hi,,en\n"
+ASKED = ("prompt", "tickets.csv", "--prompt", "prompt.txt", "--classes", "billing,bug")
+COLUMNS = ("--label", "topic", "--id", "ticket", "--keep", "lang")
+
+
+def topics(body):
+    """A chat server's answer: the first class has as much as the text has letters."""
+    text = body["messages"][-1]["content"].splitlines()[0]
+    p = len(text) / 100
+    return completion("bug", ("bug", {"billing": p, "bug": 0.9 - p, "the": 0.1}))
+
+
+@pytest.fixture
+def chats(folder):
+    """Tickets, a prompt, and a server that has no completions."""
+    (folder / "tickets.csv").write_text(TICKETS)
+    (folder / "prompt.txt").write_text("{{ Ticket_text }}\nTopic:\n")
+
+    def answer(body):
+        return topics(body) if "messages" in body else (404, {}, '{"error": "no such path"}')
+
+    with FailingServer(answer) as server:
+        yield server
+
+
+def served(server, *options):
+    return (*ASKED, "--model", server.url, "--served-model", "m", *options)
+
+
+def test_tickets_are_asked_as_she_would_type_it(dnip, folder, chats):
+    run = dnip(*served(chats, *COLUMNS, "--system", "Name the topic.", "--out", "opt.csv"))
+    assert run.status == 0
+    told = "note: the server has no completions, so that it was asked as --endpoint chat\n"
+    assert run.err == told
+    assert "3 rows written to opt.csv, 2 of them with a label" in run.out
+    assert "; 3 prompts asked now, 0 were there" in run.out
+    assert chats.paths == ["/v1/completions", *["/v1/chat/completions"] * 3]
+    turns = [("system", "Name the topic."), ("user", "My bill\nTopic:")]
+    assert [(one["role"], one["content"]) for one in chats.requests[1]["messages"]] == turns
+    assert (folder / "opt.csv").read_text().splitlines()[0] == "id,label,mass,lang,p_billing,p_bug"
+    table = ProbabilityTable.read("opt.csv")
+    assert (table.ids.tolist(), table.labels.tolist()) == (["7", "8", "9"], [0, 1, -1])
+    expected = [0.07 / 0.9, 0.08 / 0.9, 0.02 / 0.9]
+    assert table.probabilities[:, 0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_labels_that_come_later_cost_no_request(dnip, folder, chats):
+    bare = dnip(*served(chats, "--out", "opt.csv"))
+    assert "note: no row has a label: --label names the column of labels" in bare.err
+    assert (folder / "opt.csv").read_text().startswith("mass,row,billing,bug\n0.9")
+    assert len(chats.requests) == 4
+    run = dnip(*served(chats, *COLUMNS, "--out", "opt.csv"))
+    assert "2 of them with a label; 0 prompts asked now, 3 were there" in run.out
+    assert "no completions" not in run.err
+    assert len(chats.requests) == 4
+
+
+@cases(
+    (("--label", "mood"), ["tickets.csv has no column 'mood', which --label names", "Ticket text"]),
+    (("--id", "id"), ["no column 'id', which --id names"]),
+    (("--label", "lang"), ["3 labels of lang that name no class: 'en' in row 1, 3, 'de' in row 2"]),
+    (("--label", "Ticket text"), ["the prompt names the column 'Ticket text', which holds the l"]),
+    (("--shots", "2"), ["no table to draw demonstrations from", "--demonstrations"]),
+    (("--demonstrations", "tickets.csv"), ["no demonstration is shown", "--shots"]),
+    (("--task", "agnews"), ["both a prompt and a task"]),
+    (("--limit", "0"), ["limit"]),
+)
+def test_what_is_wrong_is_said_before_the_first_request(dnip, folder, chats, options, told):
+    dnip(*served(chats, *options, "--out", "opt.csv")).assert_refused(*told)
+    assert chats.requests == []
+    assert not list(folder.glob("opt.csv*"))
+
+
+@cases(
+    ("prompt.txt", "Topic of {{ body }}:", "no column 'body', which the prompt names"),
+    ("prompt.txt", "Topic of {text}:", "names no column"),
+    ("tickets.csv", TICKETS.replace("8,It", "7,It"), "row 2: the id '7' is already at"),
+    ("tickets.csv", TICKETS.replace("Hi", ""), "row 3: no text; Ticket text is empty"),
+)
+def test_a_table_or_a_prompt_that_does_not_fit_is_refused(dnip, folder, chats, file, text, told):
+    (folder / file).write_text(text)
+    dnip(*served(chats, *COLUMNS, "--out", "opt.csv")).assert_refused(told)
+    assert chats.requests == []
+
+
+@cases(
+    (("--classes", "billing,bug"), "there is no prompt"),
+    (("--prompt", "{{ topic }}"), "the prompt has no classes. Give --classes"),
+    (("--task", "agnews", "--classes", "a,b"), "has classes of its own. Leave out --classes"),
+    (("--task", "agnews", "--system", "a"), "has a system message of its own"),
+)
+def test_a_prompt_needs_classes_and_a_task_has_them(dnip, folder, chats, options, told):
+    model = ("--model", chats.url, "--served-model", "m", "--out", "opt.csv")
+    dnip("prompt", "tickets.csv", *model, *options).assert_refused(told)
+
+
+def test_a_server_without_log_probabilities_says_so_at_the_first_answer(dnip, folder, chats):
+    chats.answer = lambda body: {"choices": [{"message": {"content": "bug"}}]}
+    options = ("--endpoint", "chat", "--out", "opt.csv")
+    dnip(*served(chats, *options)).assert_refused("no log-probabilities", "--votes")
+    assert len(chats.requests) == 1
+
+
+def test_a_limit_of_requests_is_waited_out(dnip, folder, chats, monkeypatch):
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    chats.fault = lambda number: "429-seconds" if number in (2, 3) else None
+    run = dnip(*served(chats, "--endpoint", "chat", "--retries", "0", "--out", "opt.csv"))
+    assert run.status == 0
+    assert "takes no more requests for now (status 429): waiting" in run.err
+    assert len(chats.requests) == 5
+
+
+@cases(("--data", "x"), ("--split", "train"))
+def test_what_went_names_what_to_type(dnip, flag, value):
+    run = dnip("prompt", "agnews", "--model", "m", "--out", "t.csv", flag, value)
+    assert run.status == 2
+    assert "Instead: dnip prompt " in run.err
+
+
+def test_audit_names_what_to_type(dnip):
+    run = dnip("audit", "agnews", "--model", "m")
+    assert (run.status, "Instead: dnip prompt TEXTS --check" in run.err) == (2, True)

@@ -1,4 +1,4 @@
-"""``dnip prompt`` and ``dnip audit`` on tiny models: plain, in a chat, and with reasoning."""
+"""``dnip prompt`` on tiny models: plain, in a chat, and with reasoning."""
 
 import csv
 import json
@@ -45,47 +45,38 @@ def chat_model(model, tmp_path_factory):
 
 
 @pytest.fixture
-def audit(folder):
+def job(folder):
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
-    return ("audit", "mood.toml", "--scoring", "sum")
+    return ("prompt", "test.jsonl", "--task", "mood.toml", "--scoring", "sum", "--out", "t.csv")
 
 
-@pytest.fixture
-def job(audit):
-    return ("prompt", *audit[1:], "--data", ".", "--out", "t.csv")
-
-
-def test_an_audit_shows_every_class_with_its_tokens(dnip, audit, model):
-    run = dnip(*audit, "--model", model)
-    assert run.out.splitlines()[0].split()[:2] == ["happy", "happy"]
-    assert "captured mass" in run.out
-
-
-def test_a_model_that_says_anything_but_the_labels_does_not_pass(dnip, audit, model):
-    run = dnip(*audit, "--model", model, "--data", ".", "--json")
+def test_a_model_that_says_anything_but_the_labels_does_not_pass(dnip, job, folder, model):
+    run = dnip(*job, "--model", model, "--check", "--json")
     assert (run.status, run.json["passed"]) == (1, False)
-    assert run.err.startswith("error: ")
+    assert "error: on 9 prompts" in run.err
     assert "no weight can mend" in run.err
-    assert run.json["n_measured"] == 8
+    assert run.json["n_measured"] == len(run.json["answers"]) == 9
     assert 0 <= run.json["lowest_mass"] <= run.json["mass"] <= 1
     assert [one["word"] for one in run.json["classes"]] == ["happy", "sad"]
+    text = dnip(*job, "--model", model, "--check").out
+    assert "class  label  mass " in text
+    assert "the whole table: 9 prompts" in text
+    assert not list(folder.glob("t.csv*"))
 
 
-def test_a_run_begun_without_the_template_does_not_go_on_with_it(dnip, job, folder, chat_model):
+def test_a_chat_is_another_prompt(dnip, job, folder, chat_model):
     assert dnip(*job, "--model", chat_model).status == 0
     plain = (folder / "t.csv").read_bytes()
-    dnip(*job, "--model", chat_model, "--chat").assert_refused("engine.chat_template was null")
-    (folder / "t.csv").unlink()
-    assert dnip(*job, "--model", chat_model, "--chat").status == 0
+    run = dnip(*job, "--model", chat_model, "--chat", "--json")
+    assert (run.status, run.json["n_asked"]) == (0, 9)
     assert (folder / "t.csv").read_bytes() != plain
     settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
     assert len(settings["engine"]["chat_template"]) == 64
 
 
-def test_a_tokenizer_without_a_template_is_refused(dnip, job, audit, folder, model):
+def test_a_tokenizer_without_a_template_is_refused(dnip, job, folder, model):
     dnip(*job, "--model", model, "--chat").assert_refused("has no chat template")
-    dnip(*audit, "--model", model, "--chat").assert_refused("has no chat template")
     assert not list(folder.glob("t.csv*"))
 
 
@@ -100,7 +91,8 @@ def test_a_prompt_beyond_the_context_is_named_or_shortened(dnip, job, folder, mo
 def test_reasoned_answers_without_a_label_are_marked_and_counted(dnip, folder, tiny_model):
     (folder / "mood.toml").write_text(REASONING)
     write_data(folder, n_test=12)
-    task = ("mood.toml", "--data", ".", "--model", tiny_model("gpt2"), "--chain-of-thought")
+    task = ("test.jsonl", "--task", "mood.toml", "--demonstrations", "train.jsonl", "--shots", 1)
+    task += ("--model", tiny_model("gpt2"), "--chain-of-thought")
     run = dnip("prompt", *task, "--max-new-tokens", 12, "--out", "t.csv", "--json")
     with (folder / "t.csv").open() as file:
         marks = [int(row["fallback"]) for row in csv.DictReader(file)]

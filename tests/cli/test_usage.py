@@ -187,7 +187,7 @@ def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
 LOW = (
     "warning: low.csv: the labels capture less than 0.1 of the probability in 75% of the rows "
     "(3 of 4; median mass 0.02): the prompt or the label words are at fault, coefficients cannot "
-    "mend that. Look at both with `dnip audit`\n"
+    "mend that. Look at both with `dnip prompt --check`\n"
 )
 
 

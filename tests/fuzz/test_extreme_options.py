@@ -19,7 +19,7 @@ PATIENCE = 1.0
 OUTPUTS = ("o", "dnip-")
 TABLE = "label,p0,p1\n" + "0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n" * 5
 ROWS = "text,label\n" + "good,happy\nbad,sad\n" * 4
-SERVER = ["--data", ".", "--model", "{url}", "--served-model", "m"]
+SERVER = ["--task", "mood.toml", "--model", "{url}", "--served-model", "m"]
 #: A line of each command that works, in a folder with what it needs.
 LINES = {
     "demo": [],
@@ -28,8 +28,7 @@ LINES = {
     "evaluate": ["t.csv", "--coefficients", "c.json"],
     "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],
     "compare": ["t.csv", "--test", "t2.csv", "--methods", "raw", "--out", "o"],
-    "prompt": ["mood.toml", *SERVER, "--out", "o.csv"],
-    "audit": ["mood.toml", *SERVER],
+    "prompt": ["test.csv", *SERVER, "--out", "o.csv"],
     "import": ["answers.jsonl", "--classes", "0,1", "--out", "o.csv"],
     "report": ["t.csv", "--out", "o.html"],
     "check": ["many.csv", "--coefficients", "c.json"],

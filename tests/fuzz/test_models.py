@@ -19,9 +19,9 @@ from test_extreme_options import ROWS
 from test_prompt import TASK
 from tiny_models import add_chat_template, save_gguf, save_model
 
-HERE = ["mood.toml", "--data", ".", "--model", "m", "--scoring", "sum"]
+HERE = ["test.csv", "--task", "mood.toml", "--model", "m", "--scoring", "sum"]
 LINES = [
-    ["audit", *HERE],
+    ["prompt", *HERE, "--check"],
     ["prompt", *HERE, "--chat", "--out", "o.csv"],
     ["export", "c.json", "--to", "logit-bias", "--tokenizer", "m", "--labels", "h,s"],
 ]
@@ -83,7 +83,7 @@ def test_changed_bytes_of_a_gguf_file(data):
     head = data.draw(st.sampled_from([100, 1000, len(sound)]))
     files = {"m.gguf": data.draw(damaged(sound[:head])) + sound[head:], "mood.toml": TASK}
     with workshop(files | {"train.csv": ROWS, "test.csv": ROWS}):
-        run("audit", "mood.toml", "--data", ".", "--model", "m.gguf", "--scoring", "sum")
+        run("prompt", *HERE[:3], "--model", "m.gguf", "--scoring", "sum", "--check")
 
 
 settings_files = st.sampled_from(["config.json", "tokenizer_config.json", "tokenizer.json"])

@@ -14,12 +14,12 @@ from mutations import TEXTS, damaged, damaged_json
 from test_extreme_options import ROWS
 from test_prompt import TASK
 
-JOB = ["mood.toml", "--data", ".", "--served-model", "m", "--retries", "2", "--timeout", "1"]
+JOB = ["test.csv", "--task", "mood.toml", "--served-model", "m", "--retries", "2", "--timeout", "1"]
 LINES = [
     ["prompt", *JOB, "--out", "o.csv"],
     ["prompt", *JOB, "--out", "o.csv", "--endpoint", "chat"],
     ["prompt", *JOB, "--out", "o.csv", "--votes", "2"],
-    ["audit", *JOB],
+    ["prompt", *JOB, "--check"],
 ]
 SOUND = st.sampled_from([happy({}), happy({"messages": []})])
 PACKED = {"Content-Encoding": "gzip"}
@@ -39,6 +39,7 @@ STATUS = [200, 200, 200, 201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
+    monkeypatch.setattr("dnip.llm.prompting.engines.servers._PATIENCE", 0.0)
 
 
 def ask(line, answer, fault=lambda _: None):

@@ -1,4 +1,4 @@
-"""Task files, templates and data of ``dnip prompt`` and ``dnip audit``."""
+"""Task files, templates and texts of ``dnip prompt``."""
 
 import json
 
@@ -9,11 +9,12 @@ from mutations import damaged, damaged_json, texts
 from test_prompt import TASK
 
 ROWS = [{"id": f"r{n}", "text": f"message {n}", "label": n % 2} for n in range(4)]
+SHOWN = ("--demonstrations", "train{suffix}")
 LINES = [
-    ["prompt", "--out", "o.csv", "--shots", "1"],
-    ["prompt", "--out", "o.csv", "--shots", "balanced", "--endpoint", "chat", "--votes", "1"],
-    ["prompt", "--out", "o.csv", "--shots", "0", "--split", "content-free"],
-    ["audit", "--shots", "0"],
+    ["test", *SHOWN, "--shots", "1", "--out", "o.csv"],
+    ["test", *SHOWN, "--shots", "balanced", "--endpoint", "chat", "--votes", "1", "--out", "o.csv"],
+    ["content-free", "--out", "o.csv"],
+    ["test", "--check"],
 ]
 lines = st.sampled_from(LINES)
 #: What a run that failed is taken up from.
@@ -21,13 +22,13 @@ OUTPUTS = ("o.csv.",)
 
 PIECES = [
     *("{{ text }}", "{{ text | upper }}", "{{ text.__class__ }}", "{{ self }}", "{{ label }}"),
-    *("{{ cycler.__init__.__globals__ }}", "{% for i in range(10**9) %}x{% endfor %}", "{# x #}"),
-    *("{% if text %}", "{% endif %}", "{% raw %}", "{{ 'x' * 10**9 }}", "{{ 1/0 }}", "{{ [] }}"),
+    *("{{ cycler.__init__.__globals__ }}", "{# x #}"),
+    *("{% if text %}", "{% endif %}", "{% raw %}", "{{ 1/0 }}", "{{ [] }}"),
     *("{% include 'x' %}", "{% set x = text %}", "{{ x }}", "{{ text[99999999999999999999] }}"),
-    *("{{ 9**9**9 }}", "{{ '%999999999d' % 1 }}", "{{ ''.join(text) }}", "{{ lipsum() }}", "\\n"),
+    *("{{ ''.join(text) }}", "{{ lipsum() }}", "\\n"),
     *("{{ dict(a=text) }}", "{{ text | format }}", "{{ namespace() }}", "{%", "}}", "{{", "a"),
     *("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "{{ text | batch(0) }}", "{{ -1 }}"),
-    *("{{ (((((((((text))))))))) }}", "{{ 'a'.center(10**9) }}", "{{ text.format(text) }}"),
+    *("{{ (((((((((text))))))))) }}", "{{ text.format(text) }}"),
 ]
 
 
@@ -36,8 +37,9 @@ def try_task(url, line, task=TASK, rows=None, suffix=".jsonl"):
         rows = "".join(json.dumps(row) + "\n" for row in ROWS)
     files = {"mood.toml": task, f"train{suffix}": rows, f"test{suffix}": rows}
     with workshop(files):
-        model = ["--model", url, "--served-model", "m", "--data", "."]
-        run(line[0], "mood.toml", *model, *line[1:], outputs=OUTPUTS)
+        model = ["--task", "mood.toml", "--model", url, "--served-model", "m"]
+        words = [f"test{suffix}" if word == "test" else word.format(suffix=suffix) for word in line]
+        run("prompt", *words, *model, outputs=OUTPUTS)
 
 
 @fuzzed(16)

@@ -175,7 +175,9 @@ def table(tmp_path):
     def run(name, *options):
         read_table = pytest.importorskip("pyarrow.parquet").read_table
         out = tmp_path / f"{name}.parquet"
-        command = ("prompt", "agnews", "--data", ROOT / "examples" / "news", "--limit", 10)
+        news = ROOT / "examples" / "news"
+        shown = ("--demonstrations", news / "train.jsonl", "--shots", 1)
+        command = ("prompt", news / "test.jsonl", "--task", "agnews", "--limit", 10, *shown)
         done = ran(sys.executable, "-m", "dnip", *command, *options, "--out", out)
         assert done.returncode == 0, done.stderr
         written = ProbabilityTable.read(out)

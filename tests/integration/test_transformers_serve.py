@@ -19,9 +19,9 @@ import pytest
 from dnip import Coefficients, ProbabilityTable
 from dnip.llm.decisions import correct
 from dnip.llm.prompting.engines.servers import DecisionEngine, Server
-from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.run import run_plan
 from dnip.llm.prompting.task_files import load_task
+from fakes import plan_of
 from processes import free_port, running
 
 pytestmark = pytest.mark.integration
@@ -67,7 +67,7 @@ def server(folder):
 
 @pytest.fixture(scope="module")
 def plan():
-    return make_plan(TASK, ROOT / "examples" / "news", shots=1, seed=0, limit=8)
+    return plan_of(ROOT / "examples" / "news", shots=1, limit=8, task=TASK)
 
 
 @pytest.mark.filterwarnings("ignore:.*the labels capture less")  # the weights are random
@@ -80,7 +80,7 @@ def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tm
 
     asked = table("asked.csv", DecisionEngine(str(folder), Server(server, concurrency=2)))
     here = table("here.csv", TransformersEngine(str(folder), device="cpu"))
-    assert asked.ids.tolist() == here.ids.tolist()
+    assert asked.labels.tolist() == here.labels.tolist()
     np.testing.assert_allclose(asked.probabilities, here.probabilities, atol=1e-5)
 
 
@@ -143,7 +143,7 @@ def fleet(folder, tmp_path):
 
 
 def test_a_fleet_is_one_server_even_when_a_part_of_it_dies(server, fleet, folder, tmp_path):
-    plan = make_plan(TASK, ROOT / "examples" / "news", shots=1, seed=0)
+    plan = plan_of(ROOT / "examples" / "news", shots=1, task=TASK)
 
     def table(name, url, progress=None):
         engine = DecisionEngine(str(folder), Server(url, concurrency=4))

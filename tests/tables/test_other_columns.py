@@ -56,7 +56,7 @@ def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, block_rows)
         assert [str(warning.message) for warning in caught] == [
             f"{path}: the labels capture less than 0.1 of the probability in 75% of the rows "
             "(30 of 40; median mass 0.02): the prompt or the label words are at fault, "
-            "coefficients cannot mend that. Look at both with `dnip audit`"
+            "coefficients cannot mend that. Look at both with `dnip prompt --check`"
         ]
         parts = [rows] if isinstance(rows, ProbabilityTable) else rows
         assert np.concatenate([part.mass for part in parts]).tolist() == table.mass.tolist()

@@ -21,9 +21,8 @@ from dnip.cli.options import SETTINGS, Command, write_sections
 GROUPS = {
     "See what it does": {"demo": "Run the main job on a bundled table."},
     "Make tables": {
-        "prompt": "Ask a language model for class probabilities.",
+        "prompt": "Ask a language model for the class probabilities of texts.",
         "import": "Make a probability table of answers that you already have.",
-        "audit": "Check the label tokens of a task before spending compute.",
     },
     "Fit": {
         "fit": "Learn coefficients from a labelled table.",

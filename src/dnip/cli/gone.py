@@ -26,6 +26,10 @@ GONE: dict[tuple[str, str], str] = {
     ("fit", "--trace"): "in Python, dnip.fit(…).solution.trace",
     ("fit", "--preset authors"): "--preset paper",
     ("show", "FILE FILE"): "dnip show A, then dnip show B",
+    ("audit", ""): "dnip prompt TEXTS --check, with the options of the run to come",
+    ("prompt", "--data"): "dnip prompt TEXTS --task TASK, where TEXTS is a table such as "
+    "DIR/test.jsonl, and --demonstrations DIR/train.jsonl --shots N",
+    ("prompt", "--split"): "dnip prompt DIR/SPLIT.jsonl, hf:NAME/SPLIT or content-free",
     ("compare", "--tau"): "--methods dnip-paper has τ = 0.2",
     ("compare", "--smoothing"): "--methods dnip-paper has μ",
 }

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from functools import wraps
 from typing import Any
 
-from dnip.cli.options import Words, argument, flag, option
+from dnip.cli.options import Words, flag, option
 from dnip.llm.prompting.engines.servers import Endpoint
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.models import ModelOptions
 
 HERE, SERVER, THOUGHT = "Model on this machine", "Server", "Chain of thought"
-
-task = argument("task", help="agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.")
-shots = option(
-    "--shots",
-    default="1",
-    metavar="N|balanced",
-    help="Demonstrations: a number, or balanced for one of each class.",
-)
 
 _OPTIONS = (
     option(
@@ -79,7 +70,7 @@ _OPTIONS = (
         type=Words(Endpoint),
         heading=SERVER,
         help="completions continues the prompt; chat sends it as a user's message. [default: "
-        "completions; chat with --votes]",
+        "completions, or chat where the server has none; chat with --votes]",
     ),
     option(
         "--api",
@@ -164,7 +155,7 @@ def model_options(run: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(run)
     def with_model(**values: Any) -> None:  # noqa: ANN401
-        named = {field.name: values.pop(field.name) for field in fields(ModelOptions)}
+        named = {name: values.pop(name) for name in ModelOptions.names()}
         run(model=ModelOptions(**named), **values)
 
     for each in reversed(_OPTIONS):

@@ -419,7 +419,7 @@ class ContextualCalibration(Method):
         if not len(opt.content_free):
             raise InvalidInputError(
                 "contextual-calibration needs content-free rows, and there are none",
-                hint="Make them with `dnip prompt --split content-free`, and give them with "
+                hint="Make them with `dnip prompt content-free`, and give them with "
                 "--content-free TABLE, or as rows whose id begins with content-free",
             )
         return _inverse_means(opt.content_free)

@@ -1,71 +1,43 @@
-"""A run of prompts, an audit of label tokens and an import of answers, as text for a terminal."""
+"""A look at prompts and an import of answers, as text for a terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import counted, listed
+from dnip.base.errors import counted, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dnip.llm.prompting.audit import Audit
-    from dnip.llm.prompting.run import RunSummary
+    from dnip.llm.prompting.check import PromptCheck
     from dnip.llm.sources import ImportSummary
 
 
-def describe_run(summary: RunSummary, out: Path) -> str:
-    """Return the number of rows and the captured mass."""
-    return (
-        f"{summary.n:,} rows written to {out} ({summary.n_resumed:,} from an earlier run); "
-        f"captured mass {summary.mean_mass:.3f} on average, {summary.least_mass:.3g} at least"
-    )
-
-
-def notes_on_run(summary: RunSummary) -> Iterator[str]:
-    """Yield what a user should know of answers that are incomplete."""
-    details = summary.details
-    if summary.n_open:
-        yield (
-            "rows whose decision depends on labels that the server did not report: "
-            f"{summary.n_open:,}"
-        )
-    if details.get("fallback"):
-        yield (
-            "answers without a label, of which the last token is scored: "
-            f"{details['fallback']:,} of {summary.n:,}; answers cut at their longest: "
-            f"{details['cut']:,}"
-        )
-    if details.get("unmatched"):
-        yield (
-            f"sampled answers that end in no label: {details['unmatched']:,} "
-            f"of {details['samples']:,}"
-        )
-
-
-def describe_audit(audit: Audit) -> str:
-    """Return the tokens of every class, and the captured mass where it was measured."""
-    lines = []
-    for audited in audit.classes:
-        tokens = " ".join(repr(text) for text in audited.texts)
-        mass = "" if audited.mass is None else f"  mass {audited.mass:.4f}"
-        lines.append(f"{audited.name:<24} {audited.word:<16} {tokens}{mass}")
-    if audit.mass is not None:
-        lines.append(
-            f"\ncaptured mass {audit.mass:.3f} on average over "
-            f"{counted(audit.n_measured, 'prompt')}, {audit.lowest_mass:.3g} at least"
-        )
-        if audit.fallbacks is not None:
-            lines.append(f"answers without a label: {audit.fallbacks} of {audit.n_measured}")
-    for form, captured in audit.forms.items():
-        best = "  most" if captured == max(audit.forms.values()) else ""
-        lines.append(f"captured mass as {form:<11} {captured:.3f}{best}")
+def describe_check(check: PromptCheck) -> str:
+    """Return a prompt, the answers, the tokens of every class, and what they came to."""
+    lines = ["--- the first prompt", check.prompt, "---"]
+    if any(answer is not None for answer in check.answers):
+        lines.append(f"answers: {', '.join(shown(answer) for answer in check.answers)}")
+    rows = [("class", "label", "mass", "tokens")] if check.classes else []
+    for of_class in check.classes:
+        mass = "" if of_class.mass is None else f"{of_class.mass:.4f}"
+        tokens = " ".join(map(repr, of_class.texts)) or "not known without --tokenizer"
+        rows.append((of_class.name, of_class.word, mass, tokens))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines += [
-        f"{audited.flips} of {audit.n_measured} answers flip with the labels in the order "
-        f"{', '.join(audited.order)}"
-        for audited in audit.orders
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     ]
+    if check.mass is not None:
+        lines.append(
+            f"captured mass {check.mass:.3f} on average over "
+            f"{counted(check.n_measured, 'prompt')}, {check.lowest_mass:.3g} at least"
+        )
+    if check.fallbacks is not None:
+        lines.append(f"answers without a label: {check.fallbacks} of {check.n_measured}")
+    requests = f", {counted(check.n_requests, 'request')}" if check.n_requests else ""
+    lines.append(f"the whole table: {counted(check.n_prompts, 'prompt')}{requests}")
     return "\n".join(lines)
 
 

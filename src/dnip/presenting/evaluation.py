@@ -173,9 +173,7 @@ def next_step(evaluation: Evaluation, level: float, command: str) -> str:
     Next, learn coefficients: dnip fit opt.csv
     """
     if evaluation.signal is False:
-        step = (
-            "" if evaluation.cause else "\nNext, look at the prompt: dnip audit TASK --model MODEL"
-        )
+        step = "" if evaluation.cause else "\nNext, look at the prompt: dnip prompt TEXTS --check"
         return wrapped(f"No signal. {evaluation.no_signal}{step}")
     weak = evaluation.starving(level)
     text = "No class is below the average class by more than chance."

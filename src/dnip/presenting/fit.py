@@ -154,7 +154,7 @@ def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
     steps = {
         "apply": f"correct new rows: dnip apply NEW.csv{option} --out corrected.csv",
         "keep": "label more rows, and fit again",
-        "no signal": "look at the prompt: dnip audit TASK --model MODEL",
+        "no signal": "look at the prompt: dnip prompt TEXTS --check",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
     if evidence is not None and verdict == "apply" and evidence.accuracy_change < -_A_POINT:

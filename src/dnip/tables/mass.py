@@ -111,13 +111,13 @@ class CapturedMass:
         >>> CapturedMass(240, 199, 0.02).sentence
         'the labels capture less than 0.1 of the probability in 83% of the rows (199 of 240; \
 median mass 0.02): the prompt or the label words are at fault, coefficients cannot mend that. \
-Look at both with `dnip audit`'
+Look at both with `dnip prompt --check`'
         """
         return (
             f"the labels capture less than {LOW_MASS:g} of the probability in "
             f"{self.low / self.rows:.0%} of the rows ({self.low:,} of {self.rows:,}; median mass "
             f"{self.median:.2g}): the prompt or the label words are at fault, coefficients cannot "
-            "mend that. Look at both with `dnip audit`"
+            "mend that. Look at both with `dnip prompt --check`"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,9 @@ import numpy as np
 from dnip.llm.prompting.engines.base import ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring
+from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.task import Task
+from dnip.llm.prompting.texts import read_texts
 from sidecars import completion
 
 TASK = Task(
@@ -26,9 +28,9 @@ TASK = Task(
 class FakeEngine:
     """Scores are a hash of the prompt; stops with an error after some rows if told to."""
 
-    def __init__(self, *, name="fake", batch=4, stop_after=None, scoring=Scoring.FIRST):
+    def __init__(self, *, name="fake", stop_after=None, scoring=Scoring.FIRST):
         self.scoring = scoring
-        self.name, self.batch, self.stop_after = name, batch, stop_after
+        self.name, self.stop_after = name, stop_after
         self.asked = []
 
     def describe(self):
@@ -37,18 +39,12 @@ class FakeEngine:
     def question(self, prompts, task):
         return prompted(self.name, prompts, task, chat=False)
 
-    def score(self, prompts, task, *, done=frozenset()):
-        n_given = 0
-        for first in range(0, len(prompts), self.batch):
-            rows = range(first, min(first + self.batch, len(prompts)))
-            if done.issuperset(rows):
-                continue
-            for row in reversed(rows):
-                if n_given == self.stop_after:
-                    raise KeyboardInterrupt
-                n_given += 1
-                self.asked.append(row)
-                yield ScoredRow(row, scores(prompts[row].text, task.n_classes))
+    def score(self, prompts, task):
+        for n_given, row in enumerate(reversed(range(len(prompts)))):
+            if n_given == self.stop_after:
+                raise KeyboardInterrupt
+            self.asked.append(prompts[row].text)
+            yield ScoredRow(row, scores(prompts[row].text, task.n_classes))
 
 
 class FakeTokenizer(HubTokenizer):
@@ -73,6 +69,13 @@ def happy(body):
         return completion("happy", ("happy", top))
     logs = {f" {text}": math.log(p) for text, p in top.items()}
     return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
+
+
+def plan_of(folder, split="test", *, shots=0, task=TASK, label=None, **settings):
+    """A plan for one of the files of `write_data`, with demonstrations from the other."""
+    shown = read_texts(folder / "train.jsonl", task, label=label) if shots else None
+    texts = read_texts(folder / f"{split}.jsonl", task, label=label)
+    return make_plan(task, texts, shown, shots=shots, **settings)
 
 
 def write_data(folder, n_train=10, n_test=9):

@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("jinja2", reason="prompts need jinja2")
 
+
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.llm.prompting.audit import in_order
-from dnip.llm.prompting.prompt import PromptBuilder
+from dnip.llm.prompting.prompt import PromptBuilder, task_of
 from dnip.llm.prompting.sandbox import render_chat
 from dnip.llm.prompting.task_files import built_in_tasks, check_task, load_task
 from fakes import TASK
@@ -87,15 +87,6 @@ def test_in_a_chat_demonstrations_are_turns(tmp_path, task):
     assert reasoned[2] == ("assistant", "The writer laughs. It is happy.")
 
 
-def test_labels_stand_in_another_order_wherever_the_wording_names_them(task):
-    words = {"template": "{{ sad }} Happy or sad, happy? {% if happy %}:", "fields": ("sad",)}
-    changed = in_order(replace(task, **words), [1, 0])
-    assert changed.instruction == "Is the message sad or happy?"
-    assert changed.template == "{{ sad }} Happy or happy, sad? {% if happy %}:"
-    assert list(changed.decision.criteria) == ["sad", "happy"]
-    assert (changed.classes, changed.label_words) == (task.classes, task.label_words)
-
-
 QUESTION = """[question]
 instructions = "Which?"
 criteria = { sad = "in tears", happy = "laughing" }
@@ -135,6 +126,32 @@ def test_built_in_tasks_show_reasoning_for_every_class(name):
         assert made.prefix.count(f"{reason}{made.lead[1:]}{task.answer(label)}\n\n") == 1
         # A rationale that names a label would be taken for the answer.
         assert not any(f" {word}" in f" {reason}" for word in task.label_words)
+
+
+# --- a prompt and its classes ---
+def test_a_prompt_is_a_text_or_a_file_and_its_fields_are_what_it_names(tmp_path):
+    text = "{% if title %}{{ title }}: {% endif %}{{ body }}{% set x = range(2) %}\nTopic:"
+    (tmp_path / "p.txt").write_text(f"{text}\n")
+    (tmp_path / "s.txt").write_text("Name the topic.\n")
+    for task in (task_of(text, ["a", "b"]), task_of(tmp_path / "p.txt", ["a", "b"])):
+        assert task.fields == ("body", "title")
+        made = PromptBuilder(task).prompt({"title": "", "body": "B"})
+        assert (made.text, task.answer(1)) == ("B\nTopic:", " b")
+    task = task_of(str(tmp_path / "p.txt"), ["a", "b"], system=str(tmp_path / "s.txt"))
+    messages = PromptBuilder(task).prompt({"title": "T", "body": "B"}).messages
+    assert [one["content"] for one in messages] == ["Name the topic.", "T: B\nTopic:"]
+
+
+@cases(
+    ("Name it: {text}", ["a", "b"], "names no column.*Write {{ text }} where the text"),
+    ("prompt.txt", ["a", "b"], "names no column.*there is no file 'prompt.txt'"),
+    ("{% for %}", ["a", "b"], "the prompt is no template: "),
+    ("{{ text }}", ["a"], "at least 2 classes"),
+    ("{{ text }}", ["a", "a"], "twice"),
+)
+def test_a_prompt_that_asks_nothing_is_refused(prompt, classes, told):
+    with pytest.raises(InvalidInputError, match=told):
+        task_of(prompt, classes)
 
 
 # --- templates ---

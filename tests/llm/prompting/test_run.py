@@ -1,4 +1,4 @@
-"""Which rows are prompted with what; a run writes its table whole, and goes on after a kill."""
+"""A run asks what was not asked before, and writes its table whole from what is there."""
 
 import json
 
@@ -6,17 +6,23 @@ import numpy as np
 import pytest
 
 from dnip import BackendError, InvalidInputError, ProbabilityTable
+from dnip.llm.prompting.engines.base import MissingEndpointError
 from dnip.llm.prompting.labels import Scoring
-from dnip.llm.prompting.plan import hash_prompts, make_plan
-from dnip.llm.prompting.run import open_journal, run_plan
+from dnip.llm.prompting.plan import make_plan
+from dnip.llm.prompting.run import open_answers, run_plan
+from dnip.llm.prompting.texts import read_texts
 from dnip.llm.questions import Question
 from dnip.tables.origin import metadata_path
-from fakes import TASK, FakeEngine, scores, write_data
+from fakes import TASK, FakeEngine, plan_of, scores, write_data
 
 
 @pytest.fixture
 def plan(tmp_path):
-    return make_plan(TASK, write_data(tmp_path), shots=1)
+    return plan_of(write_data(tmp_path), shots=1)
+
+
+def plan_for(rows, **settings):
+    return make_plan(TASK, read_texts(rows, TASK, **settings))
 
 
 def run(plan, engine, out):
@@ -30,14 +36,13 @@ def test_the_table_holds_every_row_once_in_order(plan, tmp_path):
     captured = np.array([scores(prompt.text, 2) for prompt in plan.prompts])
     expected = captured / captured.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(table.probabilities, expected, rtol=1e-15)
-    assert table.ids.tolist() == list(plan.examples.ids)
-    assert table.labels.tolist() == plan.examples.labels.tolist()
-    assert summary.n == 9
-    assert summary.n_resumed == summary.n_open == 0
+    assert table.labels.tolist() == plan.texts.labels.tolist()
+    assert (summary.n, summary.n_asked, summary.n_kept, summary.n_labelled) == (9, 9, 0, 9)
     assert summary.mean_mass == pytest.approx(captured.sum(axis=1).mean())
     asked = Question.read(json.loads(metadata_path(out).read_text())["question"])
     assert (asked.model, asked.form, asked.options) == ("fake", "plain", TASK.classes)
-    assert {path.name for path in tmp_path.glob("*table*")} == {out.name, f"{out.name}.meta.json"}
+    written = {out.name, f"{out.name}.meta.json", f"{out.name}.answers"}
+    assert {path.name for path in tmp_path.glob("*table*")} == written
 
 
 @pytest.mark.parametrize("stop_after", [0, 1, 4, 8, 9])
@@ -51,81 +56,186 @@ def test_a_stopped_run_goes_on_to_the_very_same_table(plan, tmp_path, stop_after
     second = FakeEngine()
     summary = run(plan, second, resumed)
     assert resumed.read_bytes() == whole.read_bytes()
-    assert summary.n_resumed == (stop_after if stop_after < 9 else 0)
-    assert len(second.asked) < 9 or stop_after < 4 or stop_after == 9
+    assert summary.n_kept == (stop_after if stop_after < 9 else 0)
+    assert len(second.asked) == summary.n_asked == 9 - summary.n_kept
+
+
+ROWS = [{"text": f"message {i}", "mood": "happy", "other": "sad", "no": i} for i in range(6)]
+CHANGES = {
+    "a label is corrected": lambda rows: rows[2].update(mood="sad"),
+    "a label is taken away": lambda rows: rows[2].update(mood=""),
+    "ids are others": lambda rows: [row.update(no=row["no"] + 100) for row in rows],
+    "a row is gone": lambda rows: rows.pop(3),
+    "rows change places": lambda rows: rows.reverse(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_labels_ids_and_rows_are_written_anew_without_a_question(tmp_path, change):
+    out, fresh = tmp_path / "table.csv", tmp_path / "fresh.csv"
+    rows = [dict(row) for row in ROWS]
+    columns = {"label": "mood", "id": "no", "keep": ["other"]}
+    run(plan_for(rows, **columns), FakeEngine(), out)
+    CHANGES[change](rows)
+    idle = FakeEngine()
+    summary = run(plan_for(rows, **columns), idle, out)
+    assert idle.asked == []
+    assert (summary.n_asked, summary.n_kept) == (0, len(rows))
+    run(plan_for(rows, **columns), FakeEngine(), fresh)
+    assert out.read_bytes() == fresh.read_bytes()
+
+
+def test_another_label_column_and_a_table_that_was_cut_or_edited_are_made_right(tmp_path):
+    out = tmp_path / "table.csv"
+    run(plan_for(ROWS, label="mood", id="no"), FakeEngine(), out)
+    whole = out.read_text()
+    for damage in (whole[: len(whole) // 2], whole.replace("happy", "sad", 3), "", "no table"):
+        out.write_text(damage)
+        run(plan_for(ROWS, label="mood", id="no"), FakeEngine(stop_after=0), out)
+        assert out.read_text() == whole
+    run(plan_for(ROWS, label="other", id="no"), FakeEngine(stop_after=0), out)
+    assert ProbabilityTable.read(out, TASK.classes).labels.tolist() == [1] * 6
+
+
+def test_new_rows_alone_are_asked(tmp_path):
+    run(plan_for(ROWS[:4]), FakeEngine(), tmp_path / "table.csv")
+    engine = FakeEngine()
+    summary = run(plan_for(ROWS), engine, tmp_path / "table.csv")
+    assert len(engine.asked) == summary.n_asked == 2
+    assert summary.n_kept == 4
+
+
+def test_rows_with_one_prompt_are_asked_once(tmp_path):
+    engine = FakeEngine()
+    rows = [{"text": text, "label": n % 2} for n, text in enumerate("abacab")]
+    summary = run(plan_for(rows), engine, tmp_path / "table.csv")
+    assert len(engine.asked) == summary.n_asked == 3
+    assert (summary.n, summary.n_alike) == (6, 3)
+    table = ProbabilityTable.read(tmp_path / "table.csv", TASK.classes)
+    assert table.labels.tolist() == [0, 1] * 3
+    p = table.probabilities
+    assert (p[0] == p[2]).all()
+    assert (p[1] == p[5]).all()
+    assert (p[0] != p[1]).any()
+
+
+def test_other_settings_and_words_are_asked_anew_and_none_are_mixed(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    run(plan, FakeEngine(), out)
+    first = out.read_bytes()
+    other = plan_of(tmp_path, shots=1, seed=5)
+    for changed, engine in ((other, FakeEngine()), (plan, FakeEngine(name="another"))):
+        assert run(changed, engine, out).n_kept == 0
+        assert len(engine.asked) == 9
+    assert run(plan, FakeEngine(stop_after=0), out).n_kept == 9
+    assert out.read_bytes() == first
+    settings = json.loads(metadata_path(out).read_text())["settings"]
+    assert (settings["seed"], settings["engine"]) == (0, {"engine": "fake"})
+
+
+def test_versions_of_libraries_do_not_count(plan, tmp_path):
+    class Versioned(FakeEngine):
+        def describe(self):
+            return {"engine": "fake", "versions": {"openai": self.name}, "torch": self.name}
+
+    run(plan, Versioned(name="1"), tmp_path / "table.csv")
+    assert run(plan, Versioned(name="2"), tmp_path / "table.csv").n_asked == 0
+
+
+def test_a_table_that_no_run_has_made_is_kept(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    out.write_text("mine")
+    for metadata in (None, "{}", "no JSON", '{"settings": {}}', '{"settings": []}'):
+        if metadata is not None:
+            metadata_path(out).write_text(metadata)
+        with pytest.raises(InvalidInputError, match="exists, and no `dnip prompt` has made it"):
+            run(plan, FakeEngine(), out)
+    assert out.read_text() == "mine"
+    out.unlink()
+    run(plan, FakeEngine(), out)
+    (tmp_path / "table.csv.answers").unlink()
+    assert run(plan, FakeEngine(), out).n_asked == 9
 
 
 @pytest.mark.parametrize("content", [b'{"format": "dnip-progress"}\n', b"SQLite format 3\0" * 9])
-def test_a_file_that_is_no_journal_is_refused_and_kept(plan, tmp_path, content):
-    journal = tmp_path / "table.csv.progress"
-    journal.write_bytes(content)
+def test_a_file_that_holds_no_answers_is_refused_and_kept(plan, tmp_path, content):
+    answers = tmp_path / "table.csv.answers"
+    answers.write_bytes(content)
     with pytest.raises(InvalidInputError, match=r"damaged, or of another version.*Delete it"):
         run(plan, FakeEngine(), tmp_path / "table.csv")
-    assert journal.read_bytes() == content
-
-
-def test_other_settings_are_refused_by_name_and_change_nothing(plan, tmp_path):
-    out = tmp_path / "table.csv"
-    with pytest.raises(KeyboardInterrupt):
-        run(plan, FakeEngine(stop_after=3), out)
-    journal = tmp_path / "table.csv.progress"
-    before = journal.read_bytes()
-    other = make_plan(TASK, tmp_path, shots=1, seed=5)
-    with pytest.raises(InvalidInputError, match="seed was 0, is 5"):
-        run(other, FakeEngine(), out)
-    with pytest.raises(InvalidInputError, match="engine was"):
-        run(plan, FakeEngine(name="another"), out)
-    assert journal.read_bytes() == before
-
-
-def test_a_finished_table_is_kept_by_the_same_run_and_refused_to_another(plan, tmp_path):
-    out = tmp_path / "table.csv"
-    first = run(plan, FakeEngine(), out)
-    before = out.read_bytes()
-    idle = FakeEngine()
-    assert run(plan, idle, out) == first
-    assert idle.asked == []
-    with pytest.raises(InvalidInputError, match="of another run"):
-        run(plan, FakeEngine(name="another"), out)
-    metadata_path(out).unlink()
-    with pytest.raises(InvalidInputError, match="metadata are missing"):
-        run(plan, FakeEngine(), out)
-    assert out.read_bytes() == before
+    assert answers.read_bytes() == content
 
 
 def test_an_engine_that_loses_rows_is_told_and_nothing_is_written(plan, tmp_path):
     class Forgetful(FakeEngine):
-        def score(self, prompts, task, *, done=frozenset()):
-            for scored in super().score(prompts, task, done=done):
-                if scored.row != 4:
-                    yield scored
+        def score(self, prompts, task):
+            yield from (scored for scored in super().score(prompts, task) if scored.row != 4)
 
     out = tmp_path / "table.csv"
-    with pytest.raises(BackendError, match="1 of 9 rows were not scored"):
+    with pytest.raises(BackendError, match="1 of 9 prompts were not scored"):
         run(plan, Forgetful(), out)
     assert not out.exists()
-    assert run(plan, FakeEngine(), out).n_resumed == 8
+    assert run(plan, FakeEngine(), out).n_kept == 8
 
 
 def test_two_runs_of_one_table_do_not_meet(tmp_path):
-    path = tmp_path / "table.csv.progress"
+    path = tmp_path / "table.csv.answers"
     with (
-        open_journal(path, {"seed": 0}),
+        open_answers(path),
         pytest.raises(Exception, match="another run is writing"),
-        open_journal(path, {"seed": 0}),
+        open_answers(path),
     ):
         pass
 
 
-def test_a_run_that_was_refused_before_its_first_row_binds_nobody(plan, tmp_path):
+def test_a_run_that_was_refused_before_its_first_row_leaves_nothing(plan, tmp_path):
     class Refusing(FakeEngine):
-        def score(self, prompts, task, *, done=frozenset()):
+        def score(self, prompts, task):
             raise InvalidInputError("labels collide")
 
-    out = tmp_path / "table.csv"
     with pytest.raises(InvalidInputError, match="labels collide"):
-        run(plan, Refusing(), out)
+        run(plan, Refusing(), tmp_path / "table.csv")
     assert list(tmp_path.glob("table*")) == []
+
+
+class Endpoint(FakeEngine):
+    """A server's endpoint, which may not be there; `gone` after so many answers."""
+
+    def __init__(self, endpoint, *, gone=None):
+        super().__init__(name=endpoint)
+        self.gone, self.tried = gone, 0
+
+    def describe(self):
+        return {"engine": "server", "endpoint": self.name}
+
+    def score(self, prompts, task):
+        self.tried += 1
+        for n, scored in enumerate(super().score(prompts, task)):
+            if n == self.gone:
+                raise MissingEndpointError("404")
+            yield scored
+
+
+def test_the_endpoint_is_found_out_once(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    missing, chat = Endpoint("completions", gone=0), Endpoint("chat")
+    summary = run_plan(plan, missing, chat, out=out)
+    assert (summary.found, summary.n_asked) == ("chat", 9)
+    assert "asked as --endpoint chat" in next(summary.notes())
+    write_data(tmp_path, n_test=12)
+    again = run_plan(plan_of(tmp_path, shots=1), missing, chat, out=out)
+    assert (missing.tried, chat.tried, again.found, again.n_asked) == (1, 2, None, 3)
+
+
+def test_no_third_endpoint_is_tried_and_none_in_the_middle(plan, tmp_path):
+    ways = Endpoint("completions", gone=0), Endpoint("chat", gone=0)
+    with pytest.raises(MissingEndpointError):
+        run_plan(plan, *ways, out=tmp_path / "table.csv")
+    assert [way.tried for way in ways] == [1, 1]
+    ways = Endpoint("completions", gone=5), Endpoint("chat")
+    with pytest.raises(MissingEndpointError):
+        run_plan(plan, *ways, out=tmp_path / "table.csv")
+    assert [way.tried for way in ways] == [1, 0]
 
 
 def test_label_words_that_begin_alike_have_a_mass_of_one_at_most(plan, tmp_path, monkeypatch):
@@ -138,66 +248,3 @@ def test_means_of_tokens_are_no_captured_mass(plan, tmp_path):
     out = tmp_path / "table.csv"
     run_plan(plan, FakeEngine(scoring=Scoring.PER_TOKEN), out=out)
     assert ProbabilityTable.read(out, TASK.classes).mass is None
-
-
-# --- which rows are prompted with what ---
-def test_the_test_split_is_scored_with_demonstrations_of_the_training_split(tmp_path):
-    plan = make_plan(TASK, write_data(tmp_path), shots=2, seed=1)
-    assert plan.examples.ids == tuple(f"test-{i}" for i in range(9))
-    shown = plan.settings["demonstrations"]
-    assert len(shown) == 2
-    assert all(name.startswith("train-") for name in shown)
-    assert plan.prompts[0].prefix.count("Message:") == 2
-    assert plan.prompts[0].example == "Message: test message 0\nMood:"
-
-
-@pytest.mark.parametrize("shots", [1, 3, "balanced"])
-def test_demonstrations_are_never_among_the_scored_rows(tmp_path, shots):
-    plan = make_plan(TASK, write_data(tmp_path), split="train", shots=shots)
-    shown = set(plan.settings["demonstrations"])
-    assert shown
-    assert not shown & set(plan.examples.ids)
-    assert len(plan.examples) + len(shown) == 10
-    if shots == "balanced":
-        assert sorted(label for _, label in plan.builder.demonstrations) == [0, 1]
-    with pytest.raises(InvalidInputError, match="no row is left to score"):
-        make_plan(TASK, tmp_path, split="train", shots=10)
-
-
-def test_seeds_change_the_demonstrations_but_not_the_limited_rows(tmp_path):
-    write_data(tmp_path)
-    plans = [make_plan(TASK, tmp_path, shots=2, seed=seed, limit=4) for seed in range(4)]
-    assert len({tuple(plan.settings["demonstrations"]) for plan in plans}) > 1
-    assert len({plan.examples.ids for plan in plans}) == 1
-    assert len(plans[0].examples) == 4
-    again = make_plan(TASK, tmp_path, shots=2, seed=0, limit=4)
-    assert hash_prompts(again.prompts) == hash_prompts(plans[0].prompts)
-
-
-def test_content_free_rows_stand_behind_the_same_demonstrations(tmp_path):
-    plan, test = (
-        make_plan(TASK, write_data(tmp_path), split=split, shots=2, seed=1)
-        for split in ("content-free", "test")
-    )
-    assert plan.examples.ids == ("content-free-0", "content-free-1", "content-free-2")
-    assert plan.examples.labels.tolist() == [-1, -1, -1]
-    texts = [prompt.example for prompt in plan.prompts]
-    assert texts == [f"Message: {text}\nMood:" for text in ("N/A", "[MASK]", "")]
-    assert plan.prompts[0].prefix == test.prompts[0].prefix
-
-
-def test_only_the_longest_field_of_a_long_prompt_is_shortened(tmp_path):
-    plan = make_plan(TASK, write_data(tmp_path), shots=0)
-    long_row = {"text": "word " * 100, "label": 0}
-    rows = (*plan.examples.rows, long_row)
-    examples = type(plan.examples)(rows, plan.examples.labels, (*plan.examples.ids, "long"))
-    plan = type(plan)(TASK, examples, plan.builder, plan.settings)
-
-    def too_long(prompts):
-        return [i for i, prompt in enumerate(prompts) if len(prompt.text.split()) > 40]
-
-    shortened = plan.shortened(too_long)
-    assert shortened.prompts[:-1] == plan.prompts[:-1]
-    assert too_long(shortened.prompts) == []
-    assert 30 < len(shortened.prompts[-1].text.split()) <= 40
-    assert long_row["text"] == "word " * 100

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
 
+from dnip.base.cluster import Cluster
 from dnip.base.errors import InvalidInputError, load_optional
+from dnip.base.validation import check_choice
+from dnip.llm.prompting.engines.base import ClusterEngine, Engine
 from dnip.llm.prompting.engines.hub import HubTokenizer, find_here, library
 from dnip.llm.prompting.engines.local import TransformersEngine, TransformersReasoningEngine
 from dnip.llm.prompting.engines.servers import (
@@ -21,8 +26,11 @@ from dnip.llm.prompting.engines.servers import (
     VotingEngine,
 )
 from dnip.llm.prompting.labels import Scoring
+from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.task import Task
 
+#: What decision servers are asked by.
+APIS = ("systemone", "decisions")
 #: Of those that take an option, messages name the first.
 ENGINES: tuple[type[TransformersEngine | ServerEngine], ...] = (
     *(TransformersEngine, TransformersReasoningEngine),
@@ -38,22 +46,22 @@ class ModelOptions:
     """
 
     model: str
-    scoring: Scoring = Scoring.FIRST
+    scoring: str = Scoring.FIRST
     dtype: str | None = None
     device: str | None = None
     chat: bool = False
     revision: str | None = None
     batch_tokens: int | None = None
     served_model: str | None = None
-    endpoint: Endpoint | None = None
-    api: Literal["systemone", "decisions"] | None = None
+    endpoint: str | None = None
+    api: str | None = None
     top_logprobs: int | None = None
     tokenizer: str | None = None
     key_variable: str | None = None
     concurrency: int | None = None
     timeout: float | None = None
     retries: int | None = None
-    extra_body: str | None = None
+    extra_body: str | Mapping[str, Any] | None = None
     chain_of_thought: bool = False
     max_new_tokens: int | None = None
     votes: int | None = None
@@ -63,7 +71,15 @@ class ModelOptions:
         """Whether the model is a server's URL."""
         return self.model.lower().startswith(("http://", "https://"))
 
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all options."""
+        return tuple(option.name for option in fields(cls))
+
     def __post_init__(self) -> None:
+        check_choice("scoring", self.scoring, tuple(Scoring))
+        check_choice("endpoint", self.endpoint or Endpoint.CHAT, tuple(Endpoint))
+        check_choice("api", self.api or APIS[0], APIS)
         self.check()
         if self.is_server and self.served_model is None:
             raise InvalidInputError(
@@ -83,6 +99,13 @@ class ModelOptions:
         if self.votes is not None:
             return VotingEngine
         return OpenAIReasoningEngine if self.chain_of_thought else OpenAIEngine
+
+    @property
+    def ways(self) -> list[ModelOptions]:
+        """The options for each way to try; a server's endpoint is found out where none is named."""
+        if self.endpoint is None and issubclass(self.engine, OpenAIEngine):
+            return [replace(self, endpoint=endpoint) for endpoint in Endpoint]
+        return [self]
 
     def asks_question(self, task: Task) -> bool:
         """Say whether the task's own question is sent, in which no demonstration can stand."""
@@ -108,6 +131,21 @@ class ModelOptions:
                 raise InvalidInputError(
                     f"{flag} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"
                 )
+
+
+def open_engines(options: ModelOptions, plan: Plan, workers: Cluster | None = None) -> list[Engine]:
+    """Return the engines of a plan, as `run_plan` takes them; on a cluster, if there is one."""
+    if options.asks_question(plan.task) and plan.builder.demonstrations:
+        raise InvalidInputError(
+            f"the task {plan.task.name} has a question of its own, in which no demonstration can "
+            "be shown",
+            hint="Leave out --shots",
+        )
+    openings = [partial(open_model, way, stop=plan.builder.stop) for way in options.ways]
+    if workers is None:
+        return [opening() for opening in openings]
+    scoring = Scoring(options.scoring)
+    return [ClusterEngine(workers, opening, scoring) for opening in openings]
 
 
 def open_model(
@@ -150,13 +188,13 @@ _SETTINGS = {"served_model": "model", "votes": "samples", "api": "endpoint"}
 _OF_SERVER = ("key_variable", "concurrency", "timeout", "retries")
 
 
-def _parse_object(text: str) -> dict[str, Any]:
+def _parse_object(text: str | Mapping[str, Any]) -> dict[str, Any]:
     try:
-        fields = json.loads(text)
+        content = json.loads(text) if isinstance(text, str) else dict(text)
     except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict):
+        content = None
+    if not isinstance(content, dict):
         raise InvalidInputError(
             "--extra-body must be a JSON object", hint="""Such as '{"reasoning_effort": "low"}'"""
         )
-    return fields
+    return content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,9 +11,9 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, shown
 from dnip.base.validation import check_integer
-from dnip.llm.prompting.data import HUB, TRAIN, Examples, folder_name, load_examples
-from dnip.llm.prompting.prompt import Prompt, PromptBuilder
+from dnip.llm.prompting.prompt import Prompt, PromptBuilder, task_of
 from dnip.llm.prompting.task import Task
+from dnip.llm.prompting.texts import Source, Texts, read_texts
 
 #: The word for one demonstration of each class.
 BALANCED = "balanced"
@@ -31,7 +30,7 @@ class Plan:
     Attributes
     ----------
     task : Task
-    examples : Examples
+    texts : Texts
         The rows to score.
     builder : PromptBuilder
         With the demonstrations.
@@ -40,18 +39,14 @@ class Plan:
     """
 
     task: Task
-    examples: Examples
+    texts: Texts
     builder: PromptBuilder
     settings: dict[str, Any]
 
     @property
     def prompts(self) -> list[Prompt]:
         """One prompt per row."""
-        return [self.builder.prompt(row) for row in self.examples.rows]
-
-    def of(self, task: Task) -> Plan:
-        """Return the same rows and demonstrations in the wording of another task."""
-        return replace(self, task=task, builder=replace(self.builder, task=task))
+        return [self.builder.prompt(row) for row in self.texts.rows]
 
     def shortened(self, too_long: Callable[[Sequence[Prompt]], list[int]]) -> Plan:
         """Cut words off the end of the longest field of each row whose prompt is too long.
@@ -66,7 +61,7 @@ class Plan:
         InvalidInputError
             If a prompt is too long even without the row's text.
         """
-        rows = [dict(row) for row in self.examples.rows]
+        rows = [dict(row) for row in self.texts.rows]
         waiting = too_long(self.prompts)
         while waiting:
             for number in waiting:
@@ -75,22 +70,78 @@ class Plan:
                 words = str(row[field]).split()
                 if len(words) <= 1:
                     raise InvalidInputError(
-                        f"row {self.examples.ids[number]}: instruction and demonstrations alone "
+                        f"row {self.texts.name(number)}: instruction and demonstrations alone "
                         "are longer than the model's context",
                         hint="Give fewer shots, or a model with a longer context",
                     )
                 row[field] = " ".join(words[: int(_KEPT * len(words))])
             prompts = [self.builder.prompt(rows[number]) for number in waiting]
             waiting = [waiting[number] for number in too_long(prompts)]
-        return replace(self, examples=replace(self.examples, rows=tuple(rows)))
+        return replace(self, texts=replace(self.texts, rows=tuple(rows)))
+
+
+def plan_texts(
+    texts: Source,
+    *,
+    prompt: str | os.PathLike[str] | None = None,
+    classes: Sequence[str] | None = None,
+    system: str | os.PathLike[str] | None = None,
+    task: str | os.PathLike[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002 - as on the command line
+    keep: Sequence[str] = (),
+    shots: int | str = 0,
+    demonstrations: Source | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    chain_of_thought: bool = False,
+) -> Plan:
+    """Read texts, and make a plan of them, as `dnip.prompt` does.
+
+    Raises
+    ------
+    InvalidInputError, BackendError
+        As `load_task`, `read_texts` and `make_plan`, and for settings that do not go together.
+    """
+    if (task is None) == (prompt is None):
+        raise InvalidInputError(
+            "there is no prompt" if task is None else "there is both a prompt and a task",
+            hint="Give --prompt TEXT|FILE with --classes A,B,C, or --task NAME|FILE",
+        )
+    if prompt is not None:
+        if not classes:
+            raise InvalidInputError(
+                "the prompt has no classes", hint="Give --classes A,B,C: what the model is to say"
+            )
+        wording = task_of(prompt, classes, system=system)
+    else:
+        if classes or system is not None:
+            raise InvalidInputError(
+                f"the task {task} has {'classes' if classes else 'a system message'} of its own",
+                hint=f"Leave out --{'classes' if classes else 'system'}",
+            )
+        from dnip.llm.prompting.task_files import load_task  # noqa: PLC0415 - it needs pydantic
+
+        wording = load_task(task or "")
+    if demonstrations is not None and shots == 0:
+        raise InvalidInputError(
+            "no demonstration is shown (--shots 0)", hint="Give --shots, or no --demonstrations"
+        )
+    read = read_texts(texts, wording, label=label, id=id, keep=keep)
+    shown = None
+    if demonstrations is not None:
+        shown = read_texts(demonstrations, wording, label=label)
+    return make_plan(
+        wording, read, shown, shots=shots, seed=seed, limit=limit, chain_of_thought=chain_of_thought
+    )
 
 
 def make_plan(
     task: Task,
-    source: str | os.PathLike[str],
+    texts: Texts,
+    demonstrations: Texts | None = None,
     *,
-    split: str = "test",
-    shots: int | str = 1,
+    shots: int | str = 0,
     seed: int = 0,
     limit: int | None = None,
     chain_of_thought: bool = False,
@@ -100,13 +151,11 @@ def make_plan(
     Parameters
     ----------
     task : Task
-    source : path-like
-        Data, as `load_examples` takes it.
-    split : str, default="test"
-        The rows to score. Demonstrations are drawn from ``train`` and never scored.
-        ``content-free`` stands for three rows that say nothing, behind the same demonstrations,
-        for contextual calibration.
-    shots : int or "balanced", default=1
+    texts : Texts
+        The rows to score. A row whose text a demonstration shows is left out.
+    demonstrations : Texts, optional
+        Rows with labels, to draw demonstrations from.
+    shots : int or "balanced", default=0
         How many demonstrations; or one of each class.
     seed : int, default=0
         Of the demonstrations.
@@ -119,41 +168,45 @@ def make_plan(
     Raises
     ------
     InvalidInputError
-        For missing data or settings that break their contract.
+        For settings that break their contract.
     """
     check_integer("seed", seed, at_least=0)
-    examples = load_examples(source, split, task)
-    shown: list[int] = []
-    train = examples
-    if shots != 0:
-        train = examples if split == TRAIN else load_examples(source, TRAIN, task)
-        shown = draw_demonstrations(train, shots, n_classes=task.n_classes, seed=seed)
-    demonstrated = {train.ids[number] for number in shown}
-    scored_rows = [number for number, name in enumerate(examples.ids) if name not in demonstrated]
-    if limit is not None and check_integer("limit", limit, at_least=1) < len(scored_rows):
-        chosen = np.random.default_rng(0).choice(len(scored_rows), limit, replace=False)
-        scored_rows = [scored_rows[number] for number in sorted(chosen.tolist())]
-    if not scored_rows:
+    drawn: list[int] = []
+    if shots != 0 and demonstrations is None:
+        raise InvalidInputError(
+            f"there is no table to draw demonstrations from (shots {shots})",
+            hint="Give --demonstrations, a table of other texts with labels",
+        )
+    if demonstrations is not None:
+        drawn = draw_demonstrations(demonstrations, shots, n_classes=task.n_classes, seed=seed)
+    examples = [] if demonstrations is None else [demonstrations.rows[row] for row in drawn]
+    fields = [[row.get(name) for name in task.fields] for row in examples]
+    asked = [
+        number
+        for number, row in enumerate(texts.rows)
+        if [row.get(name) for name in task.fields] not in fields
+    ]
+    if limit is not None and check_integer("limit", limit, at_least=1) < len(asked):
+        chosen = np.random.default_rng(0).choice(len(asked), limit, replace=False)
+        asked = [asked[number] for number in sorted(chosen.tolist())]
+    if not asked:
         raise InvalidInputError(
             "no row is left to score: all are shown as demonstrations", hint="Show fewer"
         )
-    scored = examples.take(scored_rows)
-    builder = PromptBuilder(
-        task, [(train.rows[i], int(train.labels[i])) for i in shown], chain_of_thought
-    )
+    labels = [] if demonstrations is None else demonstrations.labels[drawn].tolist()
+    builder = PromptBuilder(task, list(zip(examples, labels, strict=True)), chain_of_thought)
     wording = asdict(task)
     if not chain_of_thought:
         del wording["chain_of_thought"]  # the prompts do not depend on it
     settings = {
         "task": wording,
-        "data": str(source) if str(source).startswith(HUB) else folder_name(source),
-        "split": split,
+        "data": texts.source,
         "shots": shots,
         "seed": seed,
         "limit": limit,
-        "demonstrations": [train.ids[i] for i in shown],
+        "demonstrations": [demonstrations.name(row) for row in drawn] if demonstrations else [],
     }
-    return Plan(task, scored, builder, settings)
+    return Plan(task, texts.take(asked), builder, settings)
 
 
 def parse_shots(shots: str) -> int | str:
@@ -174,15 +227,13 @@ def parse_shots(shots: str) -> int | str:
     return int(shots)
 
 
-def draw_demonstrations(
-    train: Examples, shots: int | str, *, n_classes: int, seed: int
-) -> list[int]:
+def draw_demonstrations(train: Texts, shots: int | str, *, n_classes: int, seed: int) -> list[int]:
     """Return the row numbers of demonstrations, in the order in which they are shown.
 
     Parameters
     ----------
-    train : Examples
-        The training split; rows without a label are never drawn.
+    train : Texts
+        Rows without a label are never drawn.
     shots : int or "balanced"
         How many, drawn uniformly; or one of each class, in random order.
     n_classes : int
@@ -202,7 +253,7 @@ def draw_demonstrations(
             rows = np.flatnonzero(train.labels == label)
             if len(rows) == 0:
                 raise InvalidInputError(
-                    f"class {label} has no training row to show as a demonstration",
+                    f"class {label} has no row to show as a demonstration",
                     hint="Give a number of shots instead of balanced",
                 )
             chosen.append(int(rng.choice(rows)))
@@ -211,12 +262,7 @@ def draw_demonstrations(
     labelled = np.flatnonzero(train.labels >= 0)
     if number > len(labelled):
         raise InvalidInputError(
-            f"{number} demonstrations asked for, but the training split has {len(labelled)} "
-            "labelled rows"
+            f"{number} demonstrations asked for, but {train.source} has {len(labelled)} rows "
+            "with a label"
         )
     return [int(row) for row in rng.choice(labelled, number, replace=False)]
-
-
-def hash_prompts(prompts: Sequence[Prompt]) -> str:
-    """Return the SHA-256 of prompts, in order."""
-    return hashlib.sha256("".join(f"{prompt.text}\0" for prompt in prompts).encode()).hexdigest()

@@ -1,35 +1,199 @@
-"""A run: every prompt of a plan scored into a probability table.
+"""A run: the prompts of a plan are scored into a probability table.
 
-Its journal holds what is scored already, so that a killed run goes on where it was.
+What was scored is kept next to the table, by prompt and settings. Every run writes the whole table
+anew, from what is kept and the labels, ids and columns of the texts as they are now.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from dnip.base import __version__
-from dnip.base.errors import BackendError, DNIPError, InvalidInputError, OutputError, shown
+from dnip.base.errors import (
+    BackendError,
+    InvalidInputError,
+    OutputError,
+    counted,
+    load_optional,
+    shown,
+    warn,
+)
 from dnip.base.files import check_writable, read_text, write_text
 from dnip.base.validation import flat
 from dnip.llm.answers.fill import Fill, fill_unreported, open_decisions
-from dnip.llm.prompting.engines.base import Engine, ScoredRow
+from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
 from dnip.llm.prompting.labels import Scoring
-from dnip.llm.prompting.plan import Plan, hash_prompts
+from dnip.llm.prompting.models import ModelOptions, open_engines
+from dnip.llm.prompting.plan import Plan, plan_texts
+from dnip.llm.prompting.prompt import Prompt
+from dnip.llm.prompting.task import Task
+from dnip.llm.prompting.texts import Source
 from dnip.llm.questions import origin_of_run
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import is_storable
-from dnip.tables.columns import FALLBACK, SAMPLES
+from dnip.tables.columns import FALLBACK, ROW, SAMPLES, class_columns
 from dnip.tables.files import format_of
 from dnip.tables.origin import QUESTION, metadata_path
+
+# Of an engine's description, what another version of a library changes.
+_VERSIONS = ("versions", "torch", "transformers")
+
+
+def prompt(
+    texts: Source,
+    *,
+    model: str,
+    prompt: str | os.PathLike[str] | None = None,
+    classes: Sequence[str] | None = None,
+    system: str | os.PathLike[str] | None = None,
+    task: str | os.PathLike[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002 - as on the command line
+    keep: Sequence[str] = (),
+    shots: int | str = 0,
+    demonstrations: Source | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    truncate: bool = False,
+    fill: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    served_model: str | None = None,
+    endpoint: str | None = None,
+    api: str | None = None,
+    top_logprobs: int | None = None,
+    tokenizer: str | None = None,
+    key_variable: str | None = None,
+    concurrency: int | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    extra_body: str | Mapping[str, Any] | None = None,
+    votes: int | None = None,
+    chain_of_thought: bool = False,
+    max_new_tokens: int | None = None,
+    scoring: str = Scoring.FIRST,
+    dtype: str | None = None,
+    device: str | None = None,
+    chat: bool = False,
+    revision: str | None = None,
+    batch_tokens: int | None = None,
+) -> ProbabilityTable:
+    """Ask a language model for the class probabilities of texts, as ``dnip prompt`` does.
+
+    Parameters
+    ----------
+    texts : path-like, data frame or sequence of dict
+        The rows: a file of CSV, JSON lines or Parquet, ``hf:NAME/SPLIT``, a data frame, or
+        dictionaries; ``content-free`` for three texts that say nothing.
+    model : str
+        A folder, a GGUF file, or a name on the Hugging Face hub; or the URL of a server.
+    prompt : str or path-like, optional
+        A template over the columns, such as ``"{{ text }} Good or bad?"``, or a file of one.
+    classes : sequence of str, optional
+        What the model is to say to the prompt.
+    system : str or path-like, optional
+        The system message of a chat, or a file of it.
+    task : str or path-like, optional
+        In place of prompt and classes: the name of a built-in task, or a TOML file.
+    label, id : str, optional
+        The columns of labels and ids; by default those called so, where there are any.
+    keep : sequence of str
+        Further columns for the table.
+    shots : int or "balanced", default=0
+        How many demonstrations to show, or one of each class.
+    demonstrations : as texts, optional
+        Where they are drawn from.
+    limit : int, optional
+        Ask for this many random rows, the same for every seed.
+    seed : int, default=0
+        Of the draw of demonstrations.
+    truncate : bool, default=False
+        Shorten the longest field of prompts that exceed the context of a model on this machine.
+    fill : {"half", "zero", "ceiling"}, optional
+        The probability of a label that the server did not report; by default half of what it can
+        be.
+    out : path-like, optional
+        The table to write. What was scored is kept next to it: the next call asks for new prompts
+        only, and writes the labels as they are then. Without it nothing is kept.
+    progress : bool, default=True
+        Show a bar.
+    served_model : str, optional
+        The server's name for the model.
+    endpoint, api, top_logprobs, tokenizer, key_variable, concurrency, timeout, retries, votes
+        Of a server, as on the command line.
+    extra_body : mapping, optional
+        More fields for every request.
+    chain_of_thought : bool, default=False
+        Let the model reason before it answers.
+    max_new_tokens : int, optional
+        Tokens of an answer, at most.
+    scoring, dtype, device, chat, revision, batch_tokens
+        Of a model on this machine, as on the command line.
+
+    Returns
+    -------
+    ProbabilityTable
+        What `dnip.fit` takes.
+
+    Raises
+    ------
+    InvalidInputError
+        For texts or settings that break their contract, before anything is asked.
+    BackendError
+        If the model cannot be reached, or fails.
+    """
+    given = dict(locals())
+    options = ModelOptions(**{name: given[name] for name in ModelOptions.names()})
+    options.check(fill=fill, truncate=truncate)
+    plan = plan_texts(
+        texts,
+        prompt=prompt,
+        classes=classes,
+        system=system,
+        task=task,
+        label=label,
+        id=id,
+        keep=keep,
+        shots=shots,
+        demonstrations=demonstrations,
+        seed=seed,
+        limit=limit,
+        chain_of_thought=chain_of_thought,
+    )
+    engines = open_engines(options, plan)
+    if truncate:
+        plan = plan.shortened(partial(engines[0].too_long, task=plan.task))
+    with _bar(progress) as show, TemporaryDirectory(prefix="dnip-prompt-") as folder:
+        table = Path(folder, "table.csv") if out is None else Path(out)
+        summary = run_plan(plan, *engines, out=table, fill=Fill(fill or Fill.HALF), progress=show)
+        for note in summary.notes():
+            warn(note)
+        return ProbabilityTable.read(table, plan.task.classes)
+
+
+@contextmanager
+def _bar(is_shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on a terminal or in a notebook; each engine's libraries bring tqdm."""
+    auto: Any = load_optional("tqdm.auto", purpose="show a bar (or progress=False)", extra="prompt")
+    with auto.tqdm(desc="prompting", unit=" prompts", disable=not is_shown) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
 
 
 @dataclass(frozen=True)
@@ -38,50 +202,95 @@ class RunSummary:
 
     Attributes
     ----------
-    n : int
-        Rows in the table.
-    n_resumed : int
-        Of these, rows that an earlier run had scored.
+    n, n_labelled : int
+        Rows in the table; of these, rows with a label.
+    n_asked, n_kept : int
+        Prompts that were asked now, and prompts that an earlier run had asked.
+    n_alike : int
+        Rows with the prompt of another row, which were not asked by themselves.
     mean_mass, least_mass : float
         Captured mass: what the model put on all labels together before normalising.
     n_open : int
         Rows whose decision could change with labels that the engine did not report.
+    found : str or None
+        The endpoint that was found out now, where the one that is tried first is not there.
     details : dict
-        Sums over rows of the numbers that the engine told of each, such as fall-backs.
+        Sums over rows of the numbers that the engine gave for each, such as fall-backs.
     """
 
     n: int
-    n_resumed: int
+    n_labelled: int
+    n_asked: int
+    n_kept: int
+    n_alike: int
     mean_mass: float
     least_mass: float
     n_open: int
+    found: str | None
     details: dict[str, float]
+
+    def sentence(self, out: str | os.PathLike[str]) -> str:
+        """Return what was asked and written."""
+        return (
+            f"{self.n:,} rows written to {os.fspath(out)}, {self.n_labelled:,} of them with a "
+            f"label; {counted(self.n_asked, 'prompt')} asked now, {self.n_kept:,} were there\n"
+            f"captured mass {self.mean_mass:.3f} on average, {self.least_mass:.3g} at least"
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a user should know of the run, and of answers that are incomplete."""
+        details = self.details
+        if self.found is not None:
+            yield (
+                f"the server has no completions, so that it was asked as --endpoint {self.found}"
+            )
+        if not self.n_labelled:
+            yield "no row has a label: --label names the column of labels, without a new request"
+        if self.n_alike:
+            yield f"rows with the prompt of another row, asked once: {self.n_alike:,}"
+        if self.n_open:
+            yield (
+                "rows whose decision depends on labels that the server did not report: "
+                f"{self.n_open:,}"
+            )
+        if details.get("fallback"):
+            yield (
+                "answers without a label, of which the last token is scored: "
+                f"{details['fallback']:,} of {self.n:,}; answers cut at their longest: "
+                f"{details['cut']:,}"
+            )
+        if details.get("unmatched"):
+            yield (
+                f"sampled answers that end in no label: {details['unmatched']:,} "
+                f"of {details['samples']:,}"
+            )
 
 
 def run_plan(
     plan: Plan,
-    engine: Engine,
-    *,
+    *engines: Engine,
     out: str | os.PathLike[str],
     fill: Fill = Fill.HALF,
     progress: Callable[[int, int], None] | None = None,
 ) -> RunSummary:
-    """Score every prompt and write the table, its captured mass and its metadata.
+    """Score the prompts that were not scored before, and write the table and its metadata.
 
-    Rows are noted in ``<out>.progress`` as they come. A run that was killed goes on from there
-    when it is started again with the same settings, and ends with the same table; other settings
-    are refused. The metadata stand in ``<out>.meta.json``.
+    What is scored is kept in ``<out>.answers`` as it comes, by prompt and settings: a run that was
+    stopped goes on, and labels may change without a request. Rows with the same prompt are asked
+    once. The metadata stand in ``<out>.meta.json``.
 
     Parameters
     ----------
     plan : Plan
-    engine : Engine
+    *engines : Engine
+        The model. Where there are several, each is asked if a server lacks the endpoint of the one
+        before.
     out : path-like
         The table; its suffix names the format.
     fill : Fill, default=Fill.HALF
         What stands for labels that the engine did not report.
     progress : callable, optional
-        Receives rows done and rows in all.
+        Receives prompts done and prompts in all.
 
     Returns
     -------
@@ -90,7 +299,7 @@ def run_plan(
     Raises
     ------
     InvalidInputError
-        If `out` or its journal is of a run with other settings.
+        If `out` is a table that no such run has made, or what is kept next to it is damaged.
     BackendError
         If the model fails; what was scored is kept.
     OutputError
@@ -98,57 +307,34 @@ def run_plan(
     """
     target = Path(out)
     check_table_path(target)
+    paths = files_of_run(target)
+    _check_own(target, paths)
     prompts = plan.prompts
-    settings = {
-        **plan.settings,
-        "prompts_sha256": hash_prompts(prompts),
-        "scoring": engine.scoring.value,
-        "fill": fill.value,
-        "engine": engine.describe(),
-        "package_version": __version__,
-    }
-    for name, value in flat(settings).items():
-        if not is_storable(text := json.dumps(value, ensure_ascii=False)):
-            raise InvalidInputError(f"{name} is not valid Unicode: {shown(text)}")
-    finished = _finished(target, settings)
-    if finished is not None:
-        return finished
-
-    show = progress or (lambda *_: None)
-    journal_path = files_of_run(target)["progress"]
-    with open_journal(journal_path, settings) as journal:
-        rows = journal.rows
-        n, n_resumed = len(prompts), len(rows)
-        show(n_resumed, n)
-        if n_resumed < n:
-            for scored in engine.score(prompts, plan.task, done=frozenset(rows)):
-                if scored.row not in rows:
-                    journal.add(scored)
-                    show(len(rows), n)
-        if len(rows) < n:
-            raise BackendError(
-                f"{n - len(rows)} of {n} rows were not scored",
-                hint="Run the same command again to go on",
-                retryable=True,
-            )
-        in_order = [rows[i] for i in range(n)]
-        summary = _write(target, plan, engine.scoring, in_order, fill, n_resumed)
-    question = engine.question(prompts, plan.task).to_dict()
-    content = {
-        "settings": settings,
-        "summary": vars(summary),
-        "origin": origin_of_run(settings),
-        QUESTION: question,
-    }
-    write_text(metadata_path(target), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    journal_path.unlink()
+    with open_answers(paths["answers"]) as answers:
+        asked = _ask(plan.task, prompts, engines, answers, progress or (lambda *_: None))
+        settings = {
+            **plan.settings,
+            "scoring": asked.engine.scoring.value,
+            "fill": fill.value,
+            "engine": asked.engine.describe(),
+            "package_version": __version__,
+        }
+        summary = _write(target, plan, asked, fill)
+        question = asked.engine.question(prompts, plan.task).to_dict()
+        content = {
+            "settings": settings,
+            "summary": vars(summary),
+            "origin": origin_of_run(settings),
+            QUESTION: question,
+        }
+        write_text(paths["metadata"], json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return summary
 
 
 def files_of_run(out: Path) -> dict[str, Path]:
     """Return the files that a run writes, by what they are."""
-    progress = out.with_name(f"{out.name}.progress")
-    return {"out": out, "metadata": metadata_path(out), "progress": progress}
+    answers = out.with_name(f"{out.name}.answers")
+    return {"out": out, "metadata": metadata_path(out), "answers": answers}
 
 
 def check_table_path(out: Path) -> None:
@@ -157,47 +343,117 @@ def check_table_path(out: Path) -> None:
     check_writable(out)
 
 
-def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
-    """Return the summary of a table that this very run has made before, None if there is none."""
-    if not target.exists():
-        return None
+def _check_own(target: Path, paths: dict[str, Path]) -> None:
+    """Refuse to write over a table that no run has made."""
+    if not target.exists() or paths["answers"].exists():
+        return
     try:
-        content = json.loads(read_text(metadata_path(target)))
-        changed = _changed_settings(content["settings"], settings)
-        summary = RunSummary(**content["summary"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        changed = ["its metadata are missing or damaged"]
-    if changed:
+        is_own = "engine" in json.loads(read_text(paths["metadata"]))["settings"]
+    except (OSError, ValueError, LookupError, TypeError):
+        is_own = False
+    if not is_own:
         raise InvalidInputError(
-            f"{target} exists and is of another run: {'; '.join(changed)}",
+            f"{target} exists, and no `dnip prompt` has made it",
             hint="Give another --out, or delete the table",
         )
-    return summary
 
 
-def _write(
-    target: Path, plan: Plan, scoring: Scoring, rows: list[ScoredRow], fill: Fill, n_resumed: int
-) -> RunSummary:
+@dataclass(frozen=True)
+class _Asked:
+    """The answers to all prompts, in their order, and how they were come by."""
+
+    engine: Engine
+    rows: list[ScoredRow]
+    n_asked: int
+    n_kept: int
+    found: str | None
+
+
+def _ask(
+    task: Task,
+    prompts: Sequence[Prompt],
+    engines: Sequence[Engine],
+    answers: _Answers,
+    show: Callable[[int, int], None],
+) -> _Asked:
+    """Ask for the prompts of which no answer is kept; all other answers are kept ones."""
+    keys = [_hash([prompt.text, prompt.turns, prompt.lead, prompt.state]) for prompt in prompts]
+    first: dict[str, Prompt] = {}
+    for key, prompt in zip(keys, prompts, strict=True):
+        first.setdefault(key, prompt)
+    ways = [(engine, _settings_of(engine, task)) for engine in engines]
+    # A server that was asked before is asked in the same way.
+    begin = next((number for number, (_, way) in enumerate(ways) if answers.of(way)), 0)
+    for engine, way in ways[begin:]:
+        known = answers.of(way)
+        wanted = [key for key in first if key not in known]
+        done = n_kept = len(first) - len(wanted)
+        show(done, len(first))
+        try:
+            for scored in engine.score([first[key] for key in wanted], task) if wanted else ():
+                answers.add(way, wanted[scored.row], scored)
+                done += 1
+                show(done, len(first))
+        except MissingEndpointError:
+            if answers.of(way) or engine is engines[-1]:
+                raise
+            continue
+        break
+    known = answers.of(way)
+    if missing := len(first.keys() - known.keys()):
+        raise BackendError(
+            f"{missing} of {len(first)} prompts were not scored",
+            hint="Run the same command again to go on",
+            retryable=True,
+        )
+    found = None if engine is ways[begin][0] else engine.describe()["endpoint"]
+    return _Asked(engine, [known[key] for key in keys], len(wanted), n_kept, found)
+
+
+def _settings_of(engine: Engine, task: Task) -> str:
+    """Return a hash of all that scores depend on, next to the prompt."""
+    described = engine.describe()
+    content = {
+        "scoring": engine.scoring.value,
+        "engine": {name: described[name] for name in described if name not in _VERSIONS},
+        "answers": [task.answer(label) for label in range(task.n_classes)],
+        "question": asdict(task.decision),
+    }
+    for name, value in flat(content).items():
+        if not is_storable(text := json.dumps(value, ensure_ascii=False)):
+            raise InvalidInputError(f"{name} is not valid Unicode: {shown(text)}")
+    return _hash(content)
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _write(target: Path, plan: Plan, asked: _Asked, fill: Fill) -> RunSummary:
+    rows, texts, classes = asked.rows, plan.texts, plan.task.classes
     captured = np.array([row.captured for row in rows])
     ceiling = np.array([row.captured if row.ceiling is None else row.ceiling for row in rows])
     # Label words that begin alike are counted twice in a sum.
     captured_mass = np.minimum(captured.sum(axis=1), 1.0)
-    labels = plan.examples.labels
     # The mean of a word's tokens is not a part of the whole probability.
     table = ProbabilityTable(
         fill_unreported(captured, ceiling, fill),
-        ids=np.array(plan.examples.ids, dtype=object),
-        classes=plan.task.classes,
-        mass=None if scoring is Scoring.PER_TOKEN else captured_mass,
+        ids=None if texts.ids is None else np.array(texts.ids, dtype=object),
+        classes=classes,
+        mass=None if asked.engine.scoring is Scoring.PER_TOKEN else captured_mass,
     )
-    known = labels if (labels >= 0).any() else None
-    beside = {
+    known = texts.labels if (texts.labels >= 0).any() else None
+    others: dict[str, Sequence[object]] = {} if texts.ids is not None else {ROW: texts.numbers}
+    others |= texts.kept
+    others |= {
         name: [row.details[name] for row in rows]
         for name in (SAMPLES, FALLBACK)
         if all(name in row.details for row in rows)
     }
-    with open_writer(target, plan.task.classes) as writer:
-        writer.write(replace(table.rows, labels=known, others=beside))
+    # Next to other columns, p_ shows which are the classes.
+    columns = class_columns(classes, marked=bool(texts.kept))
+    with open_writer(target, classes) as writer:
+        writer.write(replace(table.rows, labels=known, others=others, columns=columns))
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():
@@ -205,113 +461,95 @@ def _write(
                 numbers[name] = numbers.get(name, 0) + value
     return RunSummary(
         n=len(rows),
-        n_resumed=n_resumed,
+        n_labelled=int((texts.labels >= 0).sum()),
+        n_asked=asked.n_asked,
+        n_kept=asked.n_kept,
+        n_alike=len(rows) - asked.n_asked - asked.n_kept,
         mean_mass=float(captured_mass.mean()),
         least_mass=float(captured_mass.min()),
         n_open=int(open_decisions(captured, ceiling).sum()),
+        found=asked.found,
         details=numbers,
     )
 
 
-# In a journal, the settings stand before the first row.
-_SETTINGS = -1
+class _Answers:
+    """Scored prompts in a SQLite file: by a hash of the settings, and one of the prompt."""
 
+    def __init__(self, path: Path, file: sqlite3.Connection) -> None:
+        self._path, self._file = path, file
+        self._known: dict[str, dict[str, ScoredRow]] = {}
+        file.execute(
+            "CREATE TABLE IF NOT EXISTS answers "
+            "(settings TEXT, prompt TEXT, content TEXT, PRIMARY KEY (settings, prompt))"
+        )
 
-class _Journal:
-    """Scored rows in a SQLite file, beside the settings of the run.
+    def of(self, settings: str) -> dict[str, ScoredRow]:
+        """Return the scored prompts of some settings, by the hash of the prompt."""
+        if settings not in self._known:
+            query = "SELECT prompt, content FROM answers WHERE settings = ?"
+            rows = self._file.execute(query, [settings])
+            try:
+                contents = [(key, json.loads(text)) for key, text in rows]
+                self._known[settings] = {
+                    key: ScoredRow(0, np.array(captured), most and np.array(most), details)
+                    for key, (captured, most, details) in contents
+                }
+            except (ValueError, TypeError) as error:
+                raise _damaged(self._path, error) from error
+        return self._known[settings]
 
-    Attributes
-    ----------
-    rows : dict of int to ScoredRow
-        What is scored so far.
-    """
-
-    def __init__(self, path: Path, file: sqlite3.Connection, settings: dict[str, Any]) -> None:
-        self._file = file
-        file.execute("CREATE TABLE IF NOT EXISTS rows (row INTEGER PRIMARY KEY, content TEXT)")
-        contents = {row: json.loads(content) for row, content in file.execute("SELECT * FROM rows")}
-        if _SETTINGS not in contents:
-            self._write(_SETTINGS, settings)
-        elif changed := _changed_settings(contents.pop(_SETTINGS), settings):
-            raise InvalidInputError(
-                f"{path}: begun with other settings: {'; '.join(changed)}",
-                hint="Give the settings of that run to go on, another --out, or delete the file",
-            )
-        self.rows = {
-            row: ScoredRow(row, np.array(captured), most and np.array(most), details)
-            for row, (captured, most, details) in contents.items()
-        }
-
-    def add(self, scored: ScoredRow) -> None:
-        """Note a row; it survives the process from here on."""
+    def add(self, settings: str, prompt: str, scored: ScoredRow) -> None:
+        """Keep a scored prompt; it survives the process from here on."""
         ceiling = None if scored.ceiling is None else scored.ceiling.tolist()
-        self._write(scored.row, [scored.captured.tolist(), ceiling, dict(scored.details)])
-        self.rows[scored.row] = scored
+        content = json.dumps([scored.captured.tolist(), ceiling, dict(scored.details)])
+        self._file.execute(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", [settings, prompt, content]
+        )
+        self.of(settings)[prompt] = scored
 
-    def _write(self, row: int, content: object) -> None:
-        self._file.execute("INSERT INTO rows VALUES (?, ?)", (row, json.dumps(content)))
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not next(self._file.execute("SELECT count(*) FROM answers"))[0]
 
 
 @contextmanager
-def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[_Journal]:
-    """Open the journal of a run, new or begun by a run that was stopped.
-
-    One without a row is deleted in the end.
-
-    Parameters
-    ----------
-    path : Path
-        The journal file.
-    settings : dict
-        Everything that the scores depend on; plain JSON values.
+def open_answers(path: Path) -> Iterator[_Answers]:
+    """Open the answers that are kept next to a table; a file without any is deleted in the end.
 
     Raises
     ------
     InvalidInputError
-        If the journal is of a run with other settings; the message names them.
+        If the file is damaged.
     OutputError
         If it cannot be written, or another run has it open.
     """
-    journal = None
+    is_empty = False
     try:
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as file:
             # One process at a time. A row outlives the process, not the machine: no waits on disks.
             file.executescript("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF")
             file.executescript("BEGIN IMMEDIATE; COMMIT")
-            journal = _Journal(path, file, settings)
-            yield journal
+            answers = _Answers(path, file)
+            try:
+                yield answers
+            finally:
+                is_empty = answers.is_empty
     except sqlite3.OperationalError as error:
         reason, hint = f"it cannot be written: {error}", "Check the folder, and space on it"
         if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
             reason, hint = "another run is writing this table", "Wait for it, or give another --out"
         raise OutputError(f"{path}: {reason}", hint=hint) from error
-    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
-        if journal is not None or isinstance(error, DNIPError):
-            raise
-        raise InvalidInputError(
-            f"{path}: damaged, or of another version: {error}", hint="Delete it to start anew"
-        ) from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path, error) from error
     finally:
-        if journal is not None and not journal.rows:  # the run was refused
+        if is_empty:  # the run was refused before its first answer
             path.unlink(missing_ok=True)
 
 
-def _changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Return a short line for every setting that differs.
-
-    Examples
-    --------
-    >>> _changed_settings({"seed": 0, "task": {"name": "a"}}, {"seed": 0, "task": {"name": "b"}})
-    ['task.name was "a", is "b"']
-    """
-    before, now = flat(old), flat(json.loads(json.dumps(new)))
-    return [
-        f"{key} was {_short(before.get(key))}, is {_short(now.get(key))}"
-        for key in sorted({*before, *now})
-        if before.get(key) != now.get(key)
-    ]
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _damaged(path: Path, error: Exception) -> InvalidInputError:
+    return InvalidInputError(
+        f"{path}: damaged, or of another version: {error}",
+        hint="Delete it: all prompts are then asked again",
+    )

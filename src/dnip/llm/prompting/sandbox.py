@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError, nodes
+from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -25,6 +25,19 @@ def prompt_template(source: str) -> Template:
     'Message: HI'
     """
     return _environment().from_string(source)
+
+
+def names_in(source: str) -> list[str]:
+    """Return the names that a template is to be given, sorted.
+
+    Examples
+    --------
+    >>> names_in("{% for line in body.split() %}{{ line }}{% endfor %} {{ title }}")
+    ['body', 'title']
+    """
+    environment = _environment()
+    asked = meta.find_undeclared_variables(environment.parse(source))
+    return sorted(asked - environment.globals.keys())
 
 
 def render_chat(template: str, **names: Any) -> str:  # noqa: ANN401

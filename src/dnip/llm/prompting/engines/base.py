@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from dnip.base.cluster import Cluster
+from dnip.base.errors import BackendError
 from dnip.base.typing import Floats
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import Prompt
@@ -37,12 +38,15 @@ class ScoredRow:
         The most that each label's probability can be, where the engine did not report all of them.
     details : mapping
         What else is known of the row, such as the number of samples; plain JSON values.
+    answer : str or None
+        What the model said, where it is known.
     """
 
     row: int
     captured: Floats
     ceiling: Floats | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    answer: str | None = None
 
 
 def prompted(
@@ -59,6 +63,10 @@ def prompted(
         return chat_question(request, task.classes, model)
     fixed = [prompts[0].prefix, task.template, task.answer_prefix, *task.label_words]
     return Question.of(model, "plain", task.classes, fixed)
+
+
+class MissingEndpointError(BackendError):
+    """A server that does not have the endpoint that it was asked at, or not the model."""
 
 
 class Engine(Protocol):
@@ -80,14 +88,8 @@ class Engine(Protocol):
         None for a server, which does not tell how much its model takes.
         """
 
-    def score(
-        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of every prompt but those `done`, in any order, as they come.
-
-        A row's scores must not depend on which rows are done: an engine that batches yields whole
-        batches again rather than batch the rest in another way.
-        """
+    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+        """Yield the scores of every prompt, in any order, as they come."""
 
 
 def blocks(n: int, size: int = BLOCK_ROWS) -> list[tuple[int, int]]:
@@ -136,10 +138,8 @@ class ClusterEngine:
         """As the engine on one machine."""
         return list(self._ask("too_long", prompts, task))
 
-    def score(
-        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of the prompts that are not `done`, in any order.
+    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+        """Yield the scores of the prompts, in any order.
 
         Everything is checked before the first row.
 
@@ -148,14 +148,9 @@ class ClusterEngine:
         DNIPError
             As the engine on one machine.
         """
-        score = partial(_score, self._opening, task)
-        list(self._cluster.map(score, [(0, prompts, frozenset(range(len(prompts))))]))
-        parts = [
-            (first, prompts[first:last], frozenset(row - first for row in done))
-            for first, last in blocks(len(prompts))
-            if not done.issuperset(range(first, last))
-        ]
-        yield from self._cluster.map(score, parts)
+        list(self._cluster.map(partial(_check, self._opening, task), [prompts]))
+        parts = [(first, prompts[first:last]) for first, last in blocks(len(prompts))]
+        yield from self._cluster.map(partial(_score, self._opening, task), parts)
 
     def _ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401
         return next(self._cluster.map(partial(_ask, self._opening, name), [arguments]))
@@ -172,9 +167,12 @@ def _ask(opening: bytes, name: str, arguments: tuple[object, ...]) -> Iterator[A
     yield getattr(_engine(opening), name)(*arguments)
 
 
-def _score(
-    opening: bytes, task: Task, block: tuple[int, Sequence[Prompt], frozenset[int]]
-) -> Iterator[ScoredRow]:
-    first, prompts, done = block
-    for row in _engine(opening).score(prompts, task, done=done):
+def _check(opening: bytes, task: Task, prompts: Sequence[Prompt]) -> Iterator[ScoredRow]:
+    _engine(opening).score(prompts, task)  # nothing is scored before the first row is asked for
+    return iter(())
+
+
+def _score(opening: bytes, task: Task, block: tuple[int, Sequence[Prompt]]) -> Iterator[ScoredRow]:
+    first, prompts = block
+    for row in _engine(opening).score(prompts, task):
         yield replace(row, row=first + row.row)

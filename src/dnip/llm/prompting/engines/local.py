@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from inspect import signature
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,8 @@ class TransformersEngine:
     What all prompts begin with is computed once; rows of similar length go through the model
     together, and the vocabulary's logits are computed at the answer position only.
 
-    The same prompts give the same numbers, to the last bit, on a CPU, whichever of them are done
-    already. Another `batch_tokens`, or other prompts beside them, may change the last bits.
+    The same prompts give the same numbers, to the last bit, on a CPU. Another `batch_tokens`, or
+    other prompts next to them, may change the last bits.
 
     Parameters
     ----------
@@ -128,12 +128,6 @@ class TransformersEngine:
             "chat_template": self.tokenizer.chat_template if self.chat else None,
         }
 
-    def in_form(self, *, chat: bool) -> Self:
-        """Return an engine of the same model that gives prompts as they are, or as a chat."""
-        other = copy.copy(self)
-        other.chat = chat
-        return other
-
     def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
         """Return what is the same for every row."""
         return prompted(self._name, prompts, task, chat=self.chat)
@@ -148,13 +142,10 @@ class TransformersEngine:
         """
         return self._beyond(self._encode_all(prompts), self._forms(prompts, task))
 
-    def score(
-        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of the prompts that are not `done`, longest prompts first.
+    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+        """Yield the scores of the prompts, longest prompts first.
 
-        Everything is checked before the first row. Batches are the same whatever is done: one that
-        was cut short is scored, and yielded, as a whole again.
+        Everything is checked before the first row.
 
         Raises
         ------
@@ -184,7 +175,12 @@ class TransformersEngine:
                 hint=f"{hint} (--truncate), show fewer demonstrations, or take a model of a longer "
                 "context",
             )
-        return self._in_blocks(rows, done, forms)
+        return self._in_blocks(rows, forms)
+
+    def says(self, prompts: Sequence[Prompt]) -> list[str]:
+        """Return the likeliest token after each prompt."""
+        tokens = (self._model.likeliest(row) for row in self._encode_all(prompts))
+        return [self.tokenizer.decode([token]) for token in tokens]
 
     def _encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """Return the tokens of what the model is given, up to where the answer begins."""
@@ -205,19 +201,13 @@ class TransformersEngine:
         most = math.inf if context is None else context - (self._room(forms) - 1)
         return [number for number, row in enumerate(rows) if len(row) > most]
 
-    def _in_blocks(
-        self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
-    ) -> Iterator[ScoredRow]:
+    def _in_blocks(self, rows: list[list[int]], forms: list[LabelTokens]) -> Iterator[ScoredRow]:
         """Score block by block, so that a block comes to the same without the others."""
         for first, last in blocks(len(rows)):
-            if not done.issuperset(range(first, last)):
-                done_here = frozenset(row - first for row in done)
-                for scored in self._score_block(rows[first:last], done_here, forms):
-                    yield replace(scored, row=first + scored.row)
+            for scored in self._score_block(rows[first:last], forms):
+                yield replace(scored, row=first + scored.row)
 
-    def _score_block(
-        self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
-    ) -> Iterator[ScoredRow]:
+    def _score_block(self, rows: list[list[int]], forms: list[LabelTokens]) -> Iterator[ScoredRow]:
         past, rest = self._without_prefix(rows)
 
         def compute(batch: NDArray[np.int64]) -> Computed:
@@ -226,20 +216,12 @@ class TransformersEngine:
 
         # Answers go on from their rows' cache, in which there must be no padding.
         lengths = [len(row) for row in rest]
-        return self._in_batches(lengths, done, compute, alike=self.scoring.is_whole)
+        return self._in_batches(lengths, compute, alike=self.scoring.is_whole)
 
     def _in_batches(
-        self,
-        lengths: list[int],
-        done: frozenset[int],
-        compute: Callable[[NDArray[np.int64]], Computed],
-        *,
-        alike: bool,
+        self, lengths: list[int], compute: Callable[[NDArray[np.int64]], Computed], *, alike: bool
     ) -> Iterator[ScoredRow]:
-        """Score all batches that hold a row which is not done."""
         for batch in batches(lengths, self._batch_tokens, alike=alike):
-            if done.issuperset(batch.tolist()):
-                continue
             for numbers, (captured, details) in self._in_memory(batch, compute):
                 bad = numbers[~np.isfinite(captured).all(axis=1)]
                 if len(bad):
@@ -248,7 +230,8 @@ class TransformersEngine:
                         hint="Take the precision bfloat16 or float32",
                     )
                 for number, scores, known in zip(numbers.tolist(), captured, details, strict=True):
-                    yield ScoredRow(number, scores, details=known)
+                    answer = known.pop("answer", None)
+                    yield ScoredRow(number, scores, details=known, answer=answer)
 
     def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
         """Return the cache of the rows' common beginning, if there is one, and the rest of each."""
@@ -443,9 +426,7 @@ class TransformersReasoningEngine(TransformersEngine):
         """Return how many tokens may follow a prompt, the last of which needs no place."""
         return self._most + super()._room(forms) - 1
 
-    def _score_block(
-        self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
-    ) -> Iterator[ScoredRow]:
+    def _score_block(self, rows: list[list[int]], forms: list[LabelTokens]) -> Iterator[ScoredRow]:
         past, rest = self._without_prefix(rows)
         if past is not None and not self._model.bears_gaps(past):
             past, rest = None, rows
@@ -459,6 +440,7 @@ class TransformersReasoningEngine(TransformersEngine):
                     FALLBACK: int(not has_label),
                     "cut": int(not answer.ended),
                     "new_tokens": len(answer.tokens),
+                    "answer": self.tokenizer.decode(answer.tokens),
                 }
                 for answer, has_label in zip(answers, is_named, strict=True)
             ]
@@ -466,7 +448,7 @@ class TransformersReasoningEngine(TransformersEngine):
 
         lengths = [len(row) + self._most for row in rest]
         # Not all versions of transformers keep padding out of a recurrent model's state.
-        return self._in_batches(lengths, done, compute, alike=self._model.is_recurrent)
+        return self._in_batches(lengths, compute, alike=self._model.is_recurrent)
 
     def _generate(
         self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
@@ -714,6 +696,11 @@ class CausalLM:
             logits = self._run(rows, past=past).logits[:, 0].float()
             picked = logits[:, self.tensor(wanted)] - logits.logsumexp(-1, keepdim=True)
             return np.asarray(picked.cpu().numpy(), np.float64)
+
+    def likeliest(self, row: Sequence[int]) -> int:
+        """Return the token that is most likely to come next."""
+        with self.computing():
+            return int(self._run([row]).logits[0, 0].argmax())
 
     def continuations(
         self, rows: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], *, past: Any = None

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from queue import SimpleQueue
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, load_optional
+from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, load_optional, warn
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
 from dnip.llm.answers.answer import Answer
@@ -25,7 +27,7 @@ from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
 from dnip.llm.decisions import read_decisions
 from dnip.llm.decisions.answers import asked_question
 from dnip.llm.decisions.correction import mark_of
-from dnip.llm.prompting.engines.base import ScoredRow, prompted
+from dnip.llm.prompting.engines.base import MissingEndpointError, ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring, check_first_tokens
 from dnip.llm.prompting.prompt import Prompt
@@ -36,11 +38,16 @@ from dnip.tables.columns import FALLBACK, SAMPLES
 
 T = TypeVar("T")
 
-#: What an answer says of the labels: captured, ceiling and details of a `ScoredRow`.
-Read = tuple[Floats, Floats | None, Mapping[str, Any]]
+#: What an answer says of the labels: captured, ceiling, details and answer of a `ScoredRow`.
+Read = tuple[Floats, Floats | None, Mapping[str, Any], str | None]
 
 # Letters of a message that holds words of a server.
 _LONGEST = 400
+# Seconds without any answer for which a limit of requests (status 429) is waited out, and seconds
+# between two requests where the server does not say how long to wait.
+_PATIENCE, _PAUSE = 600.0, 20.0
+# What a server calls an account that has nothing left, for which no waiting helps.
+_NO_QUOTA = "insufficient_quota"
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,9 @@ class Server:
     ) -> Generator[tuple[int, T], None, None]:
         """Send requests, and yield what is read from their answers, in the order of arrival.
 
+        The first request is sent alone, for it may show that all others would be in vain. Where the
+        server takes no more requests for a while (status 429), the rest waits, and goes on.
+
         Closing the iterator, or an exception in the caller such as Ctrl-C, ends all requests
         under way before it returns.
 
@@ -120,35 +130,42 @@ class Server:
             "security": {"bearer_auth": True},  # not the key of an administrator, if there is one
             "headers": {} if key else {"Authorization": openai.Omit()},
         }
-        outbox: SimpleQueue[tuple[int, T] | None] = SimpleQueue()
-        waiting = iter(bodies)
+        outbox: SimpleQueue[tuple[int, T] | str | None] = SimpleQueue()
+        waiting, limit = iter(bodies), _Limit(outbox.put)
+
+        async def send(row: int, body: Mapping[str, Any]) -> None:
+            failure = None
+            try:
+                content = json.dumps(body).encode()
+                post = partial(client.post, path, cast_to=bytes, content=content, options=options)
+                result = read(_parse(await limit.keep(post)))
+            except (BackendError, openai.OpenAIError, UnicodeError) as error:
+                failure = self._failure(f"{self.base_url}/{path}, prompt {row}", error, key)
+            if failure is not None:  # raised here, for the error before it may hold the key
+                raise failure
+            outbox.put((row, result))
 
         async def send_some() -> None:
             for row, body in waiting:
-                failure = None
-                try:
-                    content = json.dumps(body).encode()
-                    answer = await client.post(
-                        path, cast_to=bytes, content=content, options=options
-                    )
-                    result = read(_parse(answer))
-                except (BackendError, openai.OpenAIError, UnicodeError) as error:
-                    failure = self._failure(f"{self.base_url}/{path}, prompt {row}", error, key)
-                if failure is not None:  # raised here, for the error before it may hold the key
-                    raise failure
-                outbox.put((row, result))
+                await send(row, body)
 
         async def send_all() -> None:
-            async with client, asyncio.TaskGroup() as group:
-                for _ in range(self.concurrency):
-                    group.create_task(send_some())
+            async with client:
+                for row, body in islice(waiting, 1):
+                    await send(row, body)
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(self.concurrency):
+                        group.create_task(send_some())
 
         # An event loop in a thread of its own, so that it works inside other loops too.
         with anyio.start_blocking_portal(name="dnip-requests") as portal:
             sending = portal.start_task_soon(send_all)
             sending.add_done_callback(lambda _: outbox.put(None))
             while (result := outbox.get()) is not None:
-                yield result
+                if isinstance(result, str):
+                    warn(f"{self.base_url}: {result}")
+                else:
+                    yield result
             try:
                 sending.result()
             except BaseExceptionGroup as group:
@@ -182,6 +199,8 @@ class Server:
             status = error.status_code
             message, hint = self._refusal(status, _reason(error.body), key)
             retryable = status in (408, 409, 429) or status >= 500
+            if status in (404, 405):
+                return MissingEndpointError(f"{where}: {_clean(message, key)}", hint=hint)
         elif isinstance(error, openai.APITimeoutError):
             message = f"no answer within {self.timeout:g} s"
             hint = "Raise the timeout, or lower the concurrency"
@@ -200,7 +219,7 @@ class Server:
             )
         if status < 400:
             trouble, hint = "redirected", "Give the address that it redirects to as the base URL"
-        elif status == 404:
+        elif status in (404, 405):
             trouble = "unknown model or address"
             hint = "Check the base URL and the model's name; GET /models lists the names"
         elif status == 429:
@@ -270,6 +289,11 @@ class ServerEngine:
         """Whether the server puts prompts into a chat template."""
         return self.endpoint == "chat"
 
+    @property
+    def requests_each(self) -> int:
+        """How many requests a prompt is."""
+        return 1
+
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""
         settings = {
@@ -298,10 +322,8 @@ class ServerEngine:
         """Return no row: how much the server's model takes is not known here."""
         return []
 
-    def score(
-        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of every prompt but those `done`, in the order in which answers come.
+    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+        """Yield the scores of every prompt, in the order in which answers come.
 
         Raises
         ------
@@ -313,8 +335,7 @@ class ServerEngine:
         if not prompts:
             return iter(())
         write, read = self._prepare(prompts, task)
-        rows = (row for row in range(len(prompts)) if row not in done)
-        answers = self._ask(((row, write(prompts[row])) for row in rows), read)
+        answers = self._ask(((row, write(prompt)) for row, prompt in enumerate(prompts)), read)
         return (ScoredRow(row, *scores) for row, scores in answers)
 
     def _prepare(
@@ -351,6 +372,45 @@ def _parse(content: bytes) -> Any:
         error = CorrectedError.at("the server's answer", by)
         raise BackendError(error.message, hint=error.hint)
     return answer
+
+
+class _Limit:
+    """A limit of requests that all senders of a run meet (status 429): it is waited out.
+
+    Parameters
+    ----------
+    tell : callable
+        Receives a sentence when the first request has to wait.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell: Callable[[str], None] | None = tell
+        self._answered = time.monotonic()
+
+    async def keep(self, post: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Post until there is an answer; raise what else comes, or where no waiting helps."""
+        while True:
+            try:
+                answer = await post()
+            except _openai().RateLimitError as error:
+                waited = time.monotonic() - self._answered
+                if error.code == _NO_QUOTA or waited > _PATIENCE:
+                    raise
+                if self._tell is not None:
+                    self._tell("it takes no more requests for now (status 429): waiting")
+                self._tell = None
+                await asyncio.sleep(_pause(error))
+            else:
+                self._answered = time.monotonic()
+                return answer
+
+
+def _pause(error: Any) -> float:
+    """Return how many seconds a server asks to wait."""
+    try:
+        return min(max(float(error.response.headers["retry-after"]), 1.0), _PATIENCE)
+    except (KeyError, ValueError):
+        return _PAUSE
 
 
 def _reason(words: object) -> str:
@@ -453,10 +513,6 @@ class OpenAIEngine(ServerEngine):
         super().__post_init__()
         check_integer("top_logprobs", self.top_logprobs, at_least=1, at_most=MAX_TOP_LOGPROBS)
 
-    def in_form(self, *, chat: bool) -> Self:
-        """Return an engine of the same model that gives prompts as they are, or as a chat."""
-        return replace(self, endpoint=Endpoint.CHAT if chat else Endpoint.COMPLETIONS)
-
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""
         name = None if self.tokenizer is None else self.tokenizer.name
@@ -475,10 +531,11 @@ class OpenAIEngine(ServerEngine):
         reader = label_reader(task, chat=self.chat, token_ids=ids)
 
         def read(content: Any) -> Read:
-            match, details = self._read(read_completion(content), reader)
+            answer = read_completion(content)
+            match, details = self._read(answer, reader)
             if match.ambiguous > 0:
                 details["ambiguous"] = match.ambiguous
-            return match.captured, match.ceiling, details
+            return match.captured, match.ceiling, details, answer.content
 
         return lambda prompt: asked(prompt, chat=self.chat) | fields, read
 
@@ -601,10 +658,13 @@ class VotingEngine(ServerEngine):
         """Return all that the probabilities depend on; never the key."""
         return {**super().describe(), "added_votes": 0.5}
 
-    def score(
-        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
-    ) -> Iterator[ScoredRow]:
-        """Yield the vote shares of every prompt but those `done`, when all its samples are in.
+    @property
+    def requests_each(self) -> int:
+        """How many requests a prompt is."""
+        return self.samples
+
+    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+        """Yield the vote shares of every prompt, when all its samples are in.
 
         Raises
         ------
@@ -623,7 +683,6 @@ class VotingEngine(ServerEngine):
         bodies = (
             (row, asked(prompt, chat=self.chat) | common | {"seed": sample})
             for row, prompt in enumerate(prompts)
-            if row not in done
             for sample in range(self.samples)
         )
         votes: dict[int, list[int | None]] = {}
@@ -744,7 +803,7 @@ def _read(answer: Mapping[str, Any], name: str, task: Task) -> Read:
             raise InvalidInputError(f"it has {len(decisions)} answers to {name!r}")
         [decision] = decisions
         if decision.refused:
-            return np.zeros(task.n_classes), None, {"refused": True}
+            return np.zeros(task.n_classes), None, {"refused": True}, None
         captured = decision.probabilities[decision.ordered(task.classes)]
     except InvalidInputError as error:
         raise BackendError(
@@ -753,4 +812,4 @@ def _read(answer: Mapping[str, Any], name: str, task: Task) -> Read:
             retryable=True,
         ) from error
     mass = 1.0 if decision.mass is None else min(decision.mass, 1.0)
-    return captured * mass, None, {} if mass else {"refused": True}
+    return captured * mass, None, {} if mass else {"refused": True}, decision.choice

@@ -1,22 +1,19 @@
-"""The audit, with a toy tokenizer and engine, and with a real tokenizer."""
+"""A look before a long run, with a toy tokenizer and engine."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cases import cases
-from dnip import InvalidInputError
-from dnip.llm.presenting import describe_audit
-from dnip.llm.prompting.audit import audit, count_flips
-from dnip.llm.prompting.data import Examples
+from dnip.llm.presenting import describe_check
+from dnip.llm.prompting.check import check_prompts
 from dnip.llm.prompting.engines.base import ScoredRow, prompted
 from dnip.llm.prompting.labels import Scoring
-from dnip.llm.prompting.plan import Plan, make_plan
-from dnip.llm.prompting.prompt import PromptBuilder
+from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.task import Task
-from fakes import TASK as MOOD, FakeTokenizer, write_data
+from dnip.llm.prompting.texts import read_texts
+from fakes import TASK as MOOD, FakeEngine, FakeTokenizer, plan_of, write_data
 
 
 class Words(FakeTokenizer):
@@ -53,7 +50,7 @@ class Fixed:
     def question(self, prompts, task):
         return prompted("m", prompts, task, chat=False)
 
-    def score(self, prompts, task, *, done=frozenset()):
+    def score(self, prompts, task):
         for row in range(len(prompts)):
             ceiling = self.captured + 0.1 if row < self.partial else None
             yield ScoredRow(row, self.captured / (row + 1), ceiling)
@@ -61,11 +58,10 @@ class Fixed:
 
 def look(words, tokenizer, scoring=Scoring.FIRST, *, says=(0.6, 0.3), partial=0, chat=False):
     task = Task("moods", "Say it.", ("text",), "Text: {{ text }}\nMood:", words, words)
-    examples = Examples(tuple({"text": text} for text in "abc"), np.full(3, -1), tuple("abc"))
-    plan = Plan(task, examples, PromptBuilder(task), {})
+    plan = make_plan(task, read_texts([{"text": text} for text in "abca"], task))
     engine = Fixed(scoring, says, partial)
     engine.tokenizer, engine.chat = tokenizer, chat
-    return audit(plan, engine)
+    return check_prompts(plan, engine)
 
 
 MOODS = ("happy", "sad")
@@ -138,35 +134,29 @@ def test_what_the_mass_says(says, partial, problem, note):
     assert note in "".join(found.notes)
 
 
-class Positional(Fixed):
-    """Says the label that its prompt names first, and most of all in turns of a chat."""
+def test_ten_prompts_are_asked_and_the_whole_table_is_counted(tmp_path):
+    class Served(FakeEngine):
+        requests_each = 3
 
-    chat, tokenizer = True, None
-
-    def __init__(self, chat=True):
-        self.chat, self.scoring = chat, Scoring.FIRST
-
-    def in_form(self, *, chat):
-        return Positional(chat)
-
-    def question(self, prompts, task):
-        return prompted("m", prompts, task, chat=self.chat)
-
-    def score(self, prompts, task, *, done=frozenset()):
-        for row, prompt in enumerate(prompts):
-            text = "".join(one["content"] for one in prompt.messages)
-            places = np.array([text.index(word) for word in task.label_words])
-            mass = 0.1 * len(prompt.messages) if self.chat else 0.2
-            yield ScoredRow(row, np.where(places == places.min(), 0.9, 0.1) * mass)
+    engine = Served()
+    found = check_prompts(plan_of(write_data(tmp_path, n_test=40), shots=1), engine)
+    assert len(engine.asked) == found.n_measured == len(found.answers) == 10
+    assert engine.asked[-1] == found.prompt
+    assert (found.n_prompts, found.n_requests) == (40, 120)
+    assert "the whole table: 40 prompts, 120 requests" in describe_check(found)
 
 
-def test_orders_that_decide_and_the_form_with_the_most_mass(tmp_path):
-    plan = make_plan(MOOD, write_data(tmp_path), shots=1, limit=3)
-    found = audit(plan, Positional(), orders=5)
-    assert found.forms == pytest.approx({"plain": 0.2, "one message": 0.1, "turns": 0.3})
-    assert [(one.order, one.flips) for one in found.orders] == [(("sad", "happy"), 3)]
-    assert "3 of 3 answers flip with the labels in the order sad, happy" in describe_audit(found)
-    assert "turns       0.300  most" in describe_audit(found)
-    silent = plan.of(replace(MOOD, instruction="How is it?"))
-    with pytest.raises(InvalidInputError, match="names no two labels"):
-        count_flips(silent, Fixed(Scoring.FIRST, (0.6, 0.3), 0), 1, np.zeros(3))
+def test_the_first_prompt_and_what_is_said_are_shown():
+    class Says(Fixed):
+        chat = True
+
+        def says(self, prompts):
+            return [f" {prompt.example[6]}!" for prompt in prompts]
+
+    engine = Says(Scoring.FIRST, (0.6, 0.3), 0)
+    found = check_prompts(make_plan(MOOD, read_texts([{"text": "Oh"}], MOOD)), engine)
+    shown = describe_check(found)
+    assert "user: Is the message happy or sad?\n\nMessage: Oh\nMood:" in shown
+    assert found.answers == [" e!"]
+    assert "answers: ' e!'" in shown
+    assert "captured mass 0.900 on average over 1 prompt, 0.9 at least" in shown

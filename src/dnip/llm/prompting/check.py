@@ -1,0 +1,278 @@
+"""A look before a long run: some prompts, what the model says to them, and the labels' tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, counted
+from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
+from dnip.llm.prompting.engines.hub import HubTokenizer
+from dnip.llm.prompting.labels import (
+    Collision,
+    LabelTokens,
+    Scoring,
+    describe_collision,
+    prompt_label_tokens,
+)
+from dnip.llm.prompting.plan import Plan
+from dnip.llm.prompting.prompt import Prompt
+from dnip.llm.prompting.task import Task
+from dnip.tables.columns import FALLBACK
+from dnip.tables.mass import LOW_MASS
+
+#: So many prompts are asked.
+ROWS = 10
+#: Beyond this share of answers without a label, chain of thought does not work.
+MOST_FALLBACKS = 0.5
+
+
+@dataclass
+class _Class:
+    """What is scored for one class.
+
+    Attributes
+    ----------
+    name, word : str
+        Class and label word.
+    ids : tuple of int
+        All tokens of its answer; empty without a tokenizer.
+    texts : tuple of str
+        The text of each token.
+    scored : tuple of int
+        The tokens that are scored: the first one, or all.
+    mass : float or None
+        Mean probability of the label, before normalising; None where nothing was asked.
+    """
+
+    name: str
+    word: str
+    ids: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+    scored: tuple[int, ...] = ()
+    mass: float | None = None
+
+
+@dataclass
+class PromptCheck:
+    """What a few prompts came to.
+
+    Attributes
+    ----------
+    scoring : Scoring
+    classes : list of _Class
+        Empty if the labels have no tokens to score; `problems` says why.
+    prompt : str
+        The first prompt that was asked.
+    answers : list of (str or None)
+        What the model said to each prompt, as far as it is known.
+    n_prompts : int
+        How many different prompts the whole table has.
+    n_requests : int
+        How many requests they are; 0 for a model on this machine.
+    collisions : tuple of Collision
+        Pairs of classes whose answers begin with the same token.
+    split : tuple of int
+        Classes whose answer is more than one token.
+    chat : bool
+        Whether the prompts are asked as chats.
+    drifted : tuple of int
+        Classes whose tokens differ with and without the chat template.
+    mass, lowest_mass : float or None
+        Captured mass, the probability on all labels together: the mean, and the lowest of a
+        prompt; None where nothing was asked.
+    n_measured : int
+        How many prompts were asked.
+    fallbacks : int or None
+        How many answers have no label; None if the model does not reason.
+    problems : list of str
+        Why the labels should not be scored like this, each with a remedy; empty if all is well.
+    notes : list of str
+        What is worth knowing but no problem.
+    """
+
+    scoring: Scoring
+    classes: list[_Class]
+    prompt: str
+    answers: list[str | None] = field(default_factory=list)
+    n_prompts: int = 0
+    n_requests: int = 0
+    collisions: tuple[Collision, ...] = ()
+    split: tuple[int, ...] = ()
+    chat: bool = False
+    drifted: tuple[int, ...] = ()
+    mass: float | None = None
+    lowest_mass: float | None = None
+    n_measured: int = 0
+    fallbacks: int | None = None
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
+
+
+def check_prompts(plan: Plan, *engines: Engine) -> PromptCheck:
+    """Ask ten prompts of a plan, and look at the tokens of its labels.
+
+    Parameters
+    ----------
+    plan : Plan
+    *engines : Engine
+        As for `run_plan`. Tokens are looked at where the model's tokenizer is known.
+
+    Raises
+    ------
+    InvalidInputError
+        If the engine refuses a prompt.
+    BackendError
+        If the engine fails.
+    """
+    every = list(dict.fromkeys(plan.prompts))
+    chosen = np.random.default_rng(0).choice(len(every), min(ROWS, len(every)), replace=False)
+    prompts = [every[number] for number in sorted(chosen.tolist())]
+    result: PromptCheck
+    for engine in engines:
+        try:
+            result = _check(plan.task, prompts, engine)
+        except MissingEndpointError:
+            if engine is engines[-1]:
+                raise
+        else:
+            break
+    result.n_prompts = len(every)
+    result.n_requests = len(every) * getattr(engine, "requests_each", 0)
+    return result
+
+
+def _check(task: Task, prompts: list[Prompt], engine: Engine) -> PromptCheck:
+    chat, tokenizer = getattr(engine, "chat", False), getattr(engine, "tokenizer", None)
+    names = zip(task.classes, task.label_words, strict=True)
+    first = prompts[0]
+    said = [f"{turn['role']}: {turn['content']}" for turn in first.messages] if chat else []
+    result = PromptCheck(
+        engine.scoring,
+        [_Class(name, word) for name, word in names],
+        "\n".join(said) or first.text,
+        chat=chat,
+    )
+    if tokenizer is not None:
+        _add_tokens(result, task, prompts, tokenizer)
+        if not result.classes or (engine.scoring is Scoring.FIRST and result.collisions):
+            return result
+    scored = sorted(engine.score(prompts, task), key=lambda row: row.row)
+    result.answers = [row.answer for row in scored]
+    if None in result.answers and (says := getattr(engine, "says", None)) is not None:
+        result.answers = says(prompts)
+    _add_mass(result, scored)
+    return result
+
+
+def _add_tokens(
+    result: PromptCheck, task: Task, prompts: Sequence[Prompt], tokenizer: HubTokenizer
+) -> None:
+    """Look at the tokens of the labels, and compare them with and without the chat template."""
+    first, lead = prompts[:1], prompts[0].lead
+    try:
+        labels = tokenizer.label_tokens(prompts, task, chat=result.chat, lead=lead)
+    except InvalidInputError as error:
+        result.classes = []
+        result.problems.append(str(error))
+        return
+    result.collisions, result.split = labels.collisions, labels.split
+    if result.scoring is Scoring.FIRST:
+        result.problems += _first_token_problems(labels, tokenizer)
+    other: LabelTokens | None = None  # in the other form of prompt
+    try:
+        if result.chat:
+            other = tokenizer.label_tokens(first, task, lead=lead)
+        elif tokenizer.has_chat:
+            # One prompt is enough: what the template writes after it is the same for all.
+            texts = [text + lead for text in tokenizer.texts(first, chat=True)]
+            other = prompt_label_tokens(tokenizer.encode_chat, texts, task)
+            result.notes.append(_CHAT_NOTE)
+    except InvalidInputError as error:
+        if not result.chat:
+            reason = "after the prompt in the chat template, labels cannot be scored"
+            result.notes.append(f"{reason}: {error}")
+    if other is not None:
+        result.drifted = tuple(i for i, ids in enumerate(labels.ids) if ids != other.ids[i])
+        if result.chat and result.drifted:
+            result.notes.append(_CHAT_DRIFT_NOTE)
+        elif not result.chat:
+            result.problems += [
+                f"the label word {labels.words[i]!r} is the tokens {list(labels.ids[i])} after the "
+                f"prompt, but {list(other.ids[i])} after the prompt in the chat template. Use the "
+                "same form of prompt for scoring and serving, or an answer_prefix that fits both"
+                for i in result.drifted
+            ]
+    for label, of_class in enumerate(result.classes):
+        of_class.ids = labels.ids[label]
+        of_class.texts = tuple(tokenizer.decode([token]) for token in of_class.ids)
+        of_class.scored = of_class.ids[:1] if result.scoring is Scoring.FIRST else of_class.ids
+
+
+def _add_mass(result: PromptCheck, scored: Sequence[ScoredRow]) -> None:
+    """Add the captured mass, and how many answers have no label if the model reasons."""
+    captured = np.array([row.captured for row in scored])
+    mass = captured.sum(axis=1)
+    result.mass, result.lowest_mass = float(mass.mean()), float(mass.min())
+    result.n_measured = len(scored)
+    for of_class, shares in zip(result.classes, captured.T, strict=True):
+        of_class.mass = float(shares.mean())
+    if all(FALLBACK in row.details for row in scored):
+        result.fallbacks = sum(row.details[FALLBACK] for row in scored)
+    if result.fallbacks is not None and result.fallbacks > MOST_FALLBACKS * len(scored):
+        result.problems.append(
+            f"{result.fallbacks} of {len(scored)} answers hold no label, and their last token "
+            "stands for one: allow longer answers with max_new_tokens, show demonstrations, or "
+            "score without chain of thought"
+        )
+    elif result.mass < LOW_MASS and result.scoring is not Scoring.PER_TOKEN:
+        result.problems.append(
+            f"on {counted(len(scored), 'prompt')} the labels capture {result.mass:.1%} of the "
+            "probability on average: the model wants to say something else, which no weight can "
+            "mend. Name the label words in the instruction, show demonstrations, or give words "
+            "that the model would say"
+        )
+    n_partial = sum(row.ceiling is not None for row in scored)
+    if n_partial:
+        result.notes.append(
+            f"on {n_partial} of {len(scored)} prompts the server did not report every label, so "
+            "that the mass is at least what is shown"
+        )
+
+
+_CHAT_NOTE = (
+    "the tokenizer has a chat template, and the prompts are scored without it. If the model will "
+    "be served through its chat, score it through its chat too"
+)
+_CHAT_DRIFT_NOTE = (
+    "in the chat template the answers are other tokens than after the bare prompt; coefficients "
+    "and logit biases of the one form do not fit the other"
+)
+
+
+def _first_token_problems(labels: LabelTokens, tokenizer: HubTokenizer) -> list[str]:
+    """Describe collisions, blank tokens and split words, which first-token scoring misreads."""
+    remedy = f"Score whole words with {Scoring.SUM} or {Scoring.PER_TOKEN}"
+    problems = [
+        f"{describe_collision(labels, pair, tokenizer.decode)}. {remedy}, or give other words"
+        for pair in labels.collisions
+    ]
+    firsts = [tokenizer.decode([token]) for token in labels.first]
+    problems += [
+        f"the first token of the label word {word!r} is empty or a mere space: {first!r}. {remedy}"
+        for word, first in zip(labels.words, firsts, strict=True)
+        if not first.strip()
+    ]
+    problems += [
+        f"the label word {labels.words[label]!r} is {len(labels.ids[label])} tokens, and its first "
+        f"one, {firsts[label]!r}, may begin other words too. {remedy}, or give a word of one token"
+        for label in labels.split
+    ]
+    return problems
