@@ -1,13 +1,16 @@
-"""From an answer to the label that it names, and the probability of each label."""
+"""From an answer to the label that it states, and the probability of each label there."""
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +26,15 @@ from dnip.llm.answers.answer import (
     unmarked,
 )
 from dnip.llm.answers.completions import ID_PREFIX, SilentError, no_logprobs
-from dnip.llm.answers.naming import NO_ROLE, LabelNames, Mention, Role, is_lead, without_thoughts
+from dnip.llm.answers.stating import NONE, Mention, Rule, Statement, without_thoughts
+
+# What may stand before a label in its first token: spaces, quotes, brackets, marks of Markdown.
+_LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
+_BETWEEN_WORDS = re.compile(r"[ \t_-]+")
+_MINUS = re.compile(b"|".join(map(str.encode, "−–－﹣")))
+_SIGNED, _FRACTION = re.compile(rb"-\d"), re.compile(rb"[.,]\d")
+# A longer piece of text is no label.
+_LONGEST = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +80,11 @@ class Match:
 
         Raises
         ------
-        InvalidInputError
+        SilentError
             If they do.
         """
         if self.ambiguous > self.captured.sum():
-            raise InvalidInputError(
+            raise SilentError(
                 f"the likeliest token of a label begins several labels ({listed(self.alike)}), and "
                 "no later token tells which",
                 hint="Ask for whole labels (max_tokens), or for labels whose first tokens differ, "
@@ -83,26 +94,29 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What an answer names, and where.
+    """What an answer states, and where.
 
     Attributes
     ----------
     mentions : tuple of Mention
-        The label that it names, none, or several that may be meant, the last one first. They lie
-        in the content, if the tokens spell it.
+        Where the one label is stated, in order; none if no label is. They lie in the content, if
+        the tokens spell it.
+    reason : str
+        Why no label is stated, as in `Statement`.
     is_cut : bool
         Whether the answer ends within a label.
     begin, end : int
         The places of the answer among all tokens, thoughts and the end of the sequence left out.
     place : int or None
-        Where the last label begins, or the answer if it is cut; None if no token begins there.
+        Where the first mention begins, or the answer if it is cut; None if no token begins there.
     is_spelt : bool
         Whether the tokens spell the content.
     spell : callable
         How the texts of tokens are found.
     """
 
-    mentions: tuple[Mention, ...]
+    mentions: tuple[Mention, ...] = ()
+    reason: str = ""
     is_cut: bool = False
     begin: int = 0
     end: int = 0
@@ -110,13 +124,23 @@ class Reading:
     is_spelt: bool = False
     spell: Spell = unmarked
 
+    @property
+    def tells(self) -> bool:
+        """Whether it can be read: a label is stated, or begun, or the answer is one token long."""
+        return bool(self.mentions) or self.is_cut or (self.reason == NONE and self.is_token)
+
+    @property
+    def is_token(self) -> bool:
+        """Whether the answer is one token long, as where the request asked for no more."""
+        return self.end - self.begin == 1
+
 
 @dataclass(frozen=True)
 class LabelReader:
     """Reads answers.
 
-    `LabelNames` says which label is named. Its probability, and that of the others, is read at the
-    place where it begins:
+    `Rule` says which label is stated. Its probability, and that of the others, is read at the place
+    where it is first stated:
 
     - A token that begins the name of one label counts for this label, and of several such tokens
       that continue each other the longest, which a tokenizer would choose. Those that are written
@@ -139,6 +163,8 @@ class LabelReader:
         Whether these are the only ways.
     token_ids : tuple of int, optional
         For each label, the id of its first token.
+    key, last
+        As for `Rule`.
 
     Examples
     --------
@@ -154,6 +180,8 @@ class LabelReader:
     names: tuple[tuple[str, ...], ...]
     exact: bool = False
     token_ids: tuple[int, ...] | None = None
+    key: str | None = None
+    last: bool = False
 
     def __post_init__(self) -> None:
         ids, n = self.token_ids, len(self.names)
@@ -163,15 +191,25 @@ class LabelReader:
             )
 
     @cached_property
-    def _labels(self) -> LabelNames:
-        return LabelNames(self.names, self.exact)
+    def _rule(self) -> Rule:
+        return Rule(self.names, self.exact, self.key, self.last)
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        return _Pieces(self.names, self.exact)
+
+    def state(self, text: str) -> Statement:
+        """Return what a text states, thoughts left out."""
+        answer = without_thoughts(text)
+        stated, shift = self._rule.state(answer), len(text) - len(answer)
+        return stated._replace(mentions=_moved(stated.mentions, shift))
 
     def vote(self, answer: Answer) -> int | None:
-        """Return the label that an answer votes for; None for no or several labels, or if cut."""
+        """Return the label that an answer votes for; None if it states none, or is cut."""
         if answer.cut or answer.content is None:
             return None
-        mentions = self._labels.mentions(without_thoughts(answer.content))
-        return mentions[0].label if len(mentions) == 1 else None
+        mentions = self.state(answer.content).mentions
+        return mentions[0].label if mentions else None
 
     def shares(self, votes: Sequence[int | None]) -> Match:
         """Return what votes say of each label; None is no vote.
@@ -189,40 +227,47 @@ class LabelReader:
         return Match(counts / counts.sum() * (len(cast) / len(votes)), None)
 
     def locate(self, answer: Answer) -> Reading:
-        """Find the label that an answer names, in its text and among its tokens."""
+        """Find the label that an answer states, in its text and among its tokens."""
         positions, content = answer.positions, answer.content
         text = None if content is None else without_thoughts(content)
         whole = (text or "").strip()
         if not positions or (text is not None and not whole):
-            return Reading(self._labels.mentions(text or ""), is_spelt=True)
+            return Reading(*self.state(content or ""), is_spelt=True)
         spell, pieces, at = spelling_of(positions, whole)
         starts, stream = [0, *accumulate(map(len, pieces))], b"".join(pieces)
         is_spelt = at is not None
+        if self.token_ids is not None and not stream:
+            return self._by_chosen_id(answer, whole)
         if at is None:  # the tokens alone tell what was said
-            all_of_it = stream.decode(errors="surrogateescape")
-            whole = without_thoughts(all_of_it)
+            whole = without_thoughts(stream.decode(errors="surrogateescape"))
             at = len(stream) - len(as_bytes(whole))
         begin = min(bisect_right(starts, at), len(pieces)) - 1
         end = min(bisect_right(starts, at + len(as_bytes(whole)) - 1), len(pieces))
         lead = stream[starts[begin] : at].decode(errors="surrogateescape")
         spelt = lead + whole
-        mentions, start, is_cut = self._labels.mentions(spelt), None, False
+        (mentions, reason), start, is_cut = self._rule.state(spelt), None, False
         if mentions:
             offset = starts[begin] + len(as_bytes(spelt[: mentions[0].start]))
             start = bisect_right(starts, offset) - 1
-            if start >= len(pieces) or not is_lead(stream[starts[start] : offset]):
+            if start >= len(pieces) or not _LEAD.fullmatch(stream[starts[start] : offset]):
                 start = None
-        elif self._labels.role(as_bytes(spelt.rstrip())).begins:
+        elif self._pieces.role(as_bytes(spelt.rstrip())).begins:
             start, is_cut = begin, True
-        if self.token_ids is not None:
-            labels = {n: self._label_of(position) for n, position in enumerate(positions)}
-            known = [(n, label) for n, label in labels.items() if label is not None]
-            if known:
-                start, mentions = known[-1][0], (Mention(known[-1][1], 0, 0),)
-        elif is_spelt and content is not None:
-            shift = len(content.rstrip()) - len(whole) - len(lead)
-            mentions = tuple(mention.moved(shift) for mention in mentions)
-        return Reading(mentions, is_cut, begin, end, start, is_spelt, spell)
+        if is_spelt and content is not None:
+            mentions = _moved(mentions, len(content.rstrip()) - len(whole) - len(lead))
+        return Reading(mentions, reason, is_cut, begin, end, start, is_spelt, spell)
+
+    def _by_chosen_id(self, answer: Answer, whole: str) -> Reading:
+        """Find the label among tokens whose ids alone are known: the last of the stated one."""
+        labels = [self._label_of(position) for position in answer.positions]
+        stated = self._rule.state(whole)
+        wanted = {mention.label for mention in stated.mentions} or {*labels} - {None}
+        places = [place for place, label in enumerate(labels) if label in wanted]
+        if not places:
+            return Reading((), NONE, end=len(labels))
+        label = labels[places[-1]]
+        mentions = stated.mentions or (Mention(label or 0, 0, 0),)
+        return Reading(mentions, end=len(labels), place=places[-1])
 
     def weigh(self, answer: Answer, reading: Reading, fallback: int | None = None) -> Match:
         """Return the probabilities of the labels where an answer names one.
@@ -231,7 +276,7 @@ class LabelReader:
         ----------
         answer : Answer
         reading : Reading
-            Of this answer. ``Reading(())`` is an answer of which only the first token is read.
+            Of this answer. ``Reading()`` is an answer of which only the first token is read.
         fallback : int, optional
             The place to read where no label is named; by default the first one of the answer.
 
@@ -265,8 +310,6 @@ class LabelReader:
         ------
         SilentError
             If its tokens do not.
-        InvalidInputError
-            If they do not tell labels apart that begin alike.
         BackendError
             If what was reported is damaged.
         """
@@ -278,6 +321,10 @@ class LabelReader:
         match = self.weigh(answer, reading)
         match.check_told()
         match.check_clear()
+        if reading.mentions and not match.captured.any():
+            raise SilentError(
+                "no reported token begins a label", hint="Ask for the label as it is called"
+            )
         return match
 
     def nothing(self) -> Match:
@@ -306,16 +353,16 @@ class LabelReader:
         share: float = 1.0,
     ) -> None:
         """Add what is reported at the first position, and behind its chosen token."""
-        reported, before = positions[0].reported, self._labels.role(prefix)
+        reported, before = positions[0].reported, self._pieces.role(prefix)
         probability: dict[bytes, float] = {}
         for token in reported.tokens:
             text = spell(token.text, token.raw)
             probability[text] = probability.get(text, 0.0) + token.probability
-        roles = {text: self._labels.role(prefix + text) for text in probability if text}
+        roles = {text: self._pieces.role(prefix + text) for text in probability if text}
         chosen = spell(reported.chosen.text, reported.chosen.raw)
         spelt = (
             chosen
-            if len(positions) > 1 and self._goes_on(positions[1], prefix + chosen, spell)
+            if len(positions) > 1 and self._spells_on(positions[1], prefix + chosen, spell)
             else b""
         )
         for text, (whole, begins, is_word) in roles.items():
@@ -334,19 +381,121 @@ class LabelReader:
                 elif is_chosen or not any(_stands_for(roles[other], label) for other in longer):
                     sums.add(label, p)
         if before.whole is not None:  # it ends here, unless a token goes on
-            on = math.fsum(probability[text] for text, role in roles.items() if role != NO_ROLE)
+            on = math.fsum(probability[text] for text, role in roles.items() if role != _NO_ROLE)
             sums.add(before.whole, share * max(0.0, 1.0 - on))
         alive = before.begins if prefix else range(len(self.names))
         sums.bound(alive, share * reported.bound)
 
-    def _goes_on(self, position: Position, text: bytes, spell: Spell) -> bool:
+    def _spells_on(self, position: Position, text: bytes, spell: Spell) -> bool:
         """Whether a token at the next place goes on with a label that a text begins."""
-        begins = self._labels.role(text).begins
+        begins = self._pieces.role(text).begins
         if not begins:
             return False
         tokens = position.reported.tokens
-        roles = [self._labels.role(text + spell(token.text, token.raw)) for token in tokens]
+        roles = [self._pieces.role(text + spell(token.text, token.raw)) for token in tokens]
         return any(role.whole in begins or role.begins & begins for role in roles)
+
+
+class _Role(NamedTuple):
+    """What a piece of text says of labels.
+
+    Attributes
+    ----------
+    whole : int or None
+        The label that it is.
+    begins : frozenset of int
+        The labels that it begins.
+    is_word : bool
+        Whether it is a word of these.
+    """
+
+    whole: int | None
+    begins: frozenset[int]
+    is_word: bool = False
+
+
+_NO_ROLE = _Role(None, frozenset())
+
+
+class _Name(NamedTuple):
+    """A way in which a label is written."""
+
+    label: int
+    key: bytes
+    exact: bool
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """What pieces of text, such as tokens, say of the labels."""
+
+    names: tuple[tuple[str, ...], ...]
+    exact: bool
+
+    def role(self, piece: bytes) -> _Role:
+        """Return what a piece of text says of labels that it begins with."""
+        return self._roles(piece) if len(piece) <= _LONGEST else _NO_ROLE
+
+    @cached_property
+    def _names(self) -> list[_Name]:
+        """The names of all labels, the longest first."""
+        pairs = [(label, name) for label, names in enumerate(self.names) for name in names]
+        if not self.exact:
+            pairs = [(label, name.strip()) for label, name in pairs]
+        folded = Counter(_fold(name.encode(errors="surrogatepass")) for _, name in pairs)
+        names = []
+        for label, text in sorted(pairs, key=lambda pair: -len(pair[1])):
+            raw, chunks = text.encode(errors="surrogatepass"), _BETWEEN_WORDS.split(text)
+            key = _fold(raw)
+            exact = self.exact or len(text) == 1 or not all(chunks) or folded[key] > 1
+            names.append(_Name(label, raw if exact else key, exact))
+        return names
+
+    @cached_property
+    def _roles(self) -> Callable[[bytes], _Role]:
+        return lru_cache(maxsize=1 << 16)(self._role)
+
+    def _role(self, piece: bytes) -> _Role:
+        piece = _MINUS.sub(b"-", piece)
+        lead = _LEAD.match(piece)
+        for begin in range(1 if self.exact or lead is None else lead.end() + 1):
+            role = self._role_of(piece[begin:])
+            if role is not _NO_ROLE or _SIGNED.match(piece, begin):  # "-1" is not 1
+                return role
+        return _NO_ROLE
+
+    def _role_of(self, piece: bytes) -> _Role:
+        if not piece:
+            return _NO_ROLE
+        folded, whole, begins, is_word = _fold(piece), None, set(), False
+        for name in self._names:
+            text = piece if name.exact else folded
+            if len(text) < len(name.key) and name.key.startswith(text):
+                begins.add(name.label)
+                is_word |= not _begins_word(name.key[len(text) :])
+            elif whole is None and not begins and text.startswith(name.key):
+                whole = None if _goes_on(name.key, text[len(name.key) :]) else name.label
+            elif text == name.key:  # it may be the label, or go on to a longer one
+                whole = name.label
+        if whole is None and not begins:
+            return _NO_ROLE
+        return _Role(whole, frozenset(begins), is_word)
+
+
+def _goes_on(key: bytes, rest: bytes) -> bool:
+    """Return whether a word or a number goes on, so that it is another one."""
+    return _begins_word(rest) or (key[-1:].isdigit() and _FRACTION.match(rest) is not None)
+
+
+def _begins_word(piece: bytes) -> bool:
+    letter = piece.decode(errors="ignore")[:1]
+    return letter.isalnum() or letter == "_"
+
+
+def _fold(piece: bytes) -> bytes:
+    """Return a piece without its case, and with spaces between words; it may end in a character."""
+    text = piece.decode(errors="surrogateescape").casefold()
+    return _BETWEEN_WORDS.sub(" ", text).encode(errors="surrogateescape")
 
 
 class _Sums:
@@ -380,21 +529,30 @@ class _Sums:
 
 
 @cache
-def reader_of(names: tuple[str, ...]) -> LabelReader:
+def reader_of(names: tuple[str, ...], key: str | None = None, *, last: bool = False) -> LabelReader:
     """Return the reader of labels that a model may write in several ways.
 
-    Names such as ``token_id:7`` are ids of tokens whose texts are not told.
+    Names such as ``token_id:7`` are ids of tokens whose texts are not told. The others are as for
+    `Rule`.
     """
     if all(name.removeprefix(ID_PREFIX).isdecimal() and ID_PREFIX in name for name in names):
         ids = tuple(int(name.removeprefix(ID_PREFIX)) for name in names)
         return LabelReader(tuple((name,) for name in names), token_ids=ids)
-    return LabelReader(tuple((name,) for name in names))
+    return LabelReader(tuple((name,) for name in names), key=key, last=last)
 
 
-def _stands_for(role: Role, label: int) -> bool:
+def _stands_for(role: _Role, label: int) -> bool:
     return role.whole == label or label in role.begins
 
 
 def _is_letter(text: bytes) -> bool:
     letter = text.strip()
     return len(letter) == 1 and letter.isalpha()
+
+
+def _moved(mentions: Iterable[Mention], shift: int) -> tuple[Mention, ...]:
+    """Return the same labels in a text that begins so much earlier."""
+    return tuple(
+        mention._replace(start=mention.start + shift, end=mention.end + shift)
+        for mention in mentions
+    )
