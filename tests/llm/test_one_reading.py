@@ -31,7 +31,12 @@ FRAMES = (
     ("", "Answer: ", ""),
     ("", "**", "**"),
     ("", '"', '"'),
-    ("", "I thought of {other}. In the end: ", "!"),
+    ("", "I thought of {other}. Final answer: ", "!"),
+    ("", "", ". It is not that {other} is said."),
+    ("", "", "\n\nThe word {other} is there, but not meant."),
+    ("", "The best answer is **", "**, because {other} is too much."),
+    ("", "Das Ergebnis ist: ", ". Nicht: {other}."),
+    ("", "Hm. <answer>", "</answer>"),
     ("<think>It is {other}, or {label}.</think>\n", "", ""),
     ("<think>{label}</think>", "(", ")"),
     ("", '{{"reason": "It is not {other}, I think.", "label": "', '"}}'),
@@ -143,17 +148,14 @@ def test_import_and_coefficients_decide_as_correct_does(made, data):
     fitted = Coefficients(list(labels), weights, 9)
     plain = sidecars.completion(labels[0], (labels[0], dict.fromkeys(labels, 1 / len(labels))))
     plain["id"] = "plain"
-    try:
-        corrected = dnip.correct(body, coefficients=fitted)
-    except dnip.InvalidInputError:
-        with pytest.raises(dnip.InvalidInputError, match="begins several labels"):
-            read_answers([body, plain], list(labels))
-        corrected = None
-    if corrected is None:
-        assert None in p.values()
-        return
     table, summary = read_answers([body, plain], list(labels))
-    assert (summary.several, summary.silent, summary.n_nameless) == ((), (), 0)
+    if None in p.values() and summary.left_out:
+        assert (summary.left_out, len(summary.silent)) == ((1,), 1)
+        with pytest.raises(dnip.InvalidInputError, match="begins several labels"):
+            dnip.correct(body, coefficients=fitted)
+        return
+    corrected = dnip.correct(body, coefficients=fitted)
+    assert (summary.left_out, summary.n_nameless) == ((), 0)
     decided = fitted.predict(table.probabilities)[0]
     assert corrected["choices"][0]["message"]["content"] == before + decided + after
     if None not in p.values():

@@ -79,7 +79,8 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
     left_out = {
         refusals: summary.refused,
         "failed requests": summary.failed,
-        "answers that name several classes": summary.several,
+        "answers that state several classes": summary.several,
+        "answers that state no class": summary.unstated,
         "answers without probabilities": summary.silent,
     }
     for kind, ids in left_out.items():
@@ -95,7 +96,7 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         "labels of ids that no answer has": summary.n_unknown,
         "rows without a label": summary.n_labelled and summary.n - summary.n_labelled,
         "rows whose decision depends on labels that are not reported": summary.n_open,
-        "answers whose text names no class, of which the first token was read": summary.n_nameless,
+        "answers of one token that is no class, read there": summary.n_nameless,
         "rows whose numbers do not sum to 1, divided by their sum": summary.n_normalised,
         "rows that give everything to one class, so that no weights can move them": (
             summary.n_one_class

@@ -7,8 +7,7 @@ import pytest
 
 import sidecars
 from cases import cases
-from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.completions import SilentError, read_completion
+from dnip.llm.answers.completions import SilentError, UnclearError, read_completion
 from dnip.llm.answers.reader import reader_of
 
 TENTHS = tuple(map(str, range(1, 11)))
@@ -71,8 +70,8 @@ FIRST = {"Not": 0.6, "Relevant": 0.3, "The": 0.1}
       ("ham", {"ham": 0.6, "spam": 0.3}), word('"}')], [0.6, 0.3]),
     # a label that is cut, and one that is said last
     (("spam", "ham"), "sp", [("sp", {"sp": 0.6, "ha": 0.2})], [0.6, 0.2]),
-    (("spam", "ham"), "spam? No. It is ham.",
-     [("spam", {"spam": 0.9, "ham": 0.1}), word("? No. It is"),
+    (("spam", "ham"), "spam? No. Label: ham.",
+     [("spam", {"spam": 0.9, "ham": 0.1}), word("? No. Label:"),
       (" ham", {" ham": 0.6, " spam": 0.3}), word(".")], [0.3, 0.6]),
 )  # fmt: skip
 def test_the_probability_of_each_label(classes, text, places, expected):
@@ -115,7 +114,7 @@ def test_a_token_that_is_not_reported_has_any_probability(number):
 def test_what_tells_too_little_is_refused_with_the_reason():
     top = {"very": 0.5, "good": 0.1}
     _, match = read(VERY, "very", ("very", top))
-    with pytest.raises(InvalidInputError, match=r"begins several labels \(very good, very bad\)"):
+    with pytest.raises(UnclearError, match=r"begins several labels \(very good, very bad\)"):
         match.check_clear()
     assert match.ceiling[:2].tolist() == [pytest.approx(0.5)] * 2  # either may have all of it
     _, match = read(("ham", "spam"), "ham", word("ham"))
@@ -134,7 +133,7 @@ def test_what_tells_too_little_is_refused_with_the_reason():
 
 @cases(
     ("good at first, then bad", None),
-    ("good? No: bad.", 3),
+    ("good? No. Mood: bad. Label: bad.", 3),
     ("<think>good</think>bad", 3),
     ("very good!", 0),
     ("goodness", None),

@@ -112,11 +112,11 @@ BROKEN = {"content": [{**LABEL["choices"][0]["logprobs"]["content"][0], "bytes":
 
 @cases(
     (completion("The Cup", ("The", {"The": 1})), "label"),
-    (completion("The World Cup", ("The", {"The": 1})), "tokens"),
-    (completion("World, not Sports.", ("World", TOP)), "label"),
+    (completion("The World Cup", ("The", {"The": 1})), "label"),
+    (completion("World, Sports.", ("World", TOP)), "several"),
     (completion("Monde", ("Monde", {"Monde": 0.5, "World": 0.3})), "label"),
-    (completion('{"a": "World", "b": "Sports"}'), "label"),
-    (completion('{"a": "World", "a": "World"}'), "label"),
+    (completion('{"a": "World", "b": "Sports"}'), "several"),
+    (completion('{"a": "World", "a": "Sports"}'), "several"),
     (completion("[" * 100_000), "label"),
     (completion(None), "label"),
     ({"choices": "World"}, "n"),
@@ -134,8 +134,8 @@ BROKEN = {"content": [{**LABEL["choices"][0]["logprobs"]["content"][0], "bytes":
     ),
     (NAN, "tokens"),
     (completion("World", ("World", {"World": 1})), "logprobs"),
-    (completion("in World", ("in World", TOP | {"in World": 0.01})), "tokens"),
-    (completion("Sports: World Cup\nIt is World", ("Sports", TOP)), "tokens"),
+    (completion("is World", ("is World", TOP | {"is World": 0.01})), "tokens"),
+    (completion("Football\nTopic: World", ("Football", {"Football": 1})), "tokens"),
 )
 def test_everything_else_passes_with_a_reason(body, reason):
     with pytest.raises(PassedError) as told:

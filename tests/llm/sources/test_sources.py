@@ -255,7 +255,7 @@ SAYS = {
         "stop_type": ("eos", "limit", "refusal")[end]},
     "a column": lambda text, end: {"answer": (text, "", None)[end], "label": "ham"},
 }  # fmt: skip
-VOTES = {"It is ham.": 0, "ham? No: SPAM": 1, "I cannot say": None}
+VOTES = {"It is ham.": 0, "ham? No. Label: SPAM": 1, "I cannot say": None}
 
 
 @pytest.mark.parametrize("service", SAYS)

@@ -31,6 +31,10 @@ class SilentError(BackendError):
     """An answer whose tokens do not tell how probable the labels are."""
 
 
+class UnclearError(SilentError):
+    """An answer whose tokens are there, but not those of its label."""
+
+
 def read_completion(payload: object) -> Answer:
     """Read an answer.
 

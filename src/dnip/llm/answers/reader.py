@@ -25,7 +25,7 @@ from dnip.llm.answers.answer import (
     spelling_of,
     unmarked,
 )
-from dnip.llm.answers.completions import ID_PREFIX, SilentError, no_logprobs
+from dnip.llm.answers.completions import ID_PREFIX, SilentError, UnclearError, no_logprobs
 from dnip.llm.answers.stating import NONE, Mention, Rule, Statement, without_thoughts
 
 # What may stand before a label in its first token: spaces, quotes, brackets, marks of Markdown.
@@ -80,11 +80,11 @@ class Match:
 
         Raises
         ------
-        SilentError
+        UnclearError
             If they do.
         """
         if self.ambiguous > self.captured.sum():
-            raise SilentError(
+            raise UnclearError(
                 f"the likeliest token of a label begins several labels ({listed(self.alike)}), and "
                 "no later token tells which",
                 hint="Ask for whole labels (max_tokens), or for labels whose first tokens differ, "
@@ -314,7 +314,7 @@ class LabelReader:
             If what was reported is damaged.
         """
         if answer.positions and reading.mentions and reading.place is None:
-            raise SilentError(
+            raise UnclearError(
                 "the label does not begin with a token",
                 hint="Ask for an answer in which a space or a new line stands before the label",
             )
@@ -322,7 +322,7 @@ class LabelReader:
         match.check_told()
         match.check_clear()
         if reading.mentions and not match.captured.any():
-            raise SilentError(
+            raise UnclearError(
                 "no reported token begins a label", hint="Ask for the label as it is called"
             )
         return match
@@ -445,7 +445,8 @@ class _Pieces:
         folded = Counter(_fold(name.encode(errors="surrogatepass")) for _, name in pairs)
         names = []
         for label, text in sorted(pairs, key=lambda pair: -len(pair[1])):
-            raw, chunks = text.encode(errors="surrogatepass"), _BETWEEN_WORDS.split(text)
+            raw = _MINUS.sub(b"-", text.encode(errors="surrogatepass"))
+            chunks = _BETWEEN_WORDS.split(text)
             key = _fold(raw)
             exact = self.exact or len(text) == 1 or not all(chunks) or folded[key] > 1
             names.append(_Name(label, raw if exact else key, exact))

@@ -1,7 +1,7 @@
-"""Which label an answer states, and where: one rule, of five levels.
+r"""Which label an answer states, and where: one rule, of five levels.
 
 1. JSON: the value of a key, or the only value that is a label. It decides by itself.
-2. A tag: ``<answer>X</answer>``, ``[[X]]``, ``[RESULT] X``, ``\\boxed{X}``, a bold label on its line.
+2. A tag: ``<answer>X</answer>``, ``[[X]]``, ``[RESULT] X``, ``\boxed{X}``, a bold line.
 3. A cue: a listed word that opens a line or a sentence, a sign, and the label.
 4. The beginning: the text begins with the label.
 5. Bare: the label, and nothing else but words that say nothing.
@@ -17,8 +17,9 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from typing import NamedTuple
 
 from dnip.base.errors import InvalidInputError
@@ -30,9 +31,7 @@ _END_OF_THOUGHTS = re.compile(
 _BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
 
 # --- marks of bold and quotes do not count; an underscore or an apostrophe within a word does ---
-_MARKS = re.compile(
-    r"[*`\"“”„«»‹›‘]|(?<![^\W_])_+|_+(?![^\W_])|(?<![^\W_])['’]|['’](?![^\W_])"
-)
+_MARKS = re.compile(r"[*`\"“”„«»‹›‘]|(?<![^\W_])_+|_+(?![^\W_])|(?<![^\W_])['’]|['’](?![^\W_])")
 
 # --- cues: [article] [adjective] noun [adjective], a sign, the label ---
 _ARTICLE = (
@@ -65,9 +64,7 @@ _NOUN = (
     r"veredito|decis[ãa]o|avalia[çc][ãa]o|nota|pontua[çc][ãa]o|n[íi]vel|escolha|previs[ãa]o|risco|"
     r"sa[íi]da"
 )
-_SIGN = (
-    r"(?:\s*(?:[:：=]|→|[-=]>)|\s+(?:is|ist|lautet|est|es|[éè])(?!\w)\s*[:：]?)\s*|[ \t]*\n\s*"
-)
+_SIGN = r"(?:\s*(?:[:：=]|→|[-=]>)|\s+(?:is|ist|lautet|est|es|[éè])(?!\w)\s*[:：]?)\s*|[ \t]*\n\s*"
 _CUE = re.compile(
     rf"(?<!\w)(?P<phrase>(?:(?:{_ARTICLE})\s+|l['’]\s?)?(?:(?:{_ADJECTIVE})\s+){{0,2}}"
     rf"(?:{_NOUN})(?:\s+(?:{_NOUN}))?(?:\s+(?:{_ADJECTIVE}))?)(?:{_SIGN})",
@@ -86,6 +83,7 @@ _OPENING = re.compile(
 
 # --- where a label ends: nothing else ends it ---
 _WHY = re.compile(r"\s*\b(?:because|since)\b", re.IGNORECASE)
+_NO_WORD = re.compile(rf"{_WHY.pattern}|\s+(?:and|or)\b", re.IGNORECASE)
 _END = re.compile(
     rf"""(?P<line> [ \t]*(?:\Z|[\r\n]) )
     | (?P<stop> \.(?![\w.]) | [!](?!\s*\?) | [。！] )
@@ -97,7 +95,8 @@ _END = re.compile(
     | {_WHY.pattern}""",
     re.IGNORECASE | re.VERBOSE,
 )
-_OPEN = re.compile(r"\s*[(\[{<]*\s*")
+_BEGINNING = re.compile(r"[\s#>]*[(\[{<]{0,4}\s?")
+_OPEN = re.compile(r"\s{0,9}[(\[{<]{0,4}\s?")
 
 # --- lists: what stands between two items, and what may begin the second one ---
 _BETWEEN = re.compile(
@@ -128,8 +127,8 @@ _TAG = re.compile(
 )
 _BOLD_LINE = re.compile(r"^[ \t]*(\*\*|__)(?P<body>[^\n*]+?)\1[.!]?[ \t]*$", re.MULTILINE)
 _QUIET = re.compile(
-    rf"(?:[\s.,!;:()\[\]{{}}<>…#\0-]|['’](?:s|d|ll)\b|\bno\.?\s*\0"
-    rf"|\b(?:i|would|say|give|rate|classify|it|this|is|an?|the|as|my|{_NOUN})\b)*",
+    rf"(?:[\s,!;:()\[\]{{}}<>#\0]|\.(?!\.)|(?<![^\n])\s*[-+•]\s|\bno\.?\s*\0"
+    rf"|\b(?:i['’]d|it['’]s|i|would|say|give|rate|classify|it|this|is|an?|the|as|my|{_NOUN})\b)*",
     re.IGNORECASE,
 )
 
@@ -230,7 +229,7 @@ class _Token(NamedTuple):
         if text[self.start : self.end] not in ("I", "A"):
             return False
         behind = text[self.stop :][:_BACK]
-        follows = behind.lstrip(" \t")[:1].islower() and not _WHY.match(behind)
+        follows = behind.lstrip(" \t")[:1].islower() and not _NO_WORD.match(behind)
         return follows or behind.startswith(("'", "’"))
 
 
@@ -294,15 +293,16 @@ class Rule:
             text = text[: root.start] + " " * (root.end - root.start) + text[root.end :]
         page = _Page(text, self._labels.marks)
         statement = self._around(page)
-        if statement.mentions and (mentions := page.original(statement.mentions)) is None:
-            return Statement((), NONE)  # marks within the label
-        return statement._replace(mentions=mentions if statement.mentions else ())
+        mentions = page.original(statement.mentions)
+        if mentions is None:  # marks stand within the label
+            return Statement((), NONE)
+        return Statement(mentions, statement.reason)
 
     # --- level 1 ---
     def _values_of(self, text: str, root: _Node) -> Iterator[Mention]:
         """Yield the values of JSON that are labels: those of the key, or else of cues, or any."""
         if self.key is None:
-            yield from self._labels_of(text, root, is_cued=False)
+            yield from self._labels_of(text, root, is_cued=not root.is_object)
             return
         for path, node in root.inner():
             if self.key in (path, path.rpartition(".")[2]):
@@ -346,22 +346,23 @@ class Rule:
         text = page.text
         cues = [*self._cued(text)]
         stated = [cue.token for cue in cues if cue.states] + [*self._tagged(page)]
-        first = self._labels.at(text, _skip(_BEGINNING, text, 0))
-        begins = first is not None and self._ends(text, first)
         if self.last and not stated:
             return self._in_last_sentence(text)
-        if first is not None and self._is_listed(text, first, begins=begins):
-            return Statement((), SEVERAL)
-        stated += [first] if first is not None and begins else []
-        if not stated:
-            return self._bare(text)
+        first = self._labels.at(text, _skip(_BEGINNING, text, 0))
+        if first is not None and self._ends(text, first):
+            stated.append(first)
+        cued = [cue.token for cue in cues]
         if cues and cues[-1].is_final and cues[-1].states:
-            stated = [cues[-1].token]
-        elif len({token.label for token in (*stated, *(cue.token for cue in cues))}) > 1:
+            stated = [token for token in stated if token.label == cued[-1].label]
+            is_several = False
+        else:
+            is_several = len({token.label for token in (*stated, *cued)}) > 1
+            is_several |= first is not None and self._is_listed(text, first)
+        is_several |= any(self._has_next(text, token) for token in stated or cued)
+        is_several |= bool(stated) and self._thinks_again(text, stated)
+        if is_several:
             return Statement((), SEVERAL)
-        if any(self._has_next(text, token) for token in stated) or self._thinks_again(text, stated):
-            return Statement((), SEVERAL)
-        return _agreed(map(_mention, stated))
+        return _agreed(map(_mention, stated)) if stated else self._bare(text)
 
     def _tagged(self, page: _Page) -> Iterator[_Token]:
         """Yield the labels in tags."""
@@ -455,14 +456,14 @@ class Rule:
                 return re.compile(r"[ \t.,;!)\]]*(?:\n|\Z)").match(text, other.stop) is not None
         return False
 
-    def _is_listed(self, text: str, first: _Token, *, begins: bool) -> bool:
+    def _is_listed(self, text: str, first: _Token) -> bool:
         """Return whether a later line or sentence begins with another label in the same form."""
         end = _END.match(text, first.stop)
         mark = text[first.stop : first.stop + 1] if end is None else end[0].strip()[:1]
-        if not begins and mark != ":":
-            return False
         if self._has_next(text, first):
             return True
+        if mark != ":" and not self._ends(text, first):
+            return False
         for other in self._others(text, first, first.stop, len(text)):
             form = _END.match(text, other.stop)
             theirs = text[other.stop : other.stop + 1] if form is None else form[0].strip()[:1]
@@ -488,9 +489,6 @@ class Rule:
     @cached_property
     def _labels(self) -> _Labels:
         return _Labels(self.names, self.exact)
-
-
-_BEGINNING = re.compile(r"[\s#>]*[(\[{<]*\s*")
 
 
 def _agreed(mentions: Iterator[Mention] | Sequence[Mention]) -> Statement:
@@ -522,6 +520,7 @@ class _Page:
             self._starts.append(mark.start() - self._shifts[-1])
             self._shifts.append(self._shifts[-1] + at - mark.start())
         self.text = "".join([*kept, text[at:]])
+        self._ends = list(map(add, self._starts, self._shifts))
 
     def original(self, mentions: Sequence[Mention]) -> tuple[Mention, ...] | None:
         """Return where labels stand in the whole text; None if marks stand within one."""
@@ -543,8 +542,7 @@ class _Page:
 
     def _moved(self, place: int) -> int:
         """Return the place of a character of the whole text."""
-        ends = [start + shift for start, shift in zip(self._starts, self._shifts, strict=True)]
-        return place - self._shifts[bisect_right(ends, place) - 1]
+        return place - self._shifts[bisect_right(self._ends, place) - 1]
 
 
 @dataclass(frozen=True)
@@ -708,5 +706,8 @@ def _read_json(text: str, begin: int) -> tuple[_Node | None, int]:
             wants, key = "comma", ""
         else:
             return None, at
-    is_cut = not text[at:].strip() or '"' not in text[at:].lstrip()[1:]
-    return (root.items[0][1] if is_cut and root.items else None), (len(text) if is_cut else at + 1)
+    if '"' in text[at:].lstrip()[1:]:
+        return None, at + 1
+    if wants == "value" and open_[-1].items is not None:
+        open_[-1].items.append((key, _Node(at, at)))  # it is cut off
+    return root.items[0][1] if root.items else None, len(text)

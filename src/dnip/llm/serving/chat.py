@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
 from dnip.llm.answers.answer import Answer
-from dnip.llm.answers.completions import SilentError, read_choice
+from dnip.llm.answers.completions import SilentError, UnclearError, read_choice
 from dnip.llm.answers.fill import fill_unreported
-from dnip.llm.answers.naming import Mention
 from dnip.llm.answers.reader import Reading, reader_of
+from dnip.llm.answers.stating import SEVERAL, Mention
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
 from dnip.llm.questions import TEXT, Question, chat_question, question_of
@@ -35,8 +35,9 @@ class PassedError(InvalidInputError):
     Parameters
     ----------
     reason : str
-        In a word: ``"stream"``, ``"n"``, ``"tools"``, ``"refusal"`` and ``"label"`` are as they
-        should be; ``"logprobs"``, ``"tokens"``, ``"question"`` and ``"corrected"`` may surprise.
+        In a word: ``"stream"``, ``"n"``, ``"tools"``, ``"refusal"``, ``"label"`` (none is stated)
+        and ``"several"`` are as they should be; ``"logprobs"``, ``"tokens"``, ``"question"`` and
+        ``"corrected"`` may surprise.
     message : str
     hint : str, optional
     name : str, optional
@@ -53,7 +54,7 @@ class PassedError(InvalidInputError):
     @property
     def is_usual(self) -> bool:
         """Whether nothing is wrong: there is no single label to correct."""
-        return self.reason in ("stream", "n", "tools", "refusal", "label")
+        return self.reason in ("stream", "n", "tools", "refusal", "label", "several")
 
 
 def correct(
@@ -64,9 +65,9 @@ def correct(
 ) -> _Completion:
     """Return a chat completion with its label corrected by coefficients.
 
-    The label that the answer names is replaced, as `dnip import` reads it. Ask for it with
-    ``logprobs=True, top_logprobs=20``. Where the label changes, the log-probabilities of the old
-    one are left out. Options in another order are another question:
+    The label that the answer states is replaced, as `dnip import` reads it; a reason is left as it
+    is. Ask for it with ``logprobs=True, top_logprobs=20``. Where the label changes, the
+    log-probabilities of the old one are left out. Options in another order are another question:
     name them in the prompt in the order of the fit.
 
     Parameters
@@ -238,7 +239,7 @@ class ChatLabel(NamedTuple):
 
     choice: Mapping[str, Any]
     text: str
-    place: Mention
+    places: tuple[Mention, ...]
     decision: Decision
 
 
@@ -252,15 +253,16 @@ def correct_chat(
     PassedError
         If there is no single label in it, or nothing tells how probable the labels are.
     """
-    choice, text, label, before = read_chat(completion, coefficients.classes, name)
+    choice, text, places, before = read_chat(completion, coefficients.classes, name)
     after, deferred = reweighted(before, coefficients)
     changed = dict(choice)
     if after.choice != before.choice:
-        spelt = text[label.start : label.end]
-        new = _written(label, spelt, coefficients.classes, str(after.choice))
-        content = text[: label.start] + new + text[label.end :]
+        for place in reversed(places):
+            spelt = text[place.start : place.end]
+            new = _written(place, spelt, coefficients.classes, str(after.choice))
+            text = text[: place.start] + new + text[place.end :]
         # The tokens of the old label would contradict it.
-        changed |= {"message": {**choice["message"], "content": content}, "logprobs": None}
+        changed |= {"message": {**choice["message"], "content": text}, "logprobs": None}
     if deferred is not None:
         changed[DEFERRED] = deferred
     body = marked({**completion, "choices": [changed]}, {name: coefficients.digest})
@@ -283,8 +285,8 @@ def read_chat(completion: Mapping[str, Any], classes: tuple[str, ...], name: str
         raise PassedError("tokens", "the tokens do not make the text of the answer")
     label = _the_label(reading)
     captured, p = _probabilities(answer, reading, classes)
-    decision = Decision(name, "choice", classes, p, classes[label.label], min(captured, 1.0))
-    return ChatLabel(choice, str(answer.content), label, decision)
+    decision = Decision(name, "choice", classes, p, classes[label], min(captured, 1.0))
+    return ChatLabel(choice, str(answer.content), reading.mentions, decision)
 
 
 def _answer(completion: Mapping[str, Any]) -> tuple[Mapping[str, Any], Answer]:
@@ -309,12 +311,12 @@ def _answer(completion: Mapping[str, Any]) -> tuple[Mapping[str, Any], Answer]:
     return choice, answer
 
 
-def _the_label(reading: Reading) -> Mention:
-    """Return the one label that an answer names."""
-    if len(reading.mentions) != 1:
-        several = "several labels" if reading.mentions else "no label"
-        raise PassedError("label", f"the answer names {several}")
-    return reading.mentions[0]
+def _the_label(reading: Reading) -> int:
+    """Return the label that an answer states."""
+    if not reading.mentions:
+        reason = "several" if reading.reason == SEVERAL else "label"
+        raise PassedError(reason, f"the answer states {reading.reason}")
+    return reading.mentions[0].label
 
 
 def _written(label: Mention, spelt: str, classes: tuple[str, ...], name: str) -> str:
@@ -327,7 +329,7 @@ def _written(label: Mention, spelt: str, classes: tuple[str, ...], name: str) ->
     if label.in_json is str:
         return json.dumps(text, ensure_ascii=False)[1:-1]
     try:
-        kind = type(json.loads(text))
+        kind = type(json.loads(text, parse_int=float))
     except ValueError:
         kind = str
     if kind is not label.in_json:
@@ -341,13 +343,10 @@ def _probabilities(
     """Return what all labels have together where the label begins, and the share of each."""
     try:
         match = reader_of(classes).weigh_label(answer, reading)
-    except SilentError as error:
-        reason = "tokens" if answer.positions and reading.place is None else "logprobs"
+    except BackendError as error:
+        is_silent = isinstance(error, SilentError) and not isinstance(error, UnclearError)
+        reason = "logprobs" if is_silent else "tokens"
         raise PassedError(reason, error.message, hint=error.hint) from error
-    except (BackendError, InvalidInputError) as error:
-        raise PassedError("tokens", error.message, hint=error.hint) from error
     captured = float(match.captured.sum())
-    if captured == 0:
-        raise PassedError("tokens", "no reported token begins a label")
     ceiling = match.captured if match.ceiling is None else match.ceiling
     return captured, fill_unreported([match.captured], [ceiling])[0]

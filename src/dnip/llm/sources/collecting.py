@@ -12,6 +12,7 @@ import numpy as np
 
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.llm.answers.completions import SilentError
+from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
 from dnip.llm.questions import Question, chat_question
@@ -37,7 +38,8 @@ _HOLDERS = ("data", "results", "responses", "predictions", "rows", "records", "i
 #: Under which names a line of a batch holds the id of its request.
 _BATCH_IDS = ("custom_id", "key", "recordId")
 #: Why answers are left out.
-LOST = ("refused", "failed", "several", "silent")
+LOST = ("refused", "failed", "several", "unstated", "silent")
+_LOSSES = {SEVERAL: "several", NONE: "unstated", NO_KEY: "unstated"}
 
 
 @dataclass
@@ -170,8 +172,8 @@ class Collector:
                 self.silence, reason = self.silence or silence, "silent"
         holders = [held for held in (saved, content) if isinstance(held, dict) and "lc" not in held]
         row_id = self._id(holders, batch_id, row)
-        if row is None or row.names_several:
-            reason = "refused" if row is None else "several"
+        if row is None or row.reason:
+            reason = reason or ("refused" if row is None else _LOSSES[row.reason])
         if row is None or reason is not None:
             self._lose(reason or "", row_id, where)
             return

@@ -40,13 +40,13 @@ class ImportSummary:
     unreported : tuple of str
         Classes of which no answer reports a token.
     n_nameless : int
-        Rows whose answer names no class, so that its first token is read.
+        Rows whose answer is one token that is no class, so that this token is read.
     left_out : tuple of int
         The numbers of all answers that are not in the table, counted from 1.
-    refused, failed, several, silent : tuple of str
-        Ids (or lines) of answers that are refusals, of requests that failed, of answers that name
-        several classes, and of answers without probabilities. They are not in the table: a row of
-        it says something of every class.
+    refused, failed, several, unstated, silent : tuple of str
+        Ids (or lines) of answers that are refusals, of requests that failed, of answers that state
+        several classes or none, and of answers without probabilities. They are not in the table: a
+        row of it says something of every class.
     n_other : int
         Answers without the question, which are not in the table either.
     n_unknown : int
@@ -89,6 +89,7 @@ class ImportSummary:
     refused: tuple[str, ...]
     failed: tuple[str, ...]
     several: tuple[str, ...]
+    unstated: tuple[str, ...]
     silent: tuple[str, ...]
     n_other: int
     n_unknown: int

@@ -44,7 +44,8 @@ _HINTS = {
     "refused": "Change the prompt, or give other rows",
     "unmatched": "Say with --map how the answers name the classes",
     "failed": "Send the requests again",
-    "several": "Ask for the label alone: of two in the last sentence, either may be meant",
+    "several": "Ask for one label, alone or first",
+    "unstated": "Ask for the label alone, or first, or as JSON; give --key for a key of JSON",
     "silent": "Ask again with logprobs=True, top_logprobs=20",
 }
 # What log-likelihoods of choices may be divided by.
@@ -193,6 +194,7 @@ def read_answers(
         refused=tuple(collector.lost["refused"]),
         failed=tuple(collector.lost["failed"]),
         several=tuple(collector.lost["several"]),
+        unstated=tuple(collector.lost["unstated"]),
         silent=tuple(collector.lost["silent"]),
         n_other=collector.n_other,
         n_unknown=n_unknown,

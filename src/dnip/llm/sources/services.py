@@ -98,8 +98,8 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
         raise no_logprobs()
     reader = reader_of(wanted.names)
     reading = reader.locate(answer)
-    if len(reading.mentions) > 1:
-        return Row(np.empty(0), names_several=True)
+    if not reading.tells:
+        return Row(np.empty(0), reason=reading.reason)
     match = reader.weigh_label(answer, reading)
     return Row(
         match.captured,

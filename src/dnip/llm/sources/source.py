@@ -74,9 +74,10 @@ class Row:
         The most that each can be; None where all were reported.
     mass : float or None
         What the model gave to all classes together, where it is known.
-    names_none, names_several : bool
-        Whether the answer names no class, so that its first token is read; or several, so that it
-        is left out.
+    names_none : bool
+        Whether the answer is one token that is no label, so that this token is read.
+    reason : str
+        Why the answer states no label, so that it is left out; else empty.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
     where : str
@@ -97,7 +98,7 @@ class Row:
     ceiling: Floats | None = None
     mass: float | None = None
     names_none: bool = False
-    names_several: bool = False
+    reason: str = ""
     row_id: object = None
     label: object = None
     where: str = ""

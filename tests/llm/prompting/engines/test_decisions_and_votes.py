@@ -100,7 +100,7 @@ def test_an_answer_that_is_none_ends_the_run(answer, told):
 def spoken(body):
     """Of four samples: two happy, one sad, one cut."""
     kind = body["seed"] % 4
-    text = ["sad? no: happy", "Happy.", "so it is sad", "happy"][kind]
+    text = ["sad? no. Mood: sad. Label: happy", "Happy.", "so the label is sad", "happy"][kind]
     reason = "length" if kind == 3 else "stop"
     message = {"message": {"content": text}} if "messages" in body else {"text": text}
     return {"choices": [{**message, "finish_reason": reason}]}

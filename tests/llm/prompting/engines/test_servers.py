@@ -66,7 +66,7 @@ def decision(body):
 def vote(body):
     """As many of ten samples are happy as its probability has tenths."""
     n_happy = int(10 * scores(body["messages"][0]["content"], 1)[0])
-    text = "So: happy" if body["seed"] < n_happy else "sad"
+    text = "Label: happy" if body["seed"] < n_happy else "sad"
     return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
 

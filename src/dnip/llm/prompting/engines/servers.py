@@ -565,7 +565,7 @@ class OpenAIEngine(ServerEngine):
 
     def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
         """Return what an answer says of the labels, and what else is known of it."""
-        match = reader.weigh(answer, Reading(()))
+        match = reader.weigh(answer, Reading())
         if self.top_logprobs > 1:
             match.check_told()
         return match, {}
@@ -623,7 +623,7 @@ class VotingEngine(ServerEngine):
 
     One request per sample, since not all servers draw several at once, at temperature 1; each has a
     seed of its own, the same for all prompts. An answer that was cut at `max_new_tokens` is no
-    vote: its last label word is a thought. See `LabelNames` for how a text is read. A probability
+    vote: its end is missing. See `Rule` for how a text is read. A probability
     is a share of the votes, to which each class gets half a vote more. Two labels with as many
     votes are a tie, and a tie goes to the lowest class, as everywhere.
     ``details["unmatched"]`` is how many of the samples are no vote.
