@@ -27,7 +27,8 @@ from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.solvers import Settings
-from dnip.solvers.search import AUTHORS, PAPER
+from dnip.solvers.search import PAPER
+from reproduction.authors import AuthorsAnneal
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,
@@ -96,7 +97,7 @@ METHODS: dict[str, Callable[[Draw], Floats]] = {
     "raw argmax": raw,
     "batch calibration": batch_calibration,
     "the paper's annealing": partial(published, preset=PAPER),
-    "the authors' schedule": partial(published, preset=AUTHORS),
+    "the authors' schedule": partial(published, preset=replace(PAPER, solver=AuthorsAnneal())),
     "plain optimum": optimum,
     "ours, no unlabelled rows": partial(ours, alone=True),
     "ours": ours,

@@ -122,10 +122,26 @@ def every_point(n_classes, scale):
     return itertools.product(range(1, scale + 1), repeat=n_classes)
 
 
+def every_confusion(p, labels, scale, mass=None, held=()):
+    """All confusion matrices that K^N weight vectors lead to, each once.
+
+    `scale` is K, or the K weights themselves; classes that are held have the largest.
+    """
+    weights = np.arange(1, scale + 1) if np.ndim(scale) == 0 else np.asarray(scale)
+    choices = [weights[-1:] if c in held else weights for c in range(p.shape[1])]
+    points = np.array(list(itertools.product(*choices)))
+    predictions = np.unique((points[:, None, :] * p).argmax(axis=2), axis=0)
+    mass = np.ones(len(p), np.int64) if mass is None else mass
+    for predicted in predictions:
+        confusion = np.zeros((p.shape[1], p.shape[1]), np.int64)
+        np.add.at(confusion, (labels, predicted), mass)
+        yield confusion
+
+
 def optimum(p, labels, scale, value=objective, may_silence=False):
     """The lowest value over all K^N weight vectors, of those that silence no class."""
     raw = confusion_at(p, labels, [1] * p.shape[1])
-    confusions = (confusion_at(p, labels, indices) for indices in every_point(p.shape[1], scale))
+    confusions = every_confusion(p, labels, scale)
     return min(value(c) for c in confusions if may_silence or not silenced(c, raw))
 
 

@@ -14,6 +14,7 @@ import dnip
 from dnip.base.typing import Floats
 from dnip.solvers import Solver
 from dnip.solvers.search import PRESETS
+from reproduction.authors import AuthorsAnneal
 from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores
 from reproduction.methods import FIT, PAPER, RAW, SCALE, SIMILAR, Found, decide, naming
@@ -65,7 +66,7 @@ def readings(n_examples: int) -> dict[str, Solver | str]:
         "no end by acceptance": change(chain_accepted=1.0),
         **{f"to T = {last:g}": change(t_min=last) for last in (200.0, 2.0)},
         "T compared with Z": change(t_max=chosen.t_max * n_examples),
-        AUTHORS: PRESETS["authors"].solver,
+        AUTHORS: AuthorsAnneal(),
         SEARCH: SEARCH,
     }
 

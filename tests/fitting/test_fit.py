@@ -202,7 +202,7 @@ def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
     shares = np.array(SIZES) / sum(SIZES) if mix is None else mix
     np.testing.assert_allclose(fitted.coefficients.class_shares, shares)
     best = fit(large, robust="off", seed=3, target_prior=mix, evidence=False).solution.value
-    assert best <= fitted.solution.value < best + 0.01
+    assert best - 1e-3 < fitted.solution.value < best + 0.01
 
 
 def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
@@ -215,7 +215,7 @@ def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
 
 def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
     asked = Constraints(max_accuracy_loss=0.01)
-    fitted = fit(path, scale=4, solver="exhaustive", constraints=asked, rows=2_000, evidence=False)
+    fitted = fit(path, scale=4, solver="exact", constraints=asked, rows=2_000, evidence=False)
     assert (fitted.solution.status.value, fitted.solution.lower_bound) == ("finished", None)
     assert fitted.notes[0].endswith(
         "the objective is of all, the constraints are kept on the sample."

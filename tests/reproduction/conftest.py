@@ -1,6 +1,7 @@
 """Saved probabilities of a model that is not there: three tasks, few rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from outcomes import Outcome
 from reproduction import linear_adapter, methods, report
 from reproduction.__main__ import main
+from reproduction.authors import AuthorsAnneal
 from reproduction.experiments import solving
 
 SIZES = {"agnews": 4, "sst5": 5, "trec": 6}
@@ -33,7 +35,7 @@ def cell(task, shots, seed, split, rows):
 @pytest.fixture
 def quick(monkeypatch):
     """Annealing in little: one setting, few weights."""
-    small = methods.PRESETS["authors"]
+    small = replace(methods.PRESETS["paper"], solver=AuthorsAnneal())
     monkeypatch.setattr(methods, "PRESETS", {**methods.PRESETS, "paper": small})
     monkeypatch.setattr(methods, "BETAS", (2.7,))
     monkeypatch.setattr(methods, "SCALES", (30,))

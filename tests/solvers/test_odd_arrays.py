@@ -86,7 +86,7 @@ def draw(n_rows, n_classes):
     {"scale": 30},
     {"scale": "log:1000"},
     {"solver": "exact", "scale": 30},
-    {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
+    {"solver": Anneal(t_min=1e-9, cooling=0.9999), "scale": 30},
     {"objective": Objective(gap="single")},
     {"objective": lambda confusion: 1 - np.trace(confusion) / confusion.sum()},
 )

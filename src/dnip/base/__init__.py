@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 __version__ = "0.1.0"
 
 #: How to search for weights: the keys of `dnip.solvers.SOLVERS`.
-SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
+SolverName: TypeAlias = Literal["coordinate", "exact", "anneal"]
 
 #: A metric to make as large as possible, in place of error + β·COBias.
 MetricName: TypeAlias = Literal["balanced-accuracy", "macro-f1"]

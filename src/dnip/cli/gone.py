@@ -25,6 +25,7 @@ GONE: dict[tuple[str, str], str] = {
     ("fit", "--effort"): _SOLVER.format("Coordinate(effort=…)"),
     ("fit", "--trace"): "in Python, dnip.fit(…).solution.trace",
     ("fit", "--preset authors"): "--preset paper",
+    ("fit", "--solver exhaustive"): "--solver exact",
     ("show", "FILE FILE"): "dnip show A, then dnip show B",
     ("audit", ""): "dnip prompt TEXTS --check, with the options of the run to come",
     ("prompt", "--data"): "dnip prompt TEXTS --task TASK, where TEXTS is a table such as "

@@ -93,7 +93,7 @@ def fit(
     scale : int, str or WeightScale, optional
         K for weights k/K, ``"log:K"`` for K geometric steps from 1/K to 1, ``"span:S"`` for 10,000
         from e^-S to 1. By default S is the spread of the probabilities.
-    solver : {"coordinate", "exact", "anneal", "exhaustive"} or Solver, optional
+    solver : {"coordinate", "exact", "anneal"} or Solver, optional
         The name of a solver, ``"coordinate"`` by default, or one with settings of its own.
     seed : int, default=0
         Of all random choices; the same seed gives the same coefficients.

@@ -4,7 +4,6 @@ from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Progress, Solver
 from dnip.solvers.exact import Exact
-from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Proposal
 from dnip.solvers.search import SOLVERS, Settings, find_optimum, solve, solver_of
 
@@ -13,7 +12,6 @@ __all__ = [
     "Anneal",
     "Coordinate",
     "Exact",
-    "Exhaustive",
     "Landscape",
     "Progress",
     "Proposal",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,9 +14,6 @@ from dnip.base.validation import check_integer, check_number
 from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.annealing import Chain
 from dnip.solvers.landscape import Landscape, Proposal
-
-# Moves at one temperature in the authors' code, and moves to no worse point.
-_MOST_GENERATED, _MOST_NO_WORSE = 6, 3
 
 
 @dataclass(frozen=True)
@@ -39,10 +35,9 @@ class Anneal(Solver):
         First temperature, and the lowest at which moves are still made.
     cooling : float
         α, the factor between two temperatures, between 0 and 1.
-    chain : float or None, default=3.0
+    chain : float, default=3.0
         λ: a temperature ends after λNK moves; the paper says that a chain is often several times
-        NK long. None: after six moves, or three that were not to a worse point, as in the authors'
-        code.
+        NK long.
     chain_accepted : float, default=0.5
         A chain also ends when this share of its moves is accepted, to better points or worse.
     examples : int or None, default=10_000
@@ -53,36 +48,28 @@ class Anneal(Solver):
     --------
     >>> from dnip import solve
     >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
-    >>> for solver in Anneal(), Anneal.authors():
-    ...     first = solve(p, [0, 1, 0, 1], scale=30, solver=solver).trace[1].statistics
-    ...     print(first["temperature"], first["generated"])
-    200000.0 96
-    200000.0 3
+    >>> first = solve(p, [0, 1, 0, 1], scale=30, solver=Anneal()).trace[1].statistics
+    >>> first["temperature"], first["generated"]
+    (200000.0, 96)
     """
 
     t_max: float = 200_000.0
     t_min: float = 20.0
     cooling: float = 0.95
-    chain: float | None = 3.0
+    chain: float = 3.0
     chain_accepted: float = 0.5
     examples: int | None = 10_000
 
     name: ClassVar[str] = "anneal"
 
     def __post_init__(self) -> None:
-        if self.chain is not None:
-            check_number("chain", self.chain, above=0)
+        check_number("chain", self.chain, above=0)
         check_number("chain_accepted", self.chain_accepted, above=0, at_most=1)
         check_number("t_max", self.t_max, above=0)
         check_number("t_min", self.t_min, above=0, at_most=self.t_max)
         check_number("cooling", self.cooling, above=0, below=1)
         if self.examples is not None:
             check_integer("examples", self.examples, at_least=1)
-
-    @classmethod
-    def authors(cls) -> Anneal:
-        """Return the schedule in the authors' public code of a later paper: six moves, or three."""
-        return cls(t_min=200.0, chain=None, examples=None)
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point of each temperature, and of each part of a long chain."""
@@ -96,22 +83,19 @@ class Anneal(Solver):
         temperature = self.t_max
         while temperature >= last:
             chain = Chain(here.point, here.value)
-            if self.chain is None:
-                generated = self._make_few(landscape, chain, temperature, rng)
-            else:
-                generated, most = 0, math.ceil(self.chain * size)
-                enough = math.ceil(self.chain_accepted * most)
-                # the class that moves; where it goes, of its K - 1 other indices; and a number in
-                # [0, 1): a worse point is accepted if its probability is above
-                classes = rng.choice(landscape.free, most)
-                others = rng.integers(1, landscape.scale, most)
-                chances = rng.random(most)
-                while generated < most and chain.accepted < enough:
-                    if generated:
-                        yield Proposal(chain.best, chain.best_value)
-                    next_ones = slice(generated, generated + landscape.most_lines)
-                    moves = classes[next_ones], others[next_ones], chances[next_ones]
-                    generated += _make(landscape, chain, moves, temperature, enough)
+            generated, most = 0, math.ceil(self.chain * size)
+            enough = math.ceil(self.chain_accepted * most)
+            # the class that moves; where it goes, of its K - 1 other indices; and a number in
+            # [0, 1): a worse point is accepted if its probability is above
+            classes = rng.choice(landscape.free, most)
+            others = rng.integers(1, landscape.scale, most)
+            chances = rng.random(most)
+            while generated < most and chain.accepted < enough:
+                if generated:
+                    yield Proposal(chain.best, chain.best_value)
+                next_ones = slice(generated, generated + landscape.most_lines)
+                moves = classes[next_ones], others[next_ones], chances[next_ones]
+                generated += _make(landscape, chain, moves, temperature, enough)
             accepted, improved = chain.accepted, chain.improved
             yield Proposal(
                 chain.best,
@@ -127,17 +111,6 @@ class Anneal(Solver):
             )
             here = Proposal(chain.point, chain.value)
             temperature *= self.cooling
-
-    def _make_few(
-        self, landscape: Landscape, chain: Chain, temperature: float, rng: np.random.Generator
-    ) -> int:
-        """Draw moves one by one, until enough are made; return how many were."""
-        generated = no_worse = 0
-        while generated < _MOST_GENERATED and no_worse < _MOST_NO_WORSE:
-            generated += 1
-            c, other = int(rng.choice(landscape.free)), int(rng.integers(1, landscape.scale))
-            no_worse += _move(landscape, chain, c, other, temperature, rng.random)
-        return generated
 
 
 def _make(
@@ -160,25 +133,11 @@ def _make(
     ):
         if chain.accepted >= enough:
             return i
-        _move(landscape, chain, c, other, temperature, partial(float, chance))
+        point = chain.point.copy()
+        point[c] = other + (other >= point[c])
+        new = landscape.evaluate(point)
+        delta = landscape.problem.n_examples * (new.value - chain.value)
+        # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
+        if delta <= 0 or chance < math.exp(-delta / temperature):
+            chain.accept(new.point, new.value)
     return len(moves[0])
-
-
-def _move(
-    landscape: Landscape,
-    chain: Chain,
-    c: int,
-    other: int,
-    temperature: float,
-    chance: Callable[[], float],
-) -> bool:
-    """Make one move, as the compiled chain does; return whether it was to no worse a point."""
-    point = chain.point.copy()
-    point[c] = other + (other >= point[c])
-    new = landscape.evaluate(point)
-    delta = landscape.problem.n_examples * (new.value - chain.value)
-    # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
-    if not (delta <= 0 or chance() < math.exp(-delta / temperature)):
-        return False
-    chain.accept(new.point, new.value)
-    return bool(delta <= 0)

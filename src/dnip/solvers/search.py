@@ -31,7 +31,6 @@ from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Progress, Solver, run
 from dnip.solvers.exact import Exact
-from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape
 
 # Clauses of a message on constraints that are missed.
@@ -39,7 +38,7 @@ _MOST_MISSED = 5
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[..., Solver]] = {
-    solver.name: solver for solver in (Coordinate, Exact, Anneal, Exhaustive)
+    solver.name: solver for solver in (Coordinate, Exact, Anneal)
 }
 
 
@@ -85,7 +84,7 @@ class Settings:
         weights ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By
         default S is the spread of the probabilities, so that p and p^k are one problem.
     solver : str or Solver, default="coordinate"
-        ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver object.
+        ``"coordinate"``, ``"exact"``, ``"anneal"``, or a solver object.
     seed : int, default=0
         Of all random choices; the same seed gives the same solution.
     time_limit : float, optional
@@ -144,7 +143,7 @@ class Settings:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        if scale is None and isinstance(self.solver, Anneal) and self.solver.chain is not None:
+        if scale is None and isinstance(self.solver, Anneal):
             raise InvalidInputError(
                 f"the anneal solver makes so many moves for each step of the scale, and the usual "
                 f"scale has {MAX_SCALE:,} steps",
@@ -155,17 +154,15 @@ class Settings:
             raise InvalidInputError(
                 f"the {self.solver.name} solver bounds the terms of an Objective, and balanced "
                 f"accuracy; it knows no bound for {goal.to_dict()}",
-                hint="Use the exhaustive solver, or coordinate without a proof",
+                hint="Use coordinate, which needs no bound and proves nothing",
             )
 
 
 #: The paper's annealing, β = 2.7, τ = 0.2, K = 30. The paper chooses μ on a dev set and does not
 #: print it. A plain fit has no dev set and takes that of the authors' code, 4000.
 PAPER = Settings(Objective.published(), scale=30, solver=Anneal())
-#: The public code of a later paper of the authors: at most 6 moves at each temperature, μ = 4000.
-AUTHORS = replace(PAPER, solver=Anneal.authors())
 #: What ``--preset`` takes.
-PRESETS = {"paper": PAPER, "authors": AUTHORS}
+PRESETS = {"paper": PAPER}
 
 
 def solve(
@@ -204,8 +201,7 @@ def solve(
         ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By default S is
         the spread of the probabilities, so that p and p^k are one problem.
     solver : str or Solver, default="coordinate"
-        ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings
-        of its own.
+        ``"coordinate"``, ``"exact"``, ``"anneal"``, or a solver with settings of its own.
     seed : int, default=0
         Of the solver's random choices; the same seed gives the same solution.
     sample_weight : array-like of shape (M,), optional
