@@ -83,7 +83,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     for command, key in (("evaluate", "defer"), ("check", "deferred")):
         found = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
         assert found.get(key) is None
-    apply = "apply t.csv --coefficients h.json --target-prior 0.9,0.1 --out o.csv"
+    apply = "apply t.csv --coefficients h.json --target-prior no=0.9,yes=0.1 --out o.csv"
     refused = dnip(*apply.split())
     refused.assert_refused("thresholds of deferring hold for the class mix of the fit")
 

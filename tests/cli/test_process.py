@@ -98,7 +98,7 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, s
     ("apply f.csv --coefficients c.json --out out.csv", 0, "4 rows"),
     ("evaluate f.csv --coefficients c.json", 0, "class"),
     ("fit f.csv --out d.json", 0, "coefficients written"),
-    ("evaluate f.csv --target-prior 0.5,0.5", 1, "f.csv is a pipe, which can be read once"),
+    ("evaluate f.csv --target-prior 0=0.5,1=0.5", 1, "f.csv is a pipe, which can be read once"),
 )
 def test_a_pipe_is_read_once(files, command, status, told):
     os.mkfifo("f.csv")

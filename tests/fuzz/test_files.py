@@ -82,7 +82,7 @@ def fitted_on(kind):
 
 READERS = [
     ["evaluate", "t.csv", "--coefficients", "c.json"],
-    ["evaluate", "t.csv", "--coefficients", "c.json", "--json", "--target-prior", "0.3,0.7"],
+    ["evaluate", "t.csv", "--coefficients", "c.json", "--json", "--target-prior", "0=0.3,1=0.7"],
     ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv"],
     ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "uniform"],
     ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "estimate"],

@@ -18,36 +18,34 @@ CLASSES = ("ham", "spam", "a=b")
 
 @cases(
     ("uniform", [1 / 3, 1 / 3, 1 / 3]),
-    ("0.5,0.25,0.25", [0.5, 0.25, 0.25]),
-    (" 0.5, 0.25 ,0.25", [0.5, 0.25, 0.25]),
     ("spam=0.25,ham=0.5,a=b=0.25", [0.5, 0.25, 0.25]),
     ("spam=0.25, ham = 0.75, a=b=0", [0.75, 0.25, 0]),
-    ("0.333,0.333,0.333", [1 / 3, 1 / 3, 1 / 3]),
+    ("ham=0.333,spam=0.333,a=b=0.333", [1 / 3, 1 / 3, 1 / 3]),
 )
 def test_what_a_command_line_may_say(text, shares):
     np.testing.assert_allclose(read_prior(text, CLASSES), shares, rtol=1e-12)
 
 
-@pytest.mark.parametrize("content", [{"spam": 0.3, "a=b": 0.2, "ham": 0.5}, [0.5, 0.3, 0.2]])
-def test_a_file(tmp_path, content):
+def test_a_file(tmp_path):
     path = tmp_path / "mix.JSON"
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps({"spam": 0.3, "a=b": 0.2, "ham": 0.5}))
     np.testing.assert_allclose(read_prior(str(path), CLASSES), [0.5, 0.3, 0.2])
 
 
 @cases(
-    ("0.5,0.3,0.1", "sum to 0.9, not 1"),
-    ("0.6,0.5,-0.1", "share of class a=b is -0.1"),
-    ("0.5,nan,0.5", "share of class spam is nan"),
-    ("0.5,0.5", "2 shares for 3 classes: ham, spam, a=b"),
+    ("ham=0.5,spam=0.3,a=b=0.1", "sum to 0.9, not 1"),
+    ("ham=0.6,spam=0.5,a=b=-0.1", "share of class a=b is -0.1"),
+    ("ham=0.5,spam=nan,a=b=0.5", "share of class spam is nan"),
     ("ham=0.5,spam=0.5", "no share is given for class a=b"),
     ("ham=0.5,eggs=0.5", "no class eggs; the classes are ham, spam, a=b"),
     ("ham=0.5,ham=0.5", "class ham appears twice"),
     ("ham=0.5,0.5", "'0.5' is not NAME=SHARE"),
-    ("ham=half,spam=0.5", "'half' is not a number"),
-    ("", "'' is not a number"),
+    ("ham=half,spam=0.5", "'ham=half' is not NAME=SHARE"),
+    ("", "'' is not NAME=SHARE"),
+    ("0.5,0.3,0.2", "'0.5' is not NAME=SHARE"),
+    ("=0.5,ham=0.5", "'=0.5' is not NAME=SHARE"),
     ("ham=1,spam=0,a=b=0", "all rows are of class ham"),
-    ("0,0,0", "sum to 0"),
+    ("ham=0,spam=0,a=b=0", "sum to 0"),
     ("no.json", "no mix can be read from no.json: No such file"),
 )
 def test_what_it_may_not(text, told):
@@ -60,10 +58,9 @@ def test_what_it_may_not(text, told):
 @cases(
     ("{", "no mix can be read from .*: Expecting property name"),
     ("0.5", "no mix"),
-    ('["a", 1, 2]', "not numbers"),
+    ("[0.5, 0.3, 0.2]", "no mix can be read from .*: it holds"),
     ('{"ham": [1], "spam": 0, "a=b": 0}', "not numbers"),
-    ("[[0.5, 0.5, 0]]", "no share|3 shares"),
-    (f"[{'9' * 400}, 0, 0]", "not numbers"),
+    (f'{{"ham": {"9" * 400}, "spam": 0, "a=b": 0}}', "not numbers"),
 )
 def test_files_that_hold_no_mix(tmp_path, content, told):
     path = tmp_path / "mix.json"

@@ -289,8 +289,8 @@ target_prior = option(
     "--target-prior",
     metavar="MIX",
     heading="Details",
-    help="The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; "
-    "0.5,0.3,… in class order; a .json file of either; or estimate, from rows without labels.",
+    help="The class mix that the coefficients are for: A=0.5,B=0.3,… for every class, or a .json "
+    "file of the same; uniform; or estimate, from rows without labels.",
 )
 beta = option(
     "--beta",

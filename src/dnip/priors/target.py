@@ -29,9 +29,7 @@ PriorLike: TypeAlias = "Mapping[str, float] | ArrayLike | str"
 # Shares that were rounded to three digits may sum to a little less or more than 1.
 _SUM_TOLERANCE = 2e-3
 
-_FORMS = (
-    "Give uniform, NAME=SHARE for every class, shares in class order, or a .json file of either"
-)
+_FORMS = "Give NAME=SHARE,… for every class, uniform, or a .json file of {NAME: SHARE, …}"
 
 
 def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
@@ -112,8 +110,7 @@ def read_prior(text: str, classes: Sequence[str]) -> Floats:
     Parameters
     ----------
     text : str
-        ``uniform``, ``A=0.5,B=0.3,…``, ``0.5,0.3,…`` or a file ``….json`` that holds an object of
-        shares by class name, or a list in the order of the classes.
+        ``A=0.5,B=0.3,…``, ``uniform`` or a file ``….json`` of shares by class name.
     classes : sequence of str
         Class names.
 
@@ -124,29 +121,28 @@ def read_prior(text: str, classes: Sequence[str]) -> Floats:
 
     Examples
     --------
-    >>> read_prior("spam=0.1,ham=0.9", ["ham", "spam"]), read_prior("0.5,0.5", ["ham", "spam"])
-    (array([0.9, 0.1]), array([0.5, 0.5]))
+    >>> read_prior("spam=0.1,ham=0.9", ["ham", "spam"])
+    array([0.9, 0.1])
     """
     if text.lower().endswith(".json"):
         return check_prior(_load(Path(text)), classes)
     if text == UNIFORM:
         return check_prior(text, classes)
-    clauses = [clause.strip() for clause in text.split(",")]
-    if "=" not in text:
-        return check_prior([_share(clause) for clause in clauses], classes)
     shares: dict[str, float] = {}
-    for clause in clauses:
-        name, equals, share = (word.strip() for word in clause.rpartition("="))
-        if not equals:
-            raise InvalidInputError(
-                f"target prior: {clause!r} is not NAME=SHARE",
-                hint="Name all classes or none; names with a comma stand in a .json file",
-            )
+    for clause in text.split(","):
+        name, _, share = (word.strip() for word in clause.rpartition("="))
         if name in shares:
             raise InvalidInputError(
                 f"target prior: class {name} appears twice", hint="Give every class one share"
             )
-        shares[name] = _share(share)
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            name = ""
+        if not name:
+            raise InvalidInputError(
+                f"target prior: {clause.strip()!r} is not NAME=SHARE", hint=_FORMS
+            )
     return check_prior(shares, classes)
 
 
@@ -166,23 +162,16 @@ def _in_order(prior: Mapping[str, float], classes: Sequence[str]) -> list[float]
     return [prior[name] for name in classes]
 
 
-def _share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidInputError(f"target prior: {text!r} is not a number", hint=_FORMS) from None
-
-
 def _load(path: Path) -> PriorLike:
     try:
         content = json.loads(read_text(path))
-        if not isinstance(content, dict | list):
-            raise ValueError(f"it holds {content!r}")
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds {content!r:.80}")
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else first_line(error)
         raise InvalidInputError(
             f"target prior: no mix can be read from {path}: {reason}",
-            hint='Write {"NAME": SHARE, …} or [SHARE, …]',
+            hint='Write {"NAME": SHARE, …}',
         ) from error
     return content
 
