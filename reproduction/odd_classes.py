@@ -11,7 +11,7 @@ import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.metrics import class_accuracies, odd_classes
-from dnip.presenting.drawing import COLOURS, FAINT, GREY, INK, short_name
+from dnip.presenting.pictures import COLOURS, FAINT, GREY, INK, short_name
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30

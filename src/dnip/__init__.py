@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
     from dnip.metrics.confusion import cobias_score
-    from dnip.presenting.displays import ClassAccuracyDisplay, PathDisplay
-    from dnip.presenting.page import Report
-    from dnip.presenting.report import report
+    from dnip.presenting.pictures import ClassAccuracyDisplay, PathDisplay
+    from dnip.presenting.report import Report, report
     from dnip.sklearn.classifier import DNIPClassifier, cobias_scorer
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
@@ -90,9 +89,8 @@ _NAMES = {
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",
     "dnip.method.solution": "Solution Status",
-    "dnip.presenting.displays": "ClassAccuracyDisplay PathDisplay",
-    "dnip.presenting.page": "Report",
-    "dnip.presenting.report": "report",
+    "dnip.presenting.pictures": "ClassAccuracyDisplay PathDisplay",
+    "dnip.presenting.report": "Report report",
     "dnip.metrics.confusion": "cobias_score",
     "dnip.sklearn.classifier": "DNIPClassifier cobias_scorer",
     "dnip.solvers": "solve",

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import cases
-from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, fit
+from dnip import Constraints, InvalidInputError, Objective, fit
 from dnip.fitting.evidence import FEWEST
 from dnip.fitting.fitter import ALTERNATIVES
-from dnip.fitting.path import KNEE, check_choice_of, trace_path
+from dnip.fitting.path import trace_path
 from dnip.fitting.result import note_on_limit
 from dnip.fitting.settings import FitSettings
 from dnip.metrics import METRICS
@@ -45,37 +44,14 @@ def test_the_path_ends_at_accuracy_and_at_evenness(path):
     assert path.points[0].expected.keys() == METRICS.keys()
 
 
-def test_the_knee_gains_most_over_both_ends(path):
-    scores = [(p.expected["accuracy"], -p.expected["cobias"]) for p in path.points]
-    low, high = np.min(scores, axis=0), np.max(scores, axis=0)
-    gains = [sum((s - a) / (b - a) for s, a, b in zip(row, low, high, strict=True))
-             for row in scores]  # fmt: skip
-    assert path.choose(KNEE) == path.knee == int(np.argmax(gains))
-    assert 0 < path.knee < len(scores) - 1
-
-
-def test_a_point_is_the_fit_at_its_beta_and_scored_on_other_rows(costly):
-    rows = biased_rows(np.random.default_rng(5), 200, bias=[1.0, 0.0, -1.0])
-    test = ProbabilityTable(rows.probabilities, rows.labels)
-    path = trace_path(*costly, test=test, betas=(2.7, 0.61, 2.7))
+def test_a_point_is_the_fit_at_its_beta(costly):
+    path = trace_path(*costly, betas=(2.7, 0.61, 2.7))
     assert [point.beta for point in path.points] == [0.61, 2.7]
     for point in path.points:
         fitted = fit(*costly, Objective(beta=point.beta))
         assert point.fit.coefficients.weights.tolist() == fitted.coefficients.weights.tolist()
         assert point.fit.evidence.to_dict(0.9)["reweighted"].items() >= point.expected.items()
         assert point.expected["cobias"] == fitted.evidence.reweighted.cobias
-        chosen = fitted.coefficients.predict(rows.probabilities).astype(int)
-        right = (chosen == rows.labels).mean()
-        assert METRICS["accuracy"].of(point.test.reweighted) == right
-    assert path.choose(0.61) == 0
-    with pytest.raises(InvalidInputError, match=r"β 0\.5 is not .*holds 0\.61, 2\.7"):
-        path.choose(0.5)
-
-
-@cases("best", "", "0", "-1", "nan", "inf")
-def test_what_names_no_point_is_refused(text):
-    with pytest.raises(InvalidInputError, match="chosen by knee or by a β above 0"):
-        check_choice_of(text)
 
 
 # --- what a fit tells of other β ---
@@ -136,3 +112,11 @@ def test_the_raw_argmax_stays_where_no_point_keeps_the_limit():
     assert fitted.coefficients.weights.tolist() == [1, 1, 1]
     np.testing.assert_array_equal(fitted.evaluation.reweighted, fitted.evaluation.raw)
     assert (fitted.evidence.accuracy_change, fitted.verdict) == (0, "keep")
+
+
+def test_groups_make_the_folds_of_the_path_too(costly, tmp_path):
+    p, y = costly
+    groups = np.arange(len(y)) // 8
+    [point] = trace_path(p, y, groups=groups, betas=(0.5,)).points
+    fitted = fit(p, y, groups=groups)
+    assert point.expected["cobias"] == fitted.evidence.reweighted.cobias

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from dnip import ClassAccuracyDisplay, Coefficients, DNIPClassifier, DNIPWarning, PathDisplay
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.comparing.demonstration import bundled_table
-from dnip.presenting.drawing import frame_front
+from dnip.presenting.pictures import frame_front
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")

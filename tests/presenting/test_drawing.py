@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.metrics import class_accuracies
-from dnip.presenting.drawing import class_accuracy_figure, save_figure
+from dnip.presenting.pictures import class_accuracy_figure, save_figure
 from dnip.using.evaluation import Evaluation
 
 

@@ -5,12 +5,12 @@ import sys
 
 import numpy as np
 import pytest
+from dnip.presenting.path import FILES, describe_choice, present_path
 
 from cases import cases
 from dnip import ProbabilityTable
 from dnip.fitting.path import trace_path
-from dnip.presenting.drawing import save_figure
-from dnip.presenting.path import FILES, describe_choice, present_path
+from dnip.presenting.pictures import save_figure
 from populations import biased_rows
 
 BETAS = (0.1, 0.5, 2.7)

@@ -10,9 +10,8 @@ import pytest
 import oracles
 from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, evaluate
 from dnip.fitting.fit import fit
-from dnip.presenting.evaluation import describe
-from dnip.presenting.page import BINS, measure
-from dnip.presenting.report import report as report_on
+from dnip.presenting.report import BINS, measure, report as report_on
+from dnip.presenting.text import describe
 
 CLASSES = ["cat", "dog", "eel"]
 

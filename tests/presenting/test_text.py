@@ -9,9 +9,8 @@ from rich.cells import cell_len
 from cases import cases
 from dnip import Coefficients, Constraints, Objective, fit
 from dnip.comparing.demonstration import bundled_table
-from dnip.presenting.evaluation import describe, describe_constraints
-from dnip.presenting.fit import describe_fit
 from dnip.presenting.formats import WIDTH, Column, Estimate, show, to_text, wrapped
+from dnip.presenting.text import describe_constraints, describe_evaluation, describe_fit
 from dnip.using.evaluation import Evaluation
 
 NAMES = ("a", "long name")
@@ -37,9 +36,9 @@ worst class  0.600 -> 0.700"""
 
 
 def test_the_whole_text():
-    assert describe(Evaluation(NAMES, 20, 0, RAW, None)) == OF_RAW.lstrip("\n")
+    assert describe_evaluation(Evaluation(NAMES, 20, 0, RAW, None)) == OF_RAW.lstrip("\n")
     both, coefficients = Evaluation(NAMES, 20, 0, RAW, AFTER), Coefficients(NAMES, [15, 30], 30)
-    assert describe(both, coefficients) == OF_BOTH.lstrip("\n")
+    assert describe_evaluation(both, coefficients) == OF_BOTH.lstrip("\n")
 
 
 def test_many_classes_with_one_floor_are_told_by_their_lowest():

@@ -19,7 +19,7 @@ from dnip import (
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
 from dnip.method.coefficients import FitRecord
-from dnip.presenting.coefficients import describe_check, verdict
+from dnip.presenting.text import describe_check, verdict
 from dnip.using.drift import ClassScores, Score, check
 
 

@@ -24,10 +24,7 @@ GROUPS = {
         "prompt": "Ask a language model for the class probabilities of texts.",
         "import": "Make a probability table of answers that you already have.",
     },
-    "Fit": {
-        "fit": "Learn coefficients from a labelled table.",
-        "pareto": "Show what every β gives, from accurate to even.",
-    },
+    "Fit": {"fit": "Learn coefficients from a labelled table."},
     "Look": {
         "evaluate": "Show which classes starve, and what coefficients change.",
         "report": "Write one HTML page: which classes starve, and what mending costs.",

@@ -26,6 +26,9 @@ GONE: dict[tuple[str, str], str] = {
     ("fit", "--trace"): "in Python, dnip.fit(…).solution.trace",
     ("fit", "--preset authors"): "--preset paper",
     ("fit", "--solver exhaustive"): "--solver exact",
+    ("pareto", ""): "dnip fit TABLE --path, then dnip fit TABLE --beta BETA",
+    ("report", "--test"): "dnip fit TABLE, then dnip report TEST --coefficients coefficients.json",
+    ("report", "--seed"): "dnip fit TABLE --seed N, then --coefficients coefficients.json",
     ("show", "FILE FILE"): "dnip show A, then dnip show B",
     ("audit", ""): "dnip prompt TEXTS --check, with the options of the run to come",
     ("prompt", "--data"): "dnip prompt TEXTS --task TASK, where TEXTS is a table such as "

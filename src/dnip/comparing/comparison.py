@@ -23,8 +23,8 @@ from dnip.method.objective import Objective
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals
-from dnip.presenting.drawing import BLACK, BLUE, COLOURS, Figure, frame_front, legend_beside
 from dnip.presenting.formats import Column, Estimate
+from dnip.presenting.pictures import BLACK, BLUE, COLOURS, Figure, frame_front, legend_beside
 from dnip.presenting.results import ResultFiles, Results
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE

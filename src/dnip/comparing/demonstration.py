@@ -12,8 +12,8 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.files import new_folder, write_text
 from dnip.fitting.fit import fit
 from dnip.fitting.result import Fit
-from dnip.presenting.drawing import class_accuracy_figure, save_figure
-from dnip.presenting.evaluation import describe
+from dnip.presenting.pictures import class_accuracy_figure, save_figure
+from dnip.presenting.text import describe_evaluation
 from dnip.tables import ProbabilityTable
 from dnip.using.evaluation import Evaluation, evaluate
 
@@ -85,7 +85,7 @@ def _report(fit: Fit, test: Evaluation, *, with_picture: bool) -> str:
 Fitted on {fit.evaluation.n:,} labelled rows, scored on {test.n:,} others.
 
 {picture}```
-{describe(test, fit.coefficients)}
+{describe_evaluation(test, fit.coefficients)}
 ```
 
 Apply the coefficients to new probabilities with

@@ -188,16 +188,29 @@ def fit_table(
     y: ArrayLike | None = None,
     settings: FitSettings | None = None,
     *,
+    progress: Progress | None = None,
+    **rows: Any,  # noqa: ANN401 - those of `fitter_of`
+) -> Fit:
+    """Fit as :func:`fit` does, with its settings in one object."""
+    settings = settings or FitSettings()
+    fitter = fitter_of(data, y, settings, **rows)
+    with sign_of_life("fitting", wanted=progress is None):
+        return fitter.fit(settings, progress)
+
+
+def fitter_of(
+    data: TableLike,
+    y: ArrayLike | None,
+    settings: FitSettings,
+    *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
     unlabelled: TableLike | None = None,
     groups: ArrayLike | str | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
-    progress: Progress | None = None,
-) -> Fit:
-    """Fit as :func:`fit` does, with its settings in one object."""
-    settings = settings or FitSettings()
+) -> Fitter:
+    """Return what fits these rows at any β; all is as for :func:`fit`."""
     sample, count = sample_of(data, y, classes, rows, settings.seed, groups, label)
     more = None
     if unlabelled is not None:
@@ -211,9 +224,7 @@ def fit_table(
             )
         known = sample.table.rows.groups
         members = check_groups(groups if known is None else known, len(sample.table))
-    fitter = Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
-    with sign_of_life("fitting", wanted=progress is None):
-        return fitter.fit(settings, progress)
+    return Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
 
 
 def other_rows(

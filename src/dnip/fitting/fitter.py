@@ -287,6 +287,7 @@ class Fitter:
                         other.reweighted.cobias,
                         other.reweighted.worst_class_accuracy,
                         beta == chosen,
+                        other.evaluation,
                     )
                     for beta, other in sorted({**others, chosen: evidence}.items())
                 )

@@ -119,6 +119,11 @@ class Alternative(NamedTuple):
     cobias: float
     worst: float  # the accuracy of the class that will be worst
     is_chosen: bool
+    evaluation: Evaluation  # in `reweighted`, refits predict rows that they have not seen
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {name: value for name, value in self._asdict().items() if name != "evaluation"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,30 +5,38 @@ The page holds counts, and no row.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import InvalidInputError, unwarned
-from dnip.base.typing import Booleans
-from dnip.base.validation import check_integer
+from dnip.base.errors import InvalidInputError, MissingDependencyError, load_optional, unwarned
+from dnip.base.escaping import html
+from dnip.base.files import write_text
+from dnip.base.typing import Booleans, Confusion, Integers
 from dnip.fitting.fit import fit
-from dnip.fitting.path import trace_path
 from dnip.fitting.result import Fit
-from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
 from dnip.method.prediction import decide
-from dnip.metrics import accuracy, class_accuracies, cobias
-from dnip.presenting.coefficients import findings, verdict
-from dnip.presenting.evaluation import served_facts
-from dnip.presenting.fit import deferring_facts
+from dnip.metrics import (
+    CLASS_METRICS,
+    HEADLINE,
+    METRICS,
+    accuracy,
+    class_accuracies,
+    cobias,
+    scores,
+)
+from dnip.metrics.intervals import wilson
 from dnip.presenting.formats import percent, shorten
-from dnip.presenting.page import BINS, Facts, Report, measure
+from dnip.presenting.text import deferring_facts, findings, served_facts, verdict
 from dnip.tables import ProbabilityTable
-from dnip.tables.table import TableLike, as_table, check_disjoint, check_same_classes, scored_rows
+from dnip.tables.table import TableLike, as_table, check_same_classes
 from dnip.using.drift import LEAST_ROWS, check
 from dnip.using.evaluation import Evaluation, evaluate
 
@@ -39,17 +47,88 @@ _LABELS = (
 # Letters of a class name in the verdict.
 _LONGEST = 60
 
+#: Headings, and names and values below each.
+Facts: TypeAlias = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """What a page says and draws.
+
+    Attributes
+    ----------
+    title : str
+    verdict : str
+        That of the fit, and what the rows show.
+    coefficients : Coefficients
+        Those given or fitted.
+    data : dict
+        What the page draws, ready for JSON. The choices of weights come with all their counts:
+        first the plain argmax, then the coefficients, or several β and these among them.
+    facts : tuple of tuple of str
+        Names and values for the tables at the end: rows, fit, provenance.
+    """
+
+    title: str
+    verdict: str
+    coefficients: Coefficients
+    data: dict[str, Any]
+    facts: Facts
+
+    def to_html(self) -> str:
+        """Return one HTML file that loads nothing from elsewhere.
+
+        Raises
+        ------
+        MissingDependencyError
+            If jinja2 is not installed.
+        """
+        jinja2 = load_optional("jinja2", purpose="write HTML", extra="report")
+        # "<" never appears in the text, so nothing in it can end the script element
+        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("dnip.presenting"),
+            # a no-break space keeps a number and its % on one line
+            finalize=lambda v: v if v is data else html(str(v)).replace(" %", "\u00a0%"),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        return str(environment.get_template("report.html").render(report=self, data=data))
+
+    def save(self, path: str | os.PathLike[str] = "report.html") -> None:
+        """Write the page to a file, whole or not at all.
+
+        Raises
+        ------
+        MissingDependencyError
+            If jinja2 is not installed.
+        OutputError
+            If the file cannot be written.
+        """
+        write_text(path, self.to_html())
+
+    def __repr__(self) -> str:
+        """Say what the page says first."""
+        return f"Report({self.title}. {self.verdict})"
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame, for notebooks; without jinja2, its verdict."""
+        try:
+            page = html(self.to_html())
+        except MissingDependencyError as error:
+            return f"<p>{html(self.verdict)}</p><p>{html(str(error))}</p>"
+        return f'<iframe srcdoc="{page}" width="100%" height="800" frameborder="0"></iframe>'
+
 
 def report(
     data: TableLike,
     y: ArrayLike | None = None,
     *,
-    test: TableLike | tuple[TableLike, ArrayLike] | None = None,
     coefficients: CoefficientsLike | None = None,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
     confidence: float = 0.9,
-    seed: int = 0,
 ) -> Report:
     """Make one page about a table, which shows itself in a notebook.
 
@@ -59,14 +138,11 @@ def report(
     ----------
     data, y, classes, label
         As for :func:`dnip.evaluate`.
-    test : table, or tuple of probabilities and labels, optional
-        Show these rows instead; `data` serves to find weights.
     coefficients : Coefficients, Fit or path, optional
-        Show these; by default one half of the rows is fitted, and the other is shown.
+        Show what these do to the rows. By default the rows are fitted, as :func:`dnip.fit` does,
+        and the page shows what refits expect of other rows; so it does for a `Fit` of these rows.
     confidence : float, default=0.9
         Level of the intervals.
-    seed : int, default=0
-        Of the searches.
 
     Returns
     -------
@@ -76,7 +152,7 @@ def report(
     Raises
     ------
     InvalidInputError
-        For bad input, tables with rows in common, or a table with neither labels nor coefficients.
+        For bad input, or a table with neither labels nor coefficients.
     CoefficientsFormatError
         For coefficients of other classes.
 
@@ -87,85 +163,128 @@ def report(
     >>> dnip.report(P, y, coefficients=dnip.Coefficients(["ham", "spam"], [15, 30], 30)).title
     'Class accuracies of table'
     """
-    coefficients = None if coefficients is None else as_coefficients(coefficients)
-    if classes is None and coefficients is not None:
-        classes = coefficients.classes
-    table, other = as_table(data, y, classes, label), None
-    if test is not None:
-        rows, labels = test if isinstance(test, tuple) else (test, None)
-        other = as_table(rows, labels, table.classes, label if labels is None else None)
-        check_disjoint(table, other)
-    if coefficients is not None:
-        check_same_classes(table, coefficients.classes)
-    opt, shown = (None, table) if other is None else (table, other)
-    fitted, lead = None, ""
-    if coefficients is None:
-        if opt is None:
-            opt, shown = _halves(table, seed)
-            lead = "Fitted on one half of the rows, shown on the other. "
-        fitted = fit(opt, evidence=False if lead else None, seed=seed)
-        coefficients = fitted.coefficients
-    data = coefficients.fit.data or DataRecord()
-    is_own = data.sha256 == shown.data_hash
-    facts: Facts = (
-        ("Rows", tuple(_rows(shown, coefficients))),
-        ("The fit", tuple(_fit(coefficients, fitted))),
-    )
-    if not is_own and coefficients.fit.sketch is not None and len(shown) >= LEAST_ROWS:
-        with unwarned():  # the evaluation tells the same
-            checked = check([shown], coefficients)
+    fitted = coefficients if isinstance(coefficients, Fit) else None
+    given = None if coefficients is None else as_coefficients(coefficients)
+    if classes is None and given is not None:
+        classes = given.classes
+    table = as_table(data, y, classes, label)
+    has_labels = table.labels is not None and bool((table.labels >= 0).any())
+    if given is None:
+        if not has_labels:
+            raise InvalidInputError(
+                f"{table.source}: there are neither labels nor coefficients, so there is nothing "
+                "to report",
+                hint="Give --coefficients FILE, or a column `label`",
+            )
+        fitted = fit(table)
+        given = fitted.coefficients
+    check_same_classes(table, given.classes)
+    is_own = (given.fit.data or DataRecord()).sha256 == table.data_hash
+    facts: Facts = (("Rows", tuple(_rows(table, given))), ("The fit", tuple(_fit(given, fitted))))
+    if not is_own and given.fit.sketch is not None and len(table) >= LEAST_ROWS:
+        with unwarned():  # the evaluation says the same
+            checked = check([table], given)
         facts += (("Do they still fit?", (("verdict", verdict(checked)), *findings(checked))),)
-    if not _has_labels(shown):
-        return _without_labels(shown, coefficients, facts)
-    evaluation = evaluate(shown, coefficients=coefficients)
-    if coefficients.defer is not None:
+    if not has_labels:
+        return _without_labels(table, given, facts)
+    evaluation = evaluate(table, coefficients=given)
+    if given.defer is not None:
         here = served_facts(evaluation.to_dict()["defer"])
         all_rows = ("elsewhere on this page", "all rows as they are decided, deferred or not")
-        facts += (("Deferring", (*here, all_rows, *deferring_facts(coefficients.fit))),)
-    choices, knee = _choices(opt, shown, coefficients, confidence, seed)
+        facts += (("Deferring", (*here, all_rows, *deferring_facts(given.fit))),)
+    judged = fitted if is_own and fitted is not None and fitted.evidence is not None else None
+    if judged is not None and judged.evidence is not None:
+        evaluation = judged.evidence.evaluation
+    choices, chosen = _choices(evaluation, judged, given, confidence)
     return Report(
-        f"Class accuracies of {Path(shown.source).name}",
-        lead + _verdict_of(evaluation, coefficients, confidence, is_own=is_own),
-        coefficients,
+        f"Class accuracies of {Path(table.source).name}",
+        _verdict_of(evaluation, given, confidence, is_own=is_own, is_expected=judged is not None),
+        given,
         {
-            "classes": list(shown.classes),
+            "classes": list(table.classes),
             "support": evaluation.raw.sum(axis=1).tolist(),
             "level": confidence,
-            "half": bool(lead),
-            "bins": BINS,
+            "expected": judged is not None,
             "choices": choices,
-            "knee": knee,
-            "deferring": coefficients.fit.deferring,
-            "asked": coefficients.defer and coefficients.defer.share,
+            "chosen": chosen,
         },
         facts,
     )
 
 
-def _has_labels(table: ProbabilityTable) -> bool:
-    return table.labels is not None and bool((table.labels >= 0).any())
+def _choices(
+    evaluation: Evaluation, fitted: Fit | None, coefficients: Coefficients, level: float
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the plain argmax and the coefficients, or every β that a fit looked at; and which.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Before and after.
+    fitted : Fit or None
+        Of what the page shows.
+    """
+    assert evaluation.reweighted is not None
+    choices = [
+        {
+            "name": "before",
+            "weights": [1] * len(evaluation.classes),
+            **_measure(evaluation.raw, level),
+        }
+    ]
+    others = () if fitted is None else fitted.alternatives
+    for other in others:
+        assert other.evaluation.reweighted is not None
+        counts = other.evaluation.reweighted
+        choices.append({"name": f"β = {other.beta:g}", **_measure(counts, level)})
+    chosen = next((n for n, other in enumerate(others, 1) if other.is_chosen), 1)
+    if not others:
+        choices.append({"name": "coefficients", **_measure(evaluation.reweighted, level)})
+    choices[chosen] |= {
+        "weights": (coefficients.weights / coefficients.weights.max()).round(4).tolist(),
+        "coefficients": coefficients.to_json(),
+    }
+    return choices, chosen
 
 
-def _halves(table: ProbabilityTable, seed: int) -> tuple[ProbabilityTable, ProbabilityTable]:
-    """Divide the labelled rows of each class; rows without a label are fitted on."""
-    if not _has_labels(table):
-        raise InvalidInputError(
-            f"{table.source}: there are neither labels nor coefficients, so there is nothing to "
-            "report",
-            hint="Give --coefficients FILE, or a column `label`",
-        )
-    assert table.labels is not None
-    rng = np.random.default_rng(check_integer("seed", seed, at_least=0))
-    shown = np.zeros(len(table), bool)
-    for c in range(table.n_classes):
-        rows = rng.permutation(np.flatnonzero(table.labels == c))
-        shown[rows[: len(rows) // 2]] = True
-    if len(np.unique(table.labels[shown])) < 2:
-        raise InvalidInputError(
-            f"{table.source}: there are too few labels to fit on one half and show the other",
-            hint="Label two rows each of two classes, or give --coefficients FILE",
-        )
-    return table.take(np.flatnonzero(~shown)), table.take(np.flatnonzero(shown))
+def _measure(confusion: Confusion, level: float) -> dict[str, Any]:
+    """Return counts, metrics and intervals of one side, ready for JSON.
+
+    The page shows `totals` as they are, `rates` and `details` times 100: none is rounded again.
+
+    Examples
+    --------
+    >>> found = _measure(np.array([[0, 1], [1, 1]]), 0.9)
+    >>> found["confusion"], found["totals"]["accuracy"]
+    ([[1, 1], [0, 1, 1, 1]], '33.3 %')
+    """
+    summary = scores(confusion, with_counts=False)
+    rates = summary["class_accuracies"]
+    bounds = wilson(np.diag(confusion), confusion.sum(axis=1), level).round(4).tolist()
+    values = {name: summary[name] for name in HEADLINE}
+    shown = {
+        METRICS[name].title: f"{value:.3f}" if name == "cobias" else percent(value)
+        for name, value in values.items()
+    }
+    return {
+        **values,
+        "totals": {**shown, "classes never right": str(rates.count(0))},
+        "rates": [
+            None if rate is None else [round(rate, 3), *ends]
+            for rate, ends in zip(rates, bounds, strict=True)
+        ],
+        "details": {
+            title: [value if value is None else round(value, 3) for value in summary[of.__name__]]
+            for title, of in CLASS_METRICS.items()
+        },
+        "confusion": [_sparse(row) for row in confusion],
+    }
+
+
+def _sparse(row: Integers) -> list[int]:
+    """Return places and counts, one after the other, without zeros: most of many classes are 0."""
+    places = np.flatnonzero(row)
+    return np.column_stack([places, row[places]]).ravel().tolist()
 
 
 def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: Facts) -> Report:
@@ -177,42 +296,11 @@ def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: 
     return Report(
         f"Decisions on {Path(shown.source).name}",
         f"The coefficients change {changed:,} of {len(shown):,} decisions. No row has a label, so "
-        "this page cannot say whether they are better: accuracy, COBias and the front need labels.",
+        "this page cannot say whether they are better: accuracy and COBias need labels.",
         coefficients,
         {"classes": list(shown.classes), "before": counts[0], "after": counts[1]},
         facts,
     )
-
-
-def _choices(
-    opt: ProbabilityTable | None,
-    shown: ProbabilityTable,
-    coefficients: Coefficients,
-    level: float,
-    seed: int,
-) -> tuple[list[dict[str, Any]], int | None]:
-    """Return the plain argmax, the coefficients and the fits of a path over β; and its knee."""
-    rows = scored_rows(shown)
-    assert rows.labels is not None
-    p, y = rows.probabilities, rows.labels
-
-    def choice(name: str, weights: Coefficients | None) -> dict[str, Any]:
-        multipliers = np.ones(p.shape[1]) if weights is None else weights.multipliers
-        return {
-            "name": name,
-            "weights": (multipliers / multipliers.max()).round(4).tolist(),
-            "coefficients": None if weights is None else weights.to_json(),
-            **measure(p, y, multipliers, level),
-        }
-
-    choices = [choice("before", None), choice("coefficients", coefficients)]
-    if opt is None or not _has_labels(opt):
-        return choices, None
-    with unwarned():  # of missing classes
-        path = trace_path(opt, evidence=False, settings=FitSettings(seed=seed))
-    knee = len(choices) + path.knee
-    choices += [choice(f"β = {point.beta:g}", point.fit.coefficients) for point in path.points]
-    return choices, knee
 
 
 def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:
@@ -267,7 +355,12 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
 
 
 def _verdict_of(
-    evaluation: Evaluation, coefficients: Coefficients, level: float, *, is_own: bool = False
+    evaluation: Evaluation,
+    coefficients: Coefficients,
+    level: float,
+    *,
+    is_own: bool = False,
+    is_expected: bool = False,
 ) -> str:
     """Return the verdict of the fit, and what the rows show, in two or three sentences.
 
@@ -281,6 +374,8 @@ def _verdict_of(
         Of the intervals, between 0 and 1.
     is_own : bool, default=False
         Whether the rows are those of the fit, which say nothing of others.
+    is_expected : bool, default=False
+        Whether the counts are of refits that left the rows out.
 
     Examples
     --------
@@ -311,7 +406,10 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
     match coefficients.fit.evidence:
         case {"verdict": str(verdict), "reason": str(reason)} if is_own:
             why = " ".join(reason.split()).rstrip(".")
-            return f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
+            lead = f"Verdict of the fit: {verdict}. {why}. "
+            if not is_expected:
+                return f"{lead}This page shows the rows of the fit."
+            return f"{lead}This is what refits expect of other rows. {text}"
         case {"verdict": str(verdict)} if not is_own:
             text = f"Verdict of the fit: {verdict}. These are other rows. {text}"
     if is_own:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, new_folder, write_text
-from dnip.presenting.drawing import Figure, save_figure
 from dnip.presenting.formats import Column, Row, to_text, wrapped
+from dnip.presenting.pictures import Figure, save_figure
 
 
 @dataclass(frozen=True)

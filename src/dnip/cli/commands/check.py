@@ -40,7 +40,7 @@ DOES_NOT_HOLD = 3
 @options.json
 def check(table: Path, coefficients: Path, alpha: float, json: bool) -> None:
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.coefficients import describe_check
+    from dnip.presenting.text import describe_check
     from dnip.tables import Scan
     from dnip.tables.origin import origin_of
     from dnip.using.drift import check as check_rows

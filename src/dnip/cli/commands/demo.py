@@ -30,7 +30,7 @@ from dnip.cli.console import finish, live_progress
 def demo(out: Path, json: bool) -> None:
     from dnip.base.files import check_files
     from dnip.comparing.demonstration import FILES, run_demonstration
-    from dnip.presenting.evaluation import describe
+    from dnip.presenting.text import describe_evaluation
 
     check_files({}, {}, {name: out / name for name in FILES})
     with live_progress("fitting"):
@@ -38,7 +38,7 @@ def demo(out: Path, json: bool) -> None:
     text = (
         f"AG News, sorted by SmolLM2-135M-Instruct, which starves two classes. Coefficients fitted "
         f"on\n{result.fit.evaluation.n:,} rows, scored on {result.test.n:,} others.\n\n"
-        f"{describe(result.test, result.fit.coefficients)}"
+        f"{describe_evaluation(result.test, result.fit.coefficients)}"
     )
     content = {**result.fit.solution.to_dict(), "test": result.test.to_dict()}
     finish(content, text, json=json, written=result.written)

@@ -62,8 +62,8 @@ def evaluate(
     from dnip.base.files import check_files
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.drawing import check_picture, class_accuracy_figure, save_figure
-    from dnip.presenting.evaluation import describe, describe_confusion, next_step
+    from dnip.presenting.pictures import check_picture, class_accuracy_figure, save_figure
+    from dnip.presenting.text import describe_confusion, describe_evaluation, next_step
     from dnip.priors.target import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.table import tell_own_labels
@@ -105,7 +105,7 @@ def evaluate(
     if picture is not None:
         save_figure(class_accuracy_figure(result), picture)
     content: dict[str, Any] = result.to_dict(confidence) if json else {}
-    text = describe(result, confidence=confidence, most=None if fitted else _SCREEN)
+    text = describe_evaluation(result, confidence=confidence, most=None if fitted else _SCREEN)
     if confusion:
         text += f"\n\n{describe_confusion(result)}"
     if fitted is None or result.signal is False:

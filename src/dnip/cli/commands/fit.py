@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,7 +11,7 @@ import click
 from dnip.base import MetricName, SolverName, Switch
 from dnip.base.errors import InvalidInputError
 from dnip.cli import options
-from dnip.cli.console import finish, search_progress
+from dnip.cli.console import complain, finish, live_progress, search_progress
 
 if TYPE_CHECKING:
     from dnip.fitting.result import Fit
@@ -48,7 +47,8 @@ def _rows(text: str) -> int | None:
     Learn coefficients from a labelled table.
 
     Finds one weight per class that makes the mean error and the gap between classes small. Writes
-    the weights, and how they were found, to a JSON file.
+    the weights, and how they were found, to a JSON file. With --path it writes none, and shows what
+    a dozen β are expected to give, from the most accurate weights to the most even.
     """,
     examples=[
         "dnip fit opt.csv",
@@ -102,7 +102,15 @@ def _rows(text: str) -> int | None:
     help="Unless the verdict is to apply them, write coefficients of 1, which leave the most "
     "probable class in force.",
 )
+@options.flag("--path", help="Show what a dozen β give. To take one: --beta.")
 @options.json
+@options.option(
+    "--picture",
+    type=options.path,
+    metavar="FILE",
+    heading="Details",
+    help="Draw the path, as .png, .svg or .pdf.",
+)
 @options.scale
 @options.option(
     "--objective",
@@ -203,7 +211,9 @@ def fit(
     unlabelled: Path | None,
     group: str | None,
     only_if_better: bool,
+    path: bool,
     json: bool,
+    picture: Path | None,
     evidence: bool | None,
     confidence: float,
     rows: int | None,
@@ -212,7 +222,7 @@ def fit(
     from dnip.base.files import check_files
     from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.fit import fit_table
-    from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit
+    from dnip.presenting.text import describe_fit, fit_to_dict, notes_on_fit
 
     mix = options.named_file(chosen["target_prior"], ".json")
     reads = {
@@ -221,6 +231,23 @@ def fit(
         "costs": chosen["costs"],
         "target prior": mix,
     }
+    if path:
+        _show_path(
+            table,
+            reads,
+            {"beta": chosen["beta"], "out": out, "defer": chosen["defer"]},
+            picture,
+            json=json,
+            settings=settings_of(**chosen),
+            classes=classes,
+            rows=rows,
+            unlabelled=unlabelled,
+            groups=group,
+            evidence=evidence,
+        )
+        return
+    if picture is not None:
+        raise click.BadParameter("--picture draws the path: add --path")
     target = check_out(out, table, classes)
     check_files(reads, {"out": target})
     if evidence is False and (only_if_better or chosen["defer_below"] is not None):
@@ -254,64 +281,69 @@ def fit(
     finish(content, text, json=json, notes=notes_on_fit(fitted, unlabelled))
 
 
+def _show_path(
+    table: Path,
+    reads: dict[str, Any],
+    refused: dict[str, object],
+    picture: Path | None,
+    *,
+    json: bool,
+    **settings: Any,  # noqa: ANN401
+) -> None:
+    """Show what every β of the path gives, and draw it."""
+    from dnip.base.files import check_files
+    from dnip.fitting.path import trace_path
+    from dnip.method.solution import Status
+    from dnip.presenting.pictures import check_picture, path_figure, save_figure
+    from dnip.presenting.text import describe_path
+
+    for name, value in refused.items():
+        if value is not None:
+            raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
+    if picture is not None:
+        check_files(reads, {"picture": picture})
+        check_picture(picture)
+    with live_progress("fitting") as show:
+
+        def show_done(done: int, total: int) -> None:
+            show(f"{done} of {total} β", done, total)
+
+        path = trace_path(table, progress=show_done, **settings)
+    if path.points[-1].fit.solution.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+        complain("interrupted", f"{len(path.points)} fits so far are kept")
+    content, text = path.to_dict(), describe_path(path)
+    if picture is not None:
+        save_figure(path_figure(path), picture)
+        content["picture"] = str(picture)
+        text += f"\n\npicture written to {picture}"
+    finish(content, text, json=json)
+
+
 def settings_of(
     *,
-    beta: float | None = None,
-    max_accuracy_loss: float | None = None,
-    preset: str | None = None,
-    scale: str | None = None,
-    objective: MetricName | None = None,
     costs: Path | None = None,
+    max_accuracy_loss: float | None = None,
     min_class_accuracy: tuple[tuple[str | int, float], ...] = (),
     freeze: tuple[str, ...] | None = None,
     allow_silence: bool = False,
-    solver: SolverName | None = None,
     robust: Switch | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
-    target_prior: str | None = None,
     defer: float | None = None,
-    defer_below: float | None = None,
     helper_accuracy: str | None = None,
+    **same: Any,  # noqa: ANN401 - as in Python
 ) -> FitSettings:
-    """Return the settings that options say; a preset fills in what was not given."""
+    """Return the settings that options say."""
     from dnip.fitting.settings import FitSettings
     from dnip.method.constraints import Constraints
-    from dnip.method.objective import Costs, MetricObjective, Objective
-    from dnip.method.scales import WeightScale
-    from dnip.solvers import SOLVERS
+    from dnip.method.objective import Costs
 
-    if objective is not None:
-        for name, value in (("beta", beta), ("costs", costs), ("preset", preset)):
-            if value is not None:
-                raise InvalidInputError(
-                    f"--{name} sets error + β·COBias, but --objective {objective} replaces it",
-                    hint="Leave one of the two out",
-                )
-    usual = FitSettings.preset(preset)
-    goal = usual.objective
-    assert isinstance(goal, Objective)
-    if beta is not None:
-        goal = replace(goal, beta=beta)
-    if costs is not None:
-        goal = replace(goal, costs=Costs.read(costs))
     floors = options.by_name("--min-class-accuracy", min_class_accuracy)
-    search = usual.solver
-    if solver is not None and solver != search.name:
-        search = SOLVERS[solver]()
-    return replace(
-        usual,
-        objective=goal if objective is None else MetricObjective(objective),
-        robust=robust or usual.robust,
-        scale=WeightScale.of(scale) if scale else usual.scale,
-        solver=search,
-        seed=seed,
-        time_limit=time_limit,
-        target_prior=target_prior,
+    return FitSettings(
+        costs=None if costs is None else Costs.read(costs),
         constraints=Constraints(max_accuracy_loss, floors, freeze or (), allow_silence),
+        robust=robust or "auto",
         defer=defer,
-        defer_below=defer_below,
         helper_accuracy=_helper_accuracy(helper_accuracy, defer),
+        **same,
     )
 
 

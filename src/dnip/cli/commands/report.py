@@ -13,8 +13,8 @@ from dnip.cli.console import finish, live_progress
     """
     Write one HTML page: which classes starve, and what mending costs.
 
-    With coefficients, TABLE is scored. Without, one half of it is fitted and the other is scored.
-    With --test, TABLE is fitted and the test is scored. The page loads nothing, and holds no row.
+    With coefficients, the page shows what they do to TABLE. Without, TABLE is fitted as `dnip fit`
+    does, and the page shows what refits expect of other rows. It loads nothing, and holds no row.
     """,
     examples=[
         "dnip report opt.csv",
@@ -22,12 +22,6 @@ from dnip.cli.console import finish, live_progress
     ],
 )
 @options.scored_table
-@options.option(
-    "--test",
-    type=options.path,
-    metavar="TABLE",
-    help="Show these rows; TABLE serves to find weights.",
-)
 @options.option(
     "--coefficients",
     type=options.path,
@@ -44,33 +38,23 @@ from dnip.cli.console import finish, live_progress
 @options.classes
 @options.json
 @options.confidence
-@options.seed
 def report(
     table: Path,
-    test: Path | None,
     coefficients: Path | None,
     out: Path,
     classes: tuple[str, ...] | None,
     confidence: float,
-    seed: int,
     json: bool,
 ) -> None:
     from dnip.base.files import check_files
-    from dnip.method.coefficients import Coefficients
     from dnip.presenting.formats import wrapped
     from dnip.presenting.report import report as report_on
-    from dnip.tables import ProbabilityTable
 
-    reads = {"table": table, "test": test, "coefficients": coefficients}
-    check_files(reads, {"out": out})
-    fitted = None if coefficients is None else Coefficients.load(coefficients)
-    names = classes or (None if fitted is None else fitted.classes)
-    rows = ProbabilityTable.read(table, names)
-    (others,) = options.read_others(rows, names, test)
+    check_files({"table": table, "coefficients": coefficients}, {"out": out})
     with live_progress("searching"):
-        page = report_on(rows, test=others, coefficients=fitted, confidence=confidence, seed=seed)
+        page = report_on(table, coefficients=coefficients, classes=classes, confidence=confidence)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
-    if test is None and fitted is None and not page.verdict.startswith("No signal"):
-        text += f"\nNext, ask for a verdict on all rows: {options.line('fit', table, classes)}"
+    if coefficients is None and not page.verdict.startswith("No signal"):
+        text += f"\nNext, keep the coefficients: {options.line('fit', table, classes)}"
     finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)

@@ -22,7 +22,7 @@ from dnip.cli.console import finish
 @options.json
 def show(coefficients: Path, json: bool) -> None:
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.coefficients import describe_coefficients
+    from dnip.presenting.text import describe_coefficients
 
     loaded = Coefficients.load(coefficients)
     finish(loads(loaded.to_json()), describe_coefficients(loaded), json=json)

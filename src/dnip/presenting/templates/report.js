@@ -1,10 +1,10 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const { classes, support, bins, choices, knee, deferring, asked } = data;
+const { classes, support, choices } = data;
 const raw = choices[0];
 const order = classes.map((_, c) => c).filter((c) => raw.rates[c])
   .sort((a, b) => raw.rates[a][0] - raw.rates[b][0]);
-let chosen = 1;
+let { chosen } = data;
 let focus = null; // the class whose confusions are shown
 
 const at = (id) => document.getElementById(id);
@@ -121,36 +121,14 @@ function drawFront() {
     `before: ${raw.totals.accuracy}, ${raw.totals.COBias}`);
   choices.forEach((choice, number) => {
     const [cx, cy] = number ? [x(choice.cobias), y(choice.accuracy)] : before;
-    if (number === knee) {
-      svg.append(make("path", { d: `M${cx - 13},${cy}l13,-13l13,13l-13,13z`, fill: "none",
-        stroke: "var(--after)", "stroke-width": 1.5 }));
-    }
     const dot = make("circle", { cx, cy,
-      r: number === chosen ? 8 : number < 2 ? 6 : 4.5, style: "cursor:pointer",
+      r: number === chosen ? 8 : number === 0 || number === data.chosen ? 6 : 4.5, style: "cursor:pointer",
       fill: number === 0 ? "var(--before)" : number === chosen ? "var(--after)" : "var(--page)",
       stroke: number === 0 ? "var(--before)" : "var(--after)", "stroke-width": 2,
       "data-choice": number },
       make("title", {}, `${choice.name}: accuracy ${choice.totals.accuracy}, COBias ${choice.totals.COBias}`));
     dot.addEventListener("click", () => choose(number));
     svg.append(dot);
-  });
-}
-
-function drawDeferring() {
-  if (!at("deferring")) return;
-  const points = ["one", "each"].map((way) => deferring.map((at) => ({ ...at[way], asked: at.asked })));
-  const [svg, x, y] = chart("deferring", "COBias by the share of rows that is deferred",
-    points.flat().map((p) => p.share), "share deferred", [0, ...points.flat().map((p) => p.cobias)], "COBias");
-  const looks = [["one threshold", "var(--before)", "6 4"], ["one per class", "var(--after)", "none"]];
-  looks.forEach(([name, colour, dashes], way) => {
-    const path = points[way].map((p) => `${x(p.share)},${y(p.cobias)}`).join("L");
-    svg.append(make("path", { d: `M${path}`, fill: "none", stroke: colour, "stroke-width": 2,
-      "stroke-dasharray": dashes }));
-    for (const p of points[way]) {
-      svg.append(make("circle", { cx: x(p.share), cy: y(p.cobias), r: 4.5, stroke: colour,
-        "stroke-width": 2, fill: way === 1 && p.asked === asked ? colour : "var(--page)" },
-      make("title", {}, `${name}, ${p.share.toFixed(3)} deferred: COBias ${p.cobias.toFixed(3)}, accuracy ${p.accuracy.toFixed(3)}`)));
-    }
   });
 }
 
@@ -192,7 +170,7 @@ function drawClasses() {
     button.setAttribute("aria-pressed", String(focus === c));
     rate.textContent = percent(now.rates[c][0]);
     bar.replaceChildren(rangePlot(raw.rates[c], now.rates[c]));
-    weight.textContent = now.weights[c].toFixed(3);
+    weight.textContent = now.weights ? now.weights[c].toFixed(3) : "–";
     details.forEach(([title, cell]) => { const value = now.details[title][c]; cell.textContent = value === null ? "–" : percent(value); });
   }
 }
@@ -231,66 +209,36 @@ function drawFlows() {
     make("td", { class: "number" }, counts(now, truth)[taken].toLocaleString("en")))));
 }
 
-function histogram(place, label, before, after) {
-  const [width, height] = [widthOf(place), 180];
-  const most = Math.max(1, ...before, ...after);
-  const svg = make("svg", { viewBox: `0 0 ${width} ${height + 18}`, role: "img", "aria-label": label });
-  const step = width / bins;
-  const tall = (count) => (height - 2) * count / most;
-  for (let bin = 0; bin < bins; bin += 1) {
-    svg.append(make("rect", { x: bin * step + 1, y: height - tall(after[bin]), width: step - 2,
-      height: tall(after[bin]), fill: "var(--after)", opacity: 0.75 }));
-  }
-  const outline = before.map((count) => `V${height - tall(count)}h${step}`).join("");
-  svg.append(make("path", { d: `M0,${height}${outline}V${height}`, fill: "none",
-    stroke: "var(--ink)", "stroke-width": 1.5 }));
-  svg.append(make("line", { x1: 0, x2: width, y1: height, y2: height, stroke: "var(--faint)" }));
-  [["0", 0, "start"], ["0.5", width / 2, "middle"], ["1", width, "end"]].forEach(([text, x, anchor]) =>
-    svg.append(make("text", { x, y: height + 14, "text-anchor": anchor }, text)));
-  at(place).replaceChildren(svg);
-}
-
-function drawProbabilities() {
-  const now = choices[chosen];
-  const sum = (own) => own.reduce((total, row) => total.map((v, i) => v + row[i]));
-  const own = (choice) => (focus === null ? sum(choice.own) : choice.own[focus]);
-  const whose = focus === null ? "all rows" : `the rows of ${short(classes[focus])}`;
-  histogram("own-class", `Probability of the true class, ${whose}`, own(raw), own(now));
-  at("own-caption").replaceChildren("Probability of the true class, ", make("bdi", {}, whose),
-    ", before as a line, after as bars.");
-  histogram("sure", "Probability of wrong decisions", raw.sure[0], now.sure[0]);
-}
-
 function drawCoefficients() {
-  const text = choices[chosen].coefficients;
-  at("json").textContent = text ?? "The most probable class needs no coefficients.";
-  at("copy").disabled = text === null;
+  const now = choices[chosen];
+  at("json").textContent = now.coefficients ?? (chosen ? `dnip fit TABLE --beta ${now.name.slice(4)}`
+    : "The most probable class needs no coefficients.");
+  at("copy").disabled = chosen === 0;
   at("copied").textContent = "";
 }
 
 function draw() {
-  drawFront(); drawTotals(); drawClasses(); drawClass(); drawFlows(); drawProbabilities();
-  drawCoefficients();
+  drawFront(); drawTotals(); drawClasses(); drawClass(); drawFlows(); drawCoefficients();
   at("raw").setAttribute("aria-pressed", String(chosen === 0));
-  at("own").setAttribute("aria-pressed", String(chosen === 1));
+  at("own").setAttribute("aria-pressed", String(chosen === data.chosen));
+  if (chosen) at("slider").value = chosen;
+  at("beta").textContent = chosen && choices.length > 2 ? choices[chosen].name : "β";
 }
 
 function choose(number) {
   chosen = number;
-  if (number > 1) at("slider").value = number - 2;
   draw();
 }
 
-addEventListener("resize", () => { widths = {}; drawFront(); drawProbabilities(); drawDeferring(); });
+addEventListener("resize", () => { widths = {}; drawFront(); });
 at("raw").addEventListener("click", () => choose(0));
-at("own").addEventListener("click", () => choose(1));
+at("own").addEventListener("click", () => choose(data.chosen));
 const slider = at("slider");
-slider.max = Math.max(0, choices.length - 3);
-slider.value = 0;
+slider.max = choices.length - 1;
 slider.parentElement.hidden = choices.length < 3;
-slider.addEventListener("input", () => choose(Number(slider.value) + 2));
+slider.addEventListener("input", () => choose(Number(slider.value)));
 at("copy").addEventListener("click", async () => {
-  const text = choices[chosen].coefficients;
+  const text = at("json").textContent;
   try {
     await navigator.clipboard.writeText(text);
     at("copied").textContent = "Copied.";
@@ -300,4 +248,3 @@ at("copy").addEventListener("click", async () => {
   }
 });
 draw();
-drawDeferring();
