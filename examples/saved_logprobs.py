@@ -64,7 +64,7 @@ print(evaluate(test, coefficients=coefficients))
 # The page. It is one file that loads nothing from elsewhere.
 
 with TemporaryDirectory() as folder:
-    page = report(opt, test=test, coefficients=coefficients)
+    page = report(test, coefficients=coefficients)
     path = Path(folder, "report.html")
     page.save(path)
     print(fill(page.verdict, 80))

@@ -26,16 +26,16 @@ IMAGES = ROOT / "docs" / "images"
 #: Draws the pictures of the documentation, in a folder that holds the tables.
 DRAW = """
 dnip demo --out .
-dnip pareto opt.csv --test test.csv --choose knee --out chosen.json
+dnip fit opt.csv --path --picture path.png
 dnip compare opt.csv --test test.csv
-dnip report opt.csv --test test.csv
+dnip report opt.csv
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1000 \\
     --screenshot=report.png report.html
 """
 #: What they are called in ``docs/images``, and there.
 PICTURES = {
     "class_accuracies.png": "class_accuracies.png",
-    "pareto.png": "dnip-pareto/pareto.png",
+    "path.png": "path.png",
     "corrections.png": "dnip-compare/comparison.png",
     "report.png": "report.png",
 }

@@ -91,7 +91,7 @@ def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table,
 REFUSING = [
     ("fit", "out", "--robust", "off"),
     ("fit", "raw.csv", "--unlabelled", "out"),
-    ("pareto", "out"),
+    ("fit", "out", "--path"),
     ("compare", "raw.csv", "--test", "out"),
     ("report", "out"),
     ("apply", "out", "--coefficients", "c.json", "--out", "twice.csv"),

@@ -132,26 +132,16 @@ def examples(folder, request):
     return folder
 
 
-def test_a_page_is_written(dnip, examples):
-    done = dnip("report", "opt.csv", "--test", "test.csv", "--json")
-    assert "The weakest class, World" in done.json["verdict"]
+def test_a_page_of_coefficients_is_written(dnip, examples):
+    dnip("fit", "opt.csv")
+    given = ("--coefficients", "coefficients.json")
+    done = dnip("report", "test.csv", *given, "--json")
+    assert "These are other rows. The weakest class, World" in done.json["verdict"]
     assert done.json["written"] == ["report.html"]
     assert (examples / "report.html").stat().st_size > 10_000
 
 
-def test_numbered_columns_of_a_test_take_the_names_of_the_table(dnip, examples):
-    table = ProbabilityTable.read("test.csv")
-    rows = "\n".join(
-        f"{table.classes[c]},{','.join(map(repr, p))}"
-        for c, p in zip(table.labels.tolist(), table.probabilities.tolist(), strict=True)
-    )
-    (examples / "numbered.csv").write_text(f"label,p0,p1,p2,p3\n{rows}\n")
-    given = ("report", "opt.csv", "--json", "--test")
-    named, numbered = (dnip(*given, test).json for test in ("test.csv", "numbered.csv"))
-    assert named["verdict"] == numbered["verdict"]
-
-
-def test_a_table_alone_will_do(dnip, examples):
+def test_a_table_alone_is_fitted(dnip, examples):
     done = dnip("report", "opt.csv")
-    assert done.out.startswith("Fitted on one half of the rows, shown on the other. ")
-    assert done.out.endswith("\nNext, ask for a verdict on all rows: dnip fit opt.csv\n")
+    assert done.out.startswith("Verdict of the fit: apply. ")
+    assert done.out.endswith("\nNext, keep the coefficients: dnip fit opt.csv\n")

@@ -27,8 +27,7 @@ RUNS = {
     "evaluate": ("o.parquet", "--coefficients", "c.json"),
     "apply": ("o.parquet", "--coefficients", "c.json", "--out", "a.csv"),
     "compare": ("o.parquet", "--test", "t.parquet", "--methods", "raw,dnip-paper", "--seeds", "1"),
-    "pareto": ("o.parquet", "--test", "t.parquet", "--choose", "knee"),
-    "report": ("o.parquet", "--test", "t.parquet"),
+    "report": ("o.parquet",),
     "check": ("o.parquet", "--coefficients", "d.json"),
     "export": ("c.json", "--to", "json-bias"),
     "show": ("c.json",),
@@ -84,7 +83,7 @@ NOBODY = {"COLUMNS": "20", "NO_COLOR": "1", "PYTHONIOENCODING": "ascii", "LC_ALL
 
 def test_a_narrow_terminal_without_colour_and_utf8(files):
     master, slave = pty.openpty()
-    line = [DNIP, "pareto", "t.csv"]
+    line = [DNIP, "fit", "t.csv", "--path"]
     process = subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=slave, env=os.environ | {"TERM": "xterm"} | NOBODY
     )

@@ -87,9 +87,7 @@ def test_the_path_and_the_report_are_that_fit_too(rows, table):
     for content in (expected, of_path):
         content["fit"]["evidence"].pop("reason")
     assert of_path == expected
-    other = biased_rows(np.random.default_rng(4), 90, bias=[1.5, 0.0, -1.5])
-    test = ProbabilityTable(other.probabilities, other.labels, classes=NAMES)
-    reported = dnip.report(table, test=test).coefficients
+    reported = dnip.report(table).coefficients
     fitted = fit(table).coefficients
     records = [each.fit.to_dict() for each in (reported, fitted)]
     assert all(record.pop("seconds") for record in records)

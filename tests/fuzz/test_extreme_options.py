@@ -24,7 +24,6 @@ SERVER = ["--task", "mood.toml", "--model", "{url}", "--served-model", "m"]
 LINES = {
     "demo": [],
     "fit": ["t.csv", "--out", "o.json"],
-    "pareto": ["t.csv"],
     "evaluate": ["t.csv", "--coefficients", "c.json"],
     "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],
     "compare": ["t.csv", "--test", "t2.csv", "--methods", "raw", "--out", "o"],
@@ -99,7 +98,7 @@ WIDE = [
     ["fit", "t.parquet", *LIMIT, "--robust", "off", "--evidence", "--out", "o.json"],
     ["fit", "t.parquet", *LIMIT, "--preset", "paper", "--solver", "exact", "--out", "o.json"],
     ["fit", "t.parquet", *LIMIT, "--max-accuracy-loss", "0.1", "--evidence", "--out", "o.json"],
-    ["pareto", "t.parquet", *LIMIT, "--folder", "o"],
+    ["fit", "t.parquet", *LIMIT, "--path"],
     ["evaluate", "t.parquet", "--json"],
 ]
 

@@ -25,7 +25,6 @@ CHOICES = [
     for one in COMMANDS[command].params
     if one.name in {*READS, *WRITES[command]} - {"model", "tokenizer"}
 ]
-OTHER = {"pareto": ["--choose", "knee"]}
 
 
 def line(command, name, value):
@@ -40,7 +39,7 @@ def line(command, name, value):
         arguments[arguments.index(one.opts[0]) + 1] = value
     else:
         arguments += [one.opts[0], value]
-    return [command, *arguments, *OTHER.get(command, [])]
+    return [command, *arguments]
 
 
 def as_link(place, suffix):

@@ -23,7 +23,7 @@ CASES = {
     "fit secrets": (["secret.csv", "--out", "mine/o.json"], 1),
     "evaluate --coefficients": (["t.csv", "--coefficients", "secret.csv"], 1),
     "fit": (["t.csv", "--out", "mine/o.json"], 0),
-    "pareto": (["t.csv", "--choose", "knee", "--folder", "mine/o", "--out", "mine/c.json"], 0),
+    "fit --path": (["t.csv", "--path", "--picture", "mine/p.png"], 0),
     "demo": (["--out", "mine/demo"], 0),
 }
 

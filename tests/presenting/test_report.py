@@ -10,8 +10,8 @@ import pytest
 import oracles
 from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable, evaluate
 from dnip.fitting.fit import fit
-from dnip.presenting.report import BINS, measure, report as report_on
-from dnip.presenting.text import describe
+from dnip.presenting.report import report as report_on
+from dnip.presenting.text import describe_evaluation
 
 CLASSES = ["cat", "dog", "eel"]
 
@@ -26,7 +26,7 @@ def draw(n=300, classes=CLASSES, seed=0):
 
 @pytest.fixture(scope="module")
 def report():
-    return report_on(draw(), test=draw(200, seed=1))
+    return report_on(draw())
 
 
 def dense(sparse, n):
@@ -35,24 +35,39 @@ def dense(sparse, n):
     return row
 
 
-def test_counts_are_those_of_the_evaluation(report):
-    found = evaluate([draw(200, seed=1)], coefficients=report.coefficients)
-    raw, fitted, *_ = report.data["choices"]
-    for choice, confusion in ((raw, found.raw), (fitted, found.reweighted)):
+def test_counts_are_those_that_refits_expect(report):
+    judged = fit(draw()).evidence.evaluation
+    raw, *others = report.data["choices"]
+    for choice, confusion in (
+        (raw, judged.raw),
+        (report.data["choices"][report.data["chosen"]], judged.reweighted),
+    ):
         assert [list(dense(row, 3)) for row in choice["confusion"]] == confusion.tolist()
+    fitted = fit(draw())
+    assert [each["name"] for each in others] == [f"β = {a.beta:g}" for a in fitted.alternatives]
+    for each, other in zip(others, fitted.alternatives, strict=True):
+        assert each["accuracy"] == pytest.approx(other.accuracy)
 
 
-def test_histograms_count_the_true_class_and_wrong_decisions():
-    table = draw(50)
-    multipliers = np.array([1.0, 2.0, 3.0])
-    new = table.probabilities * multipliers
-    new /= new.sum(axis=1, keepdims=True)
-    found = measure(table.probabilities, table.labels, multipliers, 0.9)
-    for c in range(3):
-        own = new[table.labels == c, c]
-        assert found["own"][c] == np.histogram(own, BINS, (0, 1))[0].tolist()
-    wrong = new.argmax(axis=1) != table.labels
-    assert found["sure"][0] == np.histogram(new.max(axis=1)[wrong], BINS, (0, 1))[0].tolist()
+def test_of_given_coefficients_counts_are_those_of_the_evaluation(report):
+    other = draw(200, seed=1)
+    found = evaluate(other, coefficients=report.coefficients)
+    page = report_on(other, coefficients=report.coefficients)
+    assert [each["name"] for each in page.data["choices"]] == ["before", "coefficients"]
+    for choice, confusion in zip(page.data["choices"], (found.raw, found.reweighted), strict=True):
+        assert [list(dense(row, 3)) for row in choice["confusion"]] == confusion.tolist()
+    assert page.data["choices"][1]["coefficients"] == report.coefficients.to_json()
+
+
+def test_a_fit_of_the_rows_is_the_page_of_the_rows(report):
+    found = report_on(draw(), coefficients=fit(draw()))
+    of_both = [  # but for the file, which has the time
+        [{**each, "coefficients": None} for each in page.data["choices"]]
+        for page in (found, report)
+    ]
+    assert of_both[0] == of_both[1]
+    assert found.verdict == report.verdict
+    assert not report_on(draw(200, seed=1), coefficients=fit(draw())).data["expected"]
 
 
 @pytest.mark.parametrize(("right", "n", "shown"), [(198, 260, "76.2 %"), (325, 400, "81.2 %")])
@@ -63,7 +78,7 @@ def test_a_rate_has_the_digits_of_the_terminal(right, n, shown):
     choice = raw.data["choices"][0]
     assert choice["totals"]["accuracy"] == choice["totals"]["worst class"] == shown
     assert [f"{100 * rate[0]:.1f} %" for rate in choice["rates"]] == [shown, shown]
-    assert f"{float(shown[:-2]) / 100:.3f}" in describe(evaluate(ProbabilityTable(p, y)))
+    assert f"{float(shown[:-2]) / 100:.3f}" in describe_evaluation(evaluate(ProbabilityTable(p, y)))
 
 
 def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
@@ -73,49 +88,14 @@ def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
     own = report_on(draw(), coefficients=given).verdict
     reason = " ".join(judged.reason.split())
     assert own == f"{quoted}{reason}. This page shows the rows of the fit."
+    expected = report_on(draw(), coefficients=fitted).verdict
+    assert expected.startswith(f"{quoted}{reason}. This is what refits expect of other rows. The ")
     other = report_on(draw(200, seed=1), coefficients=given).verdict
     assert other.startswith(quoted + "These are other rows. The weakest class, ")
     assert other.endswith("As far as these rows can tell, COBias falls, and accuracy rises.")
     bare = replace(given, fit=replace(given.fit, evidence=None))
     alone = report_on(draw(), coefficients=bare).verdict
     assert alone.endswith("These are the rows of the fit itself; give others for a verdict.")
-
-
-def test_alone_a_table_is_fitted_on_one_half_and_shown_on_the_other():
-    table = draw()
-    table = ProbabilityTable(table.probabilities, np.where(np.arange(300) < 7, -1, table.labels))
-    found = report_on(table, seed=3)
-    assert found.verdict.startswith("Fitted on one half of the rows, shown on the other. The weak")
-    sizes = np.bincount(table.labels[7:])
-    assert found.data["support"] == (sizes // 2).tolist()
-    fitted_on = found.coefficients.fit.data
-    shown = sum(sizes // 2)
-    assert (fitted_on.rows, fitted_on.labelled_rows) == (300 - shown, sum(sizes) - shown)
-    assert "<code>dnip fit</code> learns from all" in found.to_html()
-    with pytest.raises(InvalidInputError, match="too few labels"):
-        report_on(table.take([7, 8, 9]))
-
-
-def test_no_path_is_fitted_on_rows_that_are_scored(report):
-    given = report_on(draw(200, seed=1), coefficients=report.coefficients)
-    assert [choice["name"] for choice in given.data["choices"]] == ["before", "coefficients"]
-    assert "give the rows of the fit, too" in given.to_html()
-    both = report_on(draw(), test=draw(200, seed=1), coefficients=report.coefficients)
-    of_both, of_report = (
-        [{**choice, "coefficients": None} for choice in each.data["choices"]]  # it tells the time
-        for each in (both, report)
-    )
-    assert of_both == of_report
-    assert len(both.data["choices"]) > 2
-
-
-def test_every_choice_is_what_its_coefficients_do(report):
-    table = draw(200, seed=1)
-    for choice in report.data["choices"][1:]:
-        coefficients = Coefficients.from_json(choice["coefficients"])
-        names = np.array(table.classes)[table.labels]
-        right = (coefficients.predict(table.probabilities) == names).mean()
-        assert choice["accuracy"] == right
 
 
 def test_a_page_holds_no_row_and_loads_nothing(report):

@@ -115,7 +115,7 @@ def test_each_result_shows_itself_without_matplotlib(monkeypatch, tmp_path):
     found = dnip.evaluate(P, Y, fitted.coefficients)
     for shown in (found, fitted, fitted.coefficients):
         assert "<td>cow</td>" in shown._repr_html_()
-    page = dnip.report(P, Y, test=(P[::-1], Y[::-1]), coefficients=fitted.coefficients)
+    page = dnip.report(P, Y, coefficients=fitted)
     page.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == page.to_html()
     assert unescape(page._repr_html_().split('"')[1]) == page.to_html()
