@@ -119,6 +119,6 @@ def test_each_result_shows_itself_without_matplotlib(monkeypatch, tmp_path):
     page.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == page.to_html()
     assert unescape(page._repr_html_().split('"')[1]) == page.to_html()
-    assert len(repr(page)) < 500
+    assert len(repr(page)) < 600
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert "jinja2" in page._repr_html_()

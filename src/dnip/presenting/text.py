@@ -354,6 +354,7 @@ _ASK_FOR_ROWS = "\nRows without labels help, too: --unlabelled NEW.csv, the rows
 _A_POINT = 0.01
 # Worst class and accuracy first: they are what people ask for.
 _FIRST = ("worst_class_accuracy", "accuracy", "cobias")
+_OF_BETA = ("accuracy", "cobias", "worst_class_accuracy")
 
 
 def _headlines(fitted: Fit, level: float) -> str:
@@ -384,7 +385,7 @@ def _headlines(fitted: Fit, level: float) -> str:
 
 def _alternatives(fitted: Fit) -> str:
     """Return what other β are expected to give, the chosen one marked."""
-    columns = [Column("β", right=True), *(Column(METRICS[name].title, 3) for name in HEADLINE)]
+    columns = [Column("β", right=True), *(Column(METRICS[name].title, 3) for name in _OF_BETA)]
     rows: list[Row] = [
         (f"{'* ' * other.is_chosen}{other.beta:g}", other.accuracy, other.cobias, other.worst)
         for other in fitted.alternatives

@@ -99,6 +99,7 @@ def _rows(text: str) -> int | None:
 )
 @options.flag(
     "--only-if-better",
+    heading="Details",
     help="Unless the verdict is to apply them, write coefficients of 1, which leave the most "
     "probable class in force.",
 )
