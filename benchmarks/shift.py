@@ -15,7 +15,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.fitting.calibrating import calibrate
+from dnip.fitting.estimate import calibrate
 from dnip.fitting.fit import fit
 from dnip.method.objective import PUBLISHED_TAU
 from dnip.method.prediction import decide

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dnip.fitting.estimator import Estimator
+from dnip.fitting.estimate import Estimator
 from dnip.fitting.settings import FitSettings
 from dnip.method.problem import Problem
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         OutputError,
     )
     from dnip.comparing import compare
-    from dnip.fitting.fit import fit
-    from dnip.fitting.result import Fit
+    from dnip.fitting.fit import Fit, fit
     from dnip.llm.prompting.run import prompt
     from dnip.llm.serving.chat import correct
     from dnip.method.coefficients import Coefficients
@@ -83,8 +82,7 @@ _NAMES = {
     "dnip.llm.prompting.run": "prompt",
     "dnip.llm.serving.chat": "correct",
     "dnip.comparing": "compare",
-    "dnip.fitting.fit": "fit",
-    "dnip.fitting.result": "Fit",
+    "dnip.fitting.fit": "Fit fit",
     "dnip.method.coefficients": "Coefficients",
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",

@@ -211,7 +211,7 @@ def test_other_beta_are_told_and_the_chosen_one_is_marked(dnip, opt):
 
 
 def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.fitter._MOST_PRODUCTS", 10)
+    monkeypatch.setattr("dnip.fitting.fit._MOST_PRODUCTS", 10)
     run = dnip("fit", opt, *PLAIN, "--json")
     assert run.json["evidence"] == {"verdict": "not judged", "alternatives": []}
     told = dnip("fit", opt, *PLAIN).out
@@ -267,7 +267,7 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt, monkeypatch):
     raw = [table.classes[c] for c in table.probabilities.argmax(axis=1)]
     assert stored.predict(table.probabilities).tolist() == raw
     assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
-    monkeypatch.setattr("dnip.fitting.result.Fit.verdict", "not judged")
+    monkeypatch.setattr("dnip.fitting.fit.Fit.verdict", "not judged")
     unjudged = dnip("fit", opt, "--only-if-better", "--json", "--out", "coefficients.json").json
     assert unjudged["holds"] == "raw"
     assert Coefficients.load("coefficients.json").weights.tolist() == [1, 1, 1]

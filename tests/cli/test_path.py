@@ -7,8 +7,8 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting.estimator import Estimator
-from dnip.fitting.fitter import PATH
+from dnip.fitting.estimate import Estimator
+from dnip.fitting.fit import PATH
 from dnip.metrics import METRICS
 from dnip.solvers import Coordinate
 from populations import biased_rows

@@ -60,7 +60,7 @@ def by_classifier(p, names, table, objective, **asked):
 def test_arrays_frames_files_tables_and_the_classifier_agree(
     rows, table, tmp_path, monkeypatch, asked
 ):
-    monkeypatch.setattr("dnip.fitting.fitter.PATH", (0.1, BETA, 2.7))
+    monkeypatch.setattr("dnip.fitting.fit.PATH", (0.1, BETA, 2.7))
     asked = {"objective": Objective(beta=BETA), **asked}
     p, names = rows
     expected = fit(p, names, classes=NAMES, **asked)

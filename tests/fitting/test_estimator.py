@@ -15,7 +15,7 @@ import oracles
 from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.fitting.estimator import _ConstraintRepair, _round_to_scale
+from dnip.fitting.estimate import _ConstraintRepair, _round_to_scale
 from dnip.fitting.fit import fit
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
@@ -138,9 +138,9 @@ def test_large_tables_are_left_to_the_plain_optimum(pool, monkeypatch, most):
     p, labels = few(pool, 10)
     assert solve_robustly(p, labels).decision is not None
     size = p.size if most == "_MOST_CELLS" else len(p) * p.shape[1] ** 2
-    monkeypatch.setattr(f"dnip.fitting.estimator.{most}", size)
+    monkeypatch.setattr(f"dnip.fitting.estimate.{most}", size)
     assert solve_robustly(p, labels).decision is not None
-    monkeypatch.setattr(f"dnip.fitting.estimator.{most}", size - 1)
+    monkeypatch.setattr(f"dnip.fitting.estimate.{most}", size - 1)
     assert solve_robustly(p, labels).decision is None
     assert solve_robustly(p, labels, robust="on").decision is not None
 

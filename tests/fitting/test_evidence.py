@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.evidence import FEWEST, NEEDED, FitEvidence
 from dnip.fitting.fit import fit
-from dnip.fitting.refits import USUAL_FOLDS, LeftOut, Refits
+from dnip.fitting.refits import FEWEST, NEEDED, USUAL_FOLDS, FitEvidence, LeftOut, Refits
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import MetricObjective
 from dnip.method.prediction import decide

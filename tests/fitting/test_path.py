@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dnip import Constraints, InvalidInputError, Objective, fit
-from dnip.fitting.evidence import FEWEST
-from dnip.fitting.fitter import ALTERNATIVES
+from dnip.fitting.fit import ALTERNATIVES, note_on_limit
 from dnip.fitting.path import trace_path
-from dnip.fitting.result import note_on_limit
+from dnip.fitting.refits import FEWEST
 from dnip.fitting.settings import FitSettings
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import difference_intervals

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dnip.fitting.calibrating import calibrate, find_drift
-from dnip.fitting.smooth import batch_shift, fit_shift
+from dnip.fitting.estimate import batch_shift, calibrate, find_drift, fit_shift
 from dnip.priors.estimate import log_probabilities, update_shares
 from populations import biased_rows
 

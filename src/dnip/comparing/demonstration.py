@@ -10,8 +10,7 @@ from pathlib import Path
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import new_folder, write_text
-from dnip.fitting.fit import fit
-from dnip.fitting.result import Fit
+from dnip.fitting.fit import Fit, fit
 from dnip.presenting.pictures import class_accuracy_figure, save_figure
 from dnip.presenting.text import describe_evaluation
 from dnip.tables import ProbabilityTable

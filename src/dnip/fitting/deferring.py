@@ -10,7 +10,6 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed, unwarned
 from dnip.base.typing import Booleans, Floats, Labels
-from dnip.fitting.evidence import Served, ServedShare
 from dnip.fitting.refits import LeftOut
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import NEVER, Deferral
@@ -95,6 +94,37 @@ class Helper(NamedTuple):
         right, rows = self.served(*(counts[..., sizes > 0] for counts in (sizes, hits, state)))
         error = 1 - right.sum(axis=-1) / rows.sum(axis=-1)
         return np.asarray(error + self.beta * cobias_of(right / rows))
+
+
+class Served(NamedTuple):
+    """What rows with a helper are expected to show, judged by rows that were left out."""
+
+    share: float  # of the rows that are deferred
+    accuracy: float  # of the system, or of the rows that remain
+    gaps: Expectation
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Share, accuracy and COBias, for the record of a fit."""
+        return {"share": self.share, "accuracy": self.accuracy, "cobias": self.gaps.cobias}
+
+    def to_dict(self, level: float) -> dict[str, Any]:
+        """Return every metric, with intervals of a level between 0 and 1."""
+        gaps, intervals = self.gaps.to_dict(), self.gaps.intervals(level)
+        del gaps["cobias_single"], intervals["cobias_single"]
+        return {"share": self.share, "accuracy": self.accuracy, **gaps, "intervals": intervals}
+
+
+class ServedShare(NamedTuple):
+    """A share of rows to defer, and what comes of it."""
+
+    asked: float
+    common: Served  # with one threshold for all rows
+    by_class: Served  # with one for each predicted class
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as the record of a fit holds it."""
+        return {"asked": self.asked, "one": self.common.scores, "each": self.by_class.scores}
 
 
 def assess(

@@ -1,4 +1,6 @@
-"""The fit of a table, a file, a frame or arrays.
+"""The fit: from a table, a file, a frame or arrays to coefficients, and what is known of them.
+
+Every door leads to `prepare`, which settles what no β changes, and to `fit_rows`.
 
 Of a very large file, a sample is fitted, stratified by class. Its rows count by the exact class
 sizes, so that the objective on the sample is an estimate of that on all rows. What is reported is
@@ -7,35 +9,53 @@ counted on all rows.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Sequence
-from functools import partial
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError
+from dnip.base import __version__
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.escaping import html, html_table
+from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
-from dnip.base.typing import Floats
-from dnip.fitting.fitter import Count, Fitter
-from dnip.fitting.result import Fit
+from dnip.base.typing import Booleans, Floats, Integers, Probabilities
+from dnip.base.validation import MAX_SCALE
+from dnip.fitting.deferring import Deferring, ServedShare, defer_below, defer_share
+from dnip.fitting.estimate import Blend, Estimator, calibrate_sample, estimate_of, find_target
+from dnip.fitting.refits import NO_SIGNAL, FitEvidence, Judged, Refits
 from dnip.fitting.settings import FitSettings
-from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Costs, Goal
-from dnip.method.scales import WeightScale
-from dnip.priors.target import PriorLike
+from dnip.method.objective import Costs, Goal, Objective, beta_of, on_classes
+from dnip.method.problem import Problem
+from dnip.method.scales import Spacing, WeightScale
+from dnip.method.solution import Solution, Status
+from dnip.metrics import HEADLINE, METRICS
+from dnip.priors.estimate import Calibration, label_shares
+from dnip.priors.target import PriorLike, TargetPrior
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
+from dnip.tables.columns import make_frame
 from dnip.tables.files import read_rows
-from dnip.tables.groups import check_groups
+from dnip.tables.groups import check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.origin import DataHash
+from dnip.tables.mass import CapturedMass
+from dnip.tables.origin import DataHash, origin_of
 from dnip.tables.sampling import Sample, Sampler
-from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw
+from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
+from dnip.using.drift import LEAST_ROWS, TableSample
 from dnip.using.evaluation import Evaluation, evaluate
+
+#: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
+Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
 
 #: Rows of a table file that are fitted at most; a larger table is sampled. With 10 million rows of
 #: 14 classes such a fit takes a sixth to a third of the processor time of a fit on all, and its
@@ -189,16 +209,15 @@ def fit_table(
     settings: FitSettings | None = None,
     *,
     progress: Progress | None = None,
-    **rows: Any,  # noqa: ANN401 - those of `fitter_of`
+    **rows: Any,  # noqa: ANN401 - those of `prepare_table`
 ) -> Fit:
     """Fit as :func:`fit` does, with its settings in one object."""
-    settings = settings or FitSettings()
-    fitter = fitter_of(data, y, settings, **rows)
+    prepared = prepare_table(data, y, settings or FitSettings(), **rows)
     with sign_of_life("fitting", wanted=progress is None):
-        return fitter.fit(settings, progress)
+        return fit_rows(prepared, progress)
 
 
-def fitter_of(
+def prepare_table(
     data: TableLike,
     y: ArrayLike | None,
     settings: FitSettings,
@@ -209,8 +228,8 @@ def fitter_of(
     groups: ArrayLike | str | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
-) -> Fitter:
-    """Return what fits these rows at any β; all is as for :func:`fit`."""
+) -> Prepared:
+    """Return the rows of a table, ready to be fitted at any β; all is as for :func:`fit`."""
     sample, count = sample_of(data, y, classes, rows, settings.seed, groups, label)
     more = None
     if unlabelled is not None:
@@ -224,9 +243,666 @@ def fitter_of(
             )
         known = sample.table.rows.groups
         members = check_groups(groups if known is None else known, len(sample.table))
-    return Fitter(sample, count, settings, more=more, groups=members, evidence=evidence)
+    return prepare(sample, count, settings, more=more, groups=members, evidence=evidence)
 
 
+#: What is said of a fit without refits.
+NOT_JUDGED = "No refits were made, so nothing is known of other rows."
+
+
+class Alternative(NamedTuple):
+    """What a β is expected to give on other rows."""
+
+    beta: float
+    accuracy: float
+    cobias: float
+    worst: float  # the accuracy of the class that will be worst
+    is_chosen: bool
+    evaluation: Evaluation  # in `reweighted`, refits predict rows that they have not seen
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {name: value for name, value in self._asdict().items() if name != "evaluation"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """What came of a fit.
+
+    Attributes
+    ----------
+    coefficients : Coefficients
+        What to use on other rows.
+    solution : Solution
+        What they were made of.
+    evaluation : Evaluation
+        Of the opt table itself, before and after.
+    decision : Blend or None
+        How the weights of a robust fit came about; None for the plain optimum.
+    target : TargetPrior or None
+        The class mix that the fit is for; None for that of the labelled rows.
+    evidence : FitEvidence or None
+        What the labels say of other rows; None if it was not asked for, or would take long.
+    alternatives : tuple of Alternative
+        What other β are expected to give on other rows; the one of this fit is among them. Empty
+        without refits, and for objectives without β.
+    notes : tuple of str
+        Things to know about the sample and about single classes, one sentence each.
+    deferring : tuple of ServedShare
+        Where rows are deferred: what other rows are expected to show, for the share that was asked
+        for and for others. Empty without evidence.
+    """
+
+    coefficients: Coefficients
+    solution: Solution
+    evaluation: Evaluation
+    decision: Blend | None = None
+    target: TargetPrior | None = None
+    evidence: FitEvidence | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    notes: tuple[str, ...] = ()
+    deferring: tuple[ServedShare, ...] = ()
+
+    def __repr__(self) -> str:
+        """Name what the fit came to."""
+        return f"Fit({self.evaluation!r}, verdict: {self.verdict})"
+
+    @property
+    def verdict(self) -> str:
+        """Whether to use the coefficients.
+
+        ``"apply"``; ``"keep"`` the raw argmax; ``"no signal"``, where probabilities tell nothing
+        about the class; or ``"not judged"``, where no refits were made.
+
+        Examples
+        --------
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, [0, 1] * 30).verdict
+        'apply'
+        """
+        if self.evaluation.signal is False:
+            return "no signal"
+        return "not judged" if self.evidence is None else self.evidence.verdict
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict."""
+        if self.evidence is not None:
+            return self.evidence.reason
+        return NO_SIGNAL if self.verdict == "no signal" else NOT_JUDGED
+
+    def _repr_html_(self) -> str:
+        """Return the verdict, what to expect of other rows, and every class, for notebooks."""
+        judged = self.evidence or self.evaluation
+        where = "on other rows, expected" if self.evidence else "on the rows of the fit themselves"
+        sides = judged.to_dict()
+        both = [sides["raw"], sides["reweighted"]]
+        rows = [(METRICS[name].title, *(side[name] for side in both)) for name in HEADLINE]
+        names = [name.replace("_", " ") for name in self._by_class]
+        classes = html_table("every class", names, [*zip(*self._by_class.values(), strict=True)])
+        verdict = html(f"{self.verdict}: {self.reason}")
+        return f"<p>{verdict}</p>{html_table(where, ['', 'before', 'after'], rows)}{classes}"
+
+    @property
+    def weights(self) -> Floats:
+        """One weight per class, as :attr:`dnip.Coefficients.weights`."""
+        return self.coefficients.weights
+
+    def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
+        """Predict as :meth:`dnip.Coefficients.predict` does."""
+        return self.coefficients.predict(probabilities)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the coefficients to a file, as :meth:`dnip.Coefficients.save` does."""
+        self.coefficients.save(path)
+
+    def to_frame(self, library: str = "pandas") -> Any:  # noqa: ANN401 - of an optional library
+        """Return a row for each class as a data frame: weights, and how often it is right.
+
+        Rows are those left out, if the fit was judged.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+
+        Examples
+        --------
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]] * 30, ["ham", "spam"] * 30).to_frame().columns.tolist()[:7]
+        ['class', 'rows', 'weight', 'before', 'after', 'precision', 'f1']
+        """
+        return make_frame(self._by_class, library)
+
+    @property
+    def _by_class(self) -> dict[str, Any]:
+        """What is known of each class, by name, as columns."""
+        columns: dict[str, Any] = (self.evidence or self).evaluation.by_class
+        columns = {
+            **{name: columns.pop(name) for name in ("class", "rows")},
+            "weight": self.coefficients.weights,
+            **columns,
+        }
+        if self.evidence is not None:
+            least, most = self.evidence.ranges.T
+            columns |= {"least_weight": least, "most_weight": most}
+        return columns
+
+    def unweighted(self) -> Coefficients:
+        """Return coefficients of 1, which decide as the raw argmax does, with this record.
+
+        Examples
+        --------
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]], [0, 1]).unweighted()
+        Coefficients(0: 1.000, 1: 1.000)
+        """
+        coefficients, raw = self.coefficients, (self.evidence or self).evaluation.raw
+        record = replace(
+            coefficients.fit,
+            scores={"rows": raw.sum(axis=1).tolist(), "right": np.diag(raw).tolist()},
+            sketch={**(coefficients.fit.sketch or {}), "changed_decisions": 0.0},
+        )
+        objective = dict(coefficients.objective)
+        for name in ("value", "term_values"):
+            objective.pop(name, None)
+        scale, classes = coefficients.scale, coefficients.classes
+        return Coefficients(classes, [scale.size] * len(classes), scale, objective, record)
+
+    @property
+    def captured_mass(self) -> CapturedMass | None:
+        """How many rows of the opt table have a low captured mass; None if it is not known."""
+        return self.evaluation.captured_mass
+
+
+# --- From rows to a fit ---
+#: The β that a fit tells of, beside its own.
+ALTERNATIVES = (0.25, 0.5, 1.0, 2.7)
+#: The β of the path from the most accurate weights to the most even ones.
+PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
+
+#: The spread of ln p, in nats, that priors and pulls are made for: p and p^k are one problem, and
+#: the smooth estimate sees all at this spread. Any from ln 30 to ln 60 does as well.
+COMMON_SPREAD = math.log(50)
+
+# Level of the interval that keeps a limit on lost accuracy: one standard error to either side.
+_SPARE = 0.68
+
+# Rows times squared classes of a table whose refits are quick: they are made without being asked.
+_MOST_PRODUCTS = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMix:
+    """How frequent classes are: among the labels, where weights will be used, and in between.
+
+    Attributes
+    ----------
+    labelled : ndarray of shape (N,)
+        Of the labelled rows, as they count.
+    target : TargetPrior or None
+        The mix that was asked for.
+    counted : ndarray of shape (N,) or None
+        What labelled rows are to count by, where they do not just count as they come.
+    unlabelled : ndarray of shape (N,) or None
+        Of the rows without a label, as far as it can be told, where no mix was asked for.
+    """
+
+    labelled: Floats
+    target: TargetPrior | None
+    counted: Floats | None
+    unlabelled: Floats | None
+
+    @property
+    def asked(self) -> Floats | None:
+        """The shares that were asked for."""
+        return None if self.target is None else self.target.shares
+
+    @property
+    def used(self) -> Floats:
+        """The shares where the weights will be used."""
+        return self.labelled if self.target is None else self.target.shares
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Checked rows, and all that a fit of them needs and no β changes.
+
+    Attributes
+    ----------
+    settings : FitSettings
+        With the scale and the class mix settled.
+    sample : Sample
+        The opt set, or a sample of it.
+    count : callable
+        Counts the whole opt set under coefficients.
+    labelled : ProbabilityTable
+        Its labelled rows.
+    problem : Problem
+        The same, as they count.
+    weight : ndarray of shape (M,) or None
+        How much each of them counts, where they do not count alike.
+    unlabelled : ndarray of shape (U, N)
+        Rows without a label that are learned from.
+    more : ProbabilityTable or None
+        Where some of these came from, apart from the opt set.
+    mix : ClassMix
+    calibration : Calibration
+    groups : ndarray of shape (M,) or None
+        The number of the group of each labelled row.
+    n_copies : int
+        Labelled rows that are copies of others, where groups were not given; the groups are those
+        of copies then.
+    exponent : float
+        Brings ln p to the spread that the smooth estimate is made for.
+    estimator : Estimator
+    is_quick : bool
+        Whether refits are made without being asked.
+    is_judged : bool
+        Whether the fit is told what refits say.
+    deadline : float or None
+        A ``time.perf_counter`` reading.
+    """
+
+    settings: FitSettings
+    sample: Sample
+    count: Count
+    labelled: ProbabilityTable
+    problem: Problem
+    weight: Floats | None
+    unlabelled: Probabilities
+    more: ProbabilityTable | None
+    mix: ClassMix
+    calibration: Calibration
+    groups: Integers | None
+    n_copies: int
+    exponent: float
+    estimator: Estimator
+    is_quick: bool
+    is_judged: bool
+    deadline: float | None
+
+    @cached_property
+    def refits(self) -> Refits:
+        """Fits without each fold of the labelled rows, made when they are asked for."""
+        return Refits(
+            self.estimator.rows,
+            replace(self.settings, robust="on" if self.estimator.is_robust else "off"),
+            self.unlabelled,
+            target=self.mix.counted,
+            is_mix_given=self.mix.target is not None,
+            captured_mass=self.labelled.captured_mass,
+            groups=self.groups,
+            exponent=self.exponent,
+            there=self.mix.unlabelled,
+        )
+
+
+def prepare(
+    sample: Sample,
+    count: Count,
+    settings: FitSettings,
+    *,
+    weight: Floats | None = None,
+    more: ProbabilityTable | None = None,
+    groups: Integers | None = None,
+    finds_copies: bool = True,
+    evidence: bool | None = None,
+) -> Prepared:
+    """Settle what a fit of some rows needs and no β changes.
+
+    Parameters
+    ----------
+    sample : Sample
+        The opt set, or a sample of it.
+    count : callable
+        Counts the whole opt set under coefficients.
+    settings : FitSettings
+    weight : ndarray of shape (M,), optional
+        How much each row of the opt set counts; all have a label then.
+    more : ProbabilityTable, optional
+        More rows without a label.
+    groups : ndarray of shape (M,), optional
+        The number of the group of each row of the sample.
+    finds_copies : bool, default=True
+        Whether rows that are copies of others are groups, where none are given.
+    evidence : bool, optional
+        Whether to judge fits by refits; by default if that is quick.
+
+    Raises
+    ------
+    InvalidInputError
+        As :func:`fit`.
+    """
+    deadline = None
+    if settings.time_limit is not None:
+        deadline = time.perf_counter() + settings.time_limit
+    table = sample.table
+    if not sample.is_whole:
+        settings = _of_sample(settings, table.source)
+    labelled = scored_rows(table, "a fit")
+    p, labels = labelled.probabilities, labelled.labels
+    assert labels is not None
+    unlabelled = table.probabilities[table.labels == UNLABELLED]
+    if more is not None:
+        unlabelled = np.concatenate([unlabelled, more.probabilities])
+    counts = sample.weights if weight is None else weight
+    settings, exponent = _on_common_scale(settings, p, counts, unlabelled)
+    calibration = calibrate_sample(p, labels, weight, deadline=deadline)
+    sizes = sample.class_sizes.astype(np.float64)
+    if weight is not None:
+        sizes = np.bincount(labels, weight, table.n_classes).astype(np.float64)
+    learned = unlabelled[: 0 if settings.robust == "off" else None]
+    mix = _mix_of(settings, table.classes, sizes, counts, calibration, unlabelled, learned)
+    settings = replace(settings, target_prior=mix.asked)
+
+    problem = Problem.trusted(p, labels, table.classes, counts)
+    is_quick = len(labels) * table.n_classes**2 <= _MOST_PRODUCTS
+    n_copies = 0
+    if groups is not None:
+        groups = groups[table.labels != UNLABELLED]
+    elif is_quick and finds_copies:
+        groups = find_copies(p, labels)
+        n_copies = 0 if groups is None else len(labels) - len(np.unique(groups))
+    estimator = Estimator(
+        problem,
+        settings,
+        learned,
+        deadline,
+        group_sizes=sizes_of(groups),
+        exponent=exponent,
+        there=mix.unlabelled,
+    )
+    is_needed = is_quick or settings.defer_below is not None
+    return Prepared(
+        settings=settings,
+        sample=sample,
+        count=count,
+        labelled=labelled,
+        problem=problem,
+        weight=counts,
+        unlabelled=learned,
+        more=more,
+        mix=mix,
+        calibration=calibration,
+        groups=groups,
+        n_copies=n_copies,
+        exponent=exponent,
+        estimator=estimator,
+        is_quick=is_quick,
+        is_judged=is_needed if evidence is None else evidence,
+        deadline=deadline,
+    )
+
+
+def _of_sample(settings: FitSettings, source: str) -> FitSettings:
+    """Return the settings for a sample of a larger table."""
+    if settings.defer_below is not None:
+        raise InvalidInputError(
+            f"{source}: rows of a sample do not come in their natural mix, which thresholds for "
+            "what is right often enough need",
+            hint="Give a table of fewer rows, or --rows all",
+        )
+    return replace(settings, robust="off") if settings.robust == "auto" else settings
+
+
+def _on_common_scale(
+    settings: FitSettings, p: Probabilities, counts: Floats | None, unlabelled: Probabilities
+) -> tuple[FitSettings, float]:
+    """Return the settings with a scale, and what brings ln p to the spread that is common to all.
+
+    The usual scale is as wide as the spread of all rows, so that p and p^k are one problem.
+    """
+    if settings.scale is not None:
+        return settings, 1.0
+    every = np.concatenate([p, unlabelled]) if len(unlabelled) else p
+    counts = np.ones(len(p)) if counts is None else counts
+    scale = WeightScale.over(every, np.concatenate([counts, np.ones(len(unlabelled))]))
+    assert scale.span is not None
+    return replace(settings, scale=scale), COMMON_SPREAD / scale.span
+
+
+def _mix_of(
+    settings: FitSettings,
+    classes: Sequence[str],
+    sizes: Floats,
+    counts: Floats | None,
+    calibration: Calibration,
+    unlabelled: Probabilities,
+    learned: Probabilities,
+) -> ClassMix:
+    """Return how frequent classes are; a target is found in all unlabelled rows."""
+    shares, target, there = sizes / sizes.sum(), None, None
+    if settings.target_prior is not None:
+        target = find_target(settings.target_prior, classes, calibration, sizes, unlabelled)
+    elif len(learned):
+        there = estimate_of(learned, calibration).shrunk_to(label_shares(calibration.labels))
+    counted = None if counts is None else shares
+    return ClassMix(shares, target, counted if target is None else target.shares, there)
+
+
+def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
+    """Return the fit of prepared rows, with what refits say of it and of other β."""
+    settings = rows.settings
+    has_path = isinstance(settings.objective, Objective) and rows.estimator.is_robust
+    has_path &= rows.is_quick
+    limit, note, is_raw = settings.constraints.max_accuracy_loss, None, False
+    if limit is not None and has_path:
+        beta = _beta_within(limit, rows)
+        note, is_raw = note_on_limit(limit, beta), beta is None
+        settings = settings if beta is None else settings.at(beta)
+    solution, decision = rows.estimator.solve(settings, rows.deadline, progress)
+    if is_raw:
+        solution = _raw(solution, settings, rows.problem)
+    if solution.status is Status.INTERRUPTED or not (rows.is_judged or note):
+        return _told(rows, settings, solution, decision, note=note)
+    judged = rows.refits.judge_raw(settings) if is_raw else rows.refits.judge(settings)
+    others: dict[float, FitEvidence] = {}
+    if has_path and not is_raw and limit is None:
+        others = {b: rows.refits.judge(settings.at(b)).evidence for b in ALTERNATIVES}
+    return _told(rows, settings, solution, decision, judged, others, note)
+
+
+def fit_at(rows: Prepared, beta: float) -> Fit:
+    """Return the fit of prepared rows at one β, with what it is expected to give on other rows."""
+    settings = rows.settings.at(beta)
+    solution, decision = rows.estimator.solve(settings, rows.deadline)
+    judged = rows.refits.judge(settings) if rows.is_judged else None
+    return _told(rows, settings, solution, decision, judged)
+
+
+def _beta_within(limit: float, rows: Prepared) -> float | None:
+    """Return the β of the most even weights that keep a limit on lost accuracy on other rows.
+
+    One standard error is to spare. None where no weights keep it that are more even than the raw
+    argmax.
+    """
+    path = {beta: rows.refits.judge(rows.settings.at(beta)).evidence for beta in PATH}
+    within = {
+        beta: evidence.reweighted.cobias
+        for beta, evidence in path.items()
+        if evidence.evaluation.accuracy_change(_SPARE)[0] >= -limit
+    }
+    best = min(within, key=within.__getitem__, default=None)
+    if best is None or within[best] >= path[best].raw.cobias:
+        return None
+    return best
+
+
+def _raw(solution: Solution, settings: FitSettings, problem: Problem) -> Solution:
+    """Return weights of 1 in place of a solution."""
+    counts = problem.in_examples(problem.confusion(np.ones(problem.n_classes)))
+    demands = settings.constraints.on(problem.classes, problem.present)
+    return solution.restated(
+        on_classes(settings.objective, problem.classes),
+        counts,
+        weight_indices=np.full(problem.n_classes, solution.scale.size),
+        constraints=demands.to_dict(counts, counts),
+    )
+
+
+def _told(
+    rows: Prepared,
+    settings: FitSettings,
+    solution: Solution,
+    decision: Blend | None,
+    judged: Judged | None = None,
+    others: Mapping[float, FitEvidence] | None = None,
+    note: str | None = None,
+) -> Fit:
+    """Return a fit with everything that is told of it."""
+    sample, classes = rows.sample, rows.problem.classes
+    weights = Coefficients(classes, solution.weight_indices, solution.scale)
+    evaluation, data_hash = rows.count(weights, rows.mix.asked)
+    notes = [*notes_on_classes(rows.problem, solution, evaluation)]
+    if note is not None:
+        notes.append(note)
+    if rows.n_copies:
+        notes.append(
+            f"{rows.n_copies:,} of {len(rows.problem.labels):,} rows are copies of others, with "
+            "the same probabilities and label.\nCopies lie in one fold, and count as one label."
+        )
+    if not sample.is_whole:
+        solution = _on_all_rows(solution, evaluation, settings)
+        met = ", the constraints are kept on the sample" if solution.constraints else ""
+        notes.insert(
+            0,
+            f"Fitted on a sample of {len(sample.table):,} of {sample.n_rows:,} rows; the "
+            f"objective is of all{met}.",
+        )
+    evidence: FitEvidence | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    if judged is not None:
+        evidence = judged.evidence.completed(evaluation.signal, others or {})
+        alternatives = _alternatives(evidence, others or {}, settings)
+    deferring = _deferring(rows, settings, solution, evidence, judged)
+    if deferring is not None:
+        notes += deferring.notes
+    fitted = Fit(
+        weights,
+        solution,
+        evaluation,
+        decision,
+        rows.mix.target,
+        evidence if rows.is_judged else None,
+        alternatives,
+        tuple(notes),
+        () if deferring is None else deferring.points,
+    )
+    record = _record(rows, fitted, settings, data_hash, deferring)
+    defer = None if deferring is None else deferring.thresholds
+    return replace(
+        fitted, coefficients=Coefficients.from_solution(solution, classes, record, defer)
+    )
+
+
+def _on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettings) -> Solution:
+    """Return a solution of a sample with its objective on all rows; nothing is proven of them."""
+    assert evaluation.reweighted is not None
+    raw, confusion = map(evaluation.in_population, (evaluation.raw, evaluation.reweighted))
+    goal = on_classes(settings.objective, evaluation.classes)
+    demands = settings.constraints.on(evaluation.classes, evaluation.raw.sum(axis=1) > 0)
+    return solution.restated(goal, confusion, constraints=demands.to_dict(confusion, raw))
+
+
+def _alternatives(
+    evidence: FitEvidence, others: Mapping[float, FitEvidence], settings: FitSettings
+) -> tuple[Alternative, ...]:
+    """Return what other β are expected to give, and this one among them; none without others."""
+    if not others:
+        return ()
+    chosen = beta_of(settings.objective)
+    return tuple(
+        Alternative(
+            beta,
+            other.accuracies[1],
+            other.reweighted.cobias,
+            other.reweighted.worst_class_accuracy,
+            beta == chosen,
+            other.evaluation,
+        )
+        for beta, other in sorted({**others, chosen: evidence}.items())
+    )
+
+
+def _deferring(
+    rows: Prepared,
+    settings: FitSettings,
+    solution: Solution,
+    evidence: FitEvidence | None,
+    judged: Judged | None,
+) -> Deferring | None:
+    """Return thresholds under which rows are deferred, where that was asked for."""
+    left_out = () if judged is None else judged.left_out
+    if settings.defer_below is not None:
+        return defer_below(settings.defer_below, rows.estimator.rows, left_out)
+    if settings.defer is None:
+        return None
+    gaps = None if evidence is None else evidence.reweighted
+    args = settings, solution.multipliers, rows.estimator.rows, rows.mix.counted, left_out, gaps
+    return defer_share(settings.defer, *args)
+
+
+def _record(
+    rows: Prepared, fitted: Fit, settings: FitSettings, data_hash: str, deferring: Deferring | None
+) -> FitRecord:
+    """Return how the coefficients came about."""
+    sample, more, target, classes = rows.sample, rows.more, rows.mix.target, rows.problem.classes
+    table, decision, scored, expected = sample.table, fitted.decision, fitted.evaluation, {}
+    used = decision is not None or (target is not None and target.estimate is not None)
+    if fitted.evidence is not None:
+        scored, gaps = fitted.evidence.evaluation, fitted.evidence.reweighted
+        expected = {"followed": gaps.followed, "expected": gaps.cobias}
+    assert scored.reweighted is not None
+    is_known = fitted.verdict != "not judged"
+    points = () if deferring is None else deferring.points
+    return FitRecord(
+        package_version=__version__,
+        data=DataRecord(
+            source=valid_unicode(table.source),  # a path may hold bytes that JSON may not
+            sha256=data_hash,
+            rows=sample.n_rows,
+            labelled_rows=int(sample.class_sizes.sum()),
+            sample=None if sample.is_whole else {"rows": len(table), "seed": settings.seed},
+            origin=origin_of(Path(table.source)),
+        ),
+        class_shares=rows.mix.used,
+        calibration=rows.calibration,
+        target_prior=None if target is None else target.to_dict(classes),
+        robust=None if decision is None else {"mode": settings.robust, **decision.to_dict()},
+        unlabelled=None
+        if more is None or not used
+        else DataRecord(
+            source=valid_unicode(more.source),
+            sha256=more.data_hash,
+            rows=len(more),
+            origin=origin_of(Path(more.source)),
+        ),
+        evidence={"verdict": fitted.verdict, "reason": fitted.reason} if is_known else None,
+        search=fitted.solution.search_record(classes),
+        scores={
+            **expected,
+            "rows": scored.reweighted.sum(axis=1).tolist(),
+            "right": np.diag(scored.reweighted).tolist(),
+        },
+        sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers).to_dict(),
+        deferring=tuple(point.to_record() for point in points),
+        defer_below=None if deferring is None else deferring.served,
+    )
+
+
+def _rows_like_others(rows: Prepared) -> TableSample:
+    """Return a sample of rows like those that the coefficients will be used for."""
+    labelled = rows.labelled
+    if len(rows.unlabelled) < LEAST_ROWS:
+        p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
+        assert labels is not None
+        return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=rows.mix.asked)
+    like = TableSample(labelled.n_classes)
+    like.add(probabilities=rows.unlabelled)
+    return like
+
+
+# --- The rows that are fitted, and what counts all of them ---
 def other_rows(
     table: ProbabilityTable,
     unlabelled: TableLike,
@@ -305,3 +981,115 @@ def _count_file(
 
     evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
     return evaluation, data_hash.hexdigest()
+
+
+# --- Notes: one sentence each ---
+# Names in one note.
+_MOST_NAMES = 8
+
+
+def notes_on_classes(
+    problem: Problem, solution: Solution, evaluation: Evaluation
+) -> tuple[str, ...]:
+    """Return notes on single classes, one sentence each; none if all is well.
+
+    Parameters
+    ----------
+    problem : Problem
+        The labelled rows, or a sample of them that counts for all.
+    solution : Solution
+        Of a fit to these rows.
+    evaluation : Evaluation
+        Of all labelled rows, before and after.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients, ProbabilityTable, evaluate, solve
+    >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
+    >>> solution = solve(p, y)
+    >>> coefficients = Coefficients.from_solution(solution, ["ham", "spam"])
+    >>> evaluation = evaluate(p, y, coefficients)
+    >>> print(*notes_on_classes(Problem.of(p, y), solution, evaluation))
+    Never right before: spam is right on 1 of 1 rows now.
+    """
+    names = evaluation.classes
+    assert evaluation.reweighted is not None
+    rows = evaluation.raw.sum(axis=1)
+    before, after = np.diag(evaluation.raw), np.diag(evaluation.reweighted)
+    notes = []
+    silent = (rows > 0) & (before == 0)
+    positive, reachable = _at_best(problem, solution, silent)
+    hopeless = silent & (positive == 0)
+    if hopeless.any():
+        notes.append(
+            f"No weight can lift class {_named(names, hopeless)}: its probability is 0 in all of "
+            "its labelled rows."
+        )
+    gained = silent & (after > 0)
+    if gained.any():
+        counts = "; ".join(
+            f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
+            for c in np.flatnonzero(gained)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Never right before: {counts}.")
+    lacking = silent & (after == 0) & ~hopeless
+    beyond = lacking & (reachable == 0)
+    if beyond.any():
+        notes.append(
+            f"Out of reach: class {_named(names, beyond)}. No weights on this scale make any of "
+            "its labelled rows right."
+        )
+    lacking &= reachable > 0
+    if lacking.any():
+        counts = "; ".join(
+            f"{names[c]} (weights could make {reachable[c]:,} of {rows[c]:,} rows right)"
+            for c in np.flatnonzero(lacking)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Never right, before and after: {counts}.")
+    end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
+    scale = solution.scale
+    if end.any() and scale.spacing is Spacing.LOG:
+        further = "" if scale.size == MAX_SCALE else f" --scale log:{MAX_SCALE} goes further."
+        notes.append(f"At the end of the scale {scale}: class {_named(names, end)}.{further}")
+    return tuple(notes)
+
+
+def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[Integers, Integers]:
+    """Return on how many rows silent classes are above 0, and right by as much weight as can be."""
+    chosen = np.flatnonzero(silent[problem.labels])
+    p, labels = problem.probabilities[chosen], problem.labels[chosen]
+    count = problem.weights[chosen]
+    cells = np.arange(len(labels)), labels
+    of_class = p[cells].copy()
+    p[cells] = 0
+    levels = solution.scale.levels
+    right = of_class * (levels[-1] / levels[0]) > p.max(axis=1)
+    above, reached = (
+        np.bincount(labels, count * which, problem.n_classes) for which in (of_class > 0, right)
+    )
+    return np.ceil(above).astype(np.int64), np.rint(reached).astype(np.int64)
+
+
+def _named(names: Sequence[str], chosen: Booleans) -> str:
+    return listed([names[c] for c in np.flatnonzero(chosen).tolist()])
+
+
+def note_on_limit(limit: float, beta: float | None) -> str:
+    """Return what a limit on lost accuracy comes to.
+
+    Parameters
+    ----------
+    limit : float
+        On accuracy lost on other rows.
+    beta : float or None
+        The β that was taken for it; None where the raw argmax stays.
+
+    Examples
+    --------
+    >>> print(note_on_limit(0.01, 0.25))
+    To lose at most 0.01 of accuracy on other rows, β is 0.25.
+    """
+    lost = f"at most {limit:g} of accuracy" if limit else "no accuracy"
+    if beta is None:
+        return f"The raw argmax stays: no β is sure to lose {lost} on other rows and be more even."
+    return f"To lose {lost} on other rows, β is {beta:g}."

@@ -8,9 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dnip.fitting.fit import MOST_ROWS, fitter_of
-from dnip.fitting.fitter import PATH
-from dnip.fitting.result import Fit
+from dnip.fitting.fit import MOST_ROWS, PATH, Fit, fit_at, prepare_table
 from dnip.fitting.settings import FitSettings
 from dnip.method.solution import Status
 from dnip.metrics import METRICS
@@ -121,7 +119,7 @@ def trace_path(
     [0.1, 1.0]
     """
     settings = settings or FitSettings()
-    fitter = fitter_of(
+    prepared = prepare_table(
         data,
         y,
         settings,
@@ -133,7 +131,8 @@ def trace_path(
     )
     points: list[Point] = []
     ordered = sorted(set(betas))
-    for fit in fitter.path(settings, ordered):
+    for beta in ordered:
+        fit = fit_at(prepared, beta)
         points.append(Point(fit))
         if progress is not None:
             progress(len(points), len(ordered))

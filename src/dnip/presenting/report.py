@@ -19,8 +19,7 @@ from dnip.base.errors import InvalidInputError, MissingDependencyError, load_opt
 from dnip.base.escaping import html
 from dnip.base.files import write_text
 from dnip.base.typing import Booleans, Confusion, Integers
-from dnip.fitting.fit import fit
-from dnip.fitting.result import Fit
+from dnip.fitting.fit import Fit, fit
 from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
 from dnip.method.prediction import decide
 from dnip.metrics import (

@@ -37,8 +37,8 @@ from dnip.using.evaluation import Evaluation
 if TYPE_CHECKING:
     import os
 
+    from dnip.fitting.fit import Fit
     from dnip.fitting.path import Path
-    from dnip.fitting.result import Fit
     from dnip.method.solution import Solution
 
 # --- an evaluation ---

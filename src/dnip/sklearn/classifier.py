@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.evidence import LEVEL, NO_SIGNAL
-from dnip.fitting.fit import sample_of
-from dnip.fitting.fitter import Fitter
+from dnip.fitting.fit import fit_rows, prepare, sample_of
+from dnip.fitting.refits import LEVEL, NO_SIGNAL
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import Costs, Goal
@@ -121,9 +120,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         What the solver found, on the out-of-fold probabilities.
     verdict_ : {"apply", "keep", "no signal", "not judged"}
         Whether to use the coefficients; see :attr:`dnip.Fit.verdict`.
-    evidence_ : dnip.fitting.evidence.FitEvidence or None
+    evidence_ : dnip.fitting.refits.FitEvidence or None
         What refits say of other rows; None if the fit was not judged.
-    decision_ : dnip.fitting.result.Blend or None
+    decision_ : dnip.fitting.fit.Blend or None
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
@@ -277,7 +276,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                     "of the others. A class needs two rows, and folds that divide them"
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
-            fitter = Fitter(
+            prepared = prepare(
                 sample,
                 count,
                 settings,
@@ -286,7 +285,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
                 evidence=self.only_if_better or self.evidence,
             )
-            self.fit_ = fitter.fit(settings)
+            self.fit_ = fit_rows(prepared)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         coefficients = self.fit_.coefficients

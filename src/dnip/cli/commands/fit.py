@@ -14,7 +14,7 @@ from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress, search_progress
 
 if TYPE_CHECKING:
-    from dnip.fitting.result import Fit
+    from dnip.fitting.fit import Fit
     from dnip.fitting.settings import FitSettings
 
 _KEPT = "Constraints, kept on the labelled rows of TABLE"
