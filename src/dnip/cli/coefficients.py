@@ -64,7 +64,7 @@ def _described(old: Coefficients | None) -> str:
     return f"coefficients of {listed(old.classes)}" + (f", fitted on {source}" if source else "")
 
 
-class _Moved(NamedTuple):
+class Moved(NamedTuple):
     """Coefficients for the class mix that was asked for."""
 
     coefficients: Coefficients
@@ -78,7 +78,7 @@ class _Moved(NamedTuple):
         return {**self.target.to_dict(classes), "part": self.way, "weights": weights}
 
 
-def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> _Moved:
+def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     """Move coefficients to a class mix, given or estimated in a pass over the table."""
     if is_estimate(mix):
         with live_progress("estimating the target prior") as show:
@@ -91,4 +91,4 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> _Moved:
     complain("note", target.sentence(fitted.classes))
     if moved is fitted:
         complain("note", "the coefficients are unchanged: this mix needs no others")
-    return _Moved(moved, target, way)
+    return Moved(moved, target, way)

@@ -26,6 +26,8 @@ from dnip.cli.gone import check_gone
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
     from dnip.tables import ProbabilityTable, Rows, Scan
+    from dnip.using.drift import Check
+    from dnip.using.evaluation import Evaluation
 
 _Name = TypeVar("_Name")
 _Value = TypeVar("_Value")
@@ -268,6 +270,17 @@ classes = option(
     metavar="A,B,C",
     help="Class names in order, for columns p0, p1, …. [default: the names of the columns]",
 )
+group = option(
+    "--group",
+    metavar="COLUMN",
+    help="What rows belong to, such as a user with many texts: the rows of a group count as one, "
+    "and an empty cell is a group of its own.",
+)
+by = option(
+    "--by",
+    metavar="COLUMN",
+    help="Also score the rows of each value of this column by themselves; of a time, its halves.",
+)
 json = flag("--json", help="Print one JSON object.")
 confidence = option(
     "--confidence",
@@ -367,6 +380,21 @@ class ClusterOptions:
 
 
 # --- what commands do with the values ---
+def tell_of_rows(
+    result: Evaluation | Check, group: str | None, by: str | None, level: float
+) -> str:
+    """Say which rows belong together and where slices starve; return the slices as text."""
+    if result.grouping is not None:
+        complain("note" if group else "warning", result.grouping.sentence)
+    if result.slices is None:
+        return ""
+    from dnip.presenting.text import describe_slices
+
+    for sentence in result.slices.warnings:
+        complain("warning", f"by {by}: {sentence}")
+    return f"\n\n{describe_slices(result.slices, by or '', level)}"
+
+
 def named_file(text: str | None, suffix: str) -> str | None:
     """Return what an option names if that is a file, for it may be a word instead."""
     return text if text is not None and text.lower().endswith(suffix) else None

@@ -33,6 +33,7 @@ from dnip.presenting.formats import (
 )
 from dnip.using.drift import Check
 from dnip.using.evaluation import Evaluation
+from dnip.using.slices import Slices
 
 if TYPE_CHECKING:
     import os
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 # --- an evaluation ---
 # Classes with one floor that are named, the lowest.
 _FEW = 3
+# Values of a column that are shown.
+_MOST_SLICES = 30
 
 
 def describe_evaluation(
@@ -126,6 +129,52 @@ def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[
         ]
     details = {Column(name, 3): side[of.__name__] for name, of in CLASS_METRICS.items()}
     return {Column(title, 3): rates, **details}
+
+
+def describe_slices(slices: Slices, by: str, confidence: float | None = None) -> str:
+    """Return a line for each value of a column: rows, accuracy, COBias and the worst class.
+
+    Those before coefficients are left out where a terminal has no room for them.
+
+    Parameters
+    ----------
+    slices : Slices
+    by : str
+        The name of the column.
+    confidence : float, optional
+        Also show intervals of this level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip.using.slices import slices_of
+    >>> labels, values = np.arange(80) % 2, np.repeat(["en", "de"], 40).astype(object)
+    >>> print(describe_slices(slices_of(values, labels, {"raw": labels}, None, "ab"), "lang"))
+    lang  rows  accuracy  COBias  worst class
+    de      40     1.000   0.000        1.000
+    en      40     1.000   0.000        1.000
+    """
+    parts = [part.to_dict(confidence) for part in slices.parts[:_MOST_SLICES]]
+    sides = [side for side in ("raw", "reweighted") if side in parts[0]]
+    columns: dict[Column, Sequence[Value]] = {
+        Column(by): [part["name"] for part in parts],
+        Column("rows"): [part["rows"] for part in parts],
+    }
+    for side in sides:
+        group = "" if len(sides) == 1 else {"raw": "before", "reweighted": "after"}[side]
+        for metric in HEADLINE:
+            column = Column(METRICS[metric].title, 3, group=group)
+            columns[column] = [part[side][metric] for part in parts]
+            if side == sides[-1]:
+                columns[column] = [_estimate(part[side], metric) for part in parts]
+    left = len(slices.parts) - len(parts)
+    more = f"\n… and {left:,} values with fewer rows" if left > 0 else ""
+    return columns_to_text(columns, [c for c in columns if c.group == "before"]) + more
+
+
+def _estimate(side: Mapping[str, Any], metric: str) -> Value:
+    bounds = side.get("intervals", {}).get(metric)
+    return side[metric] if bounds is None else Estimate(side[metric], *bounds)
 
 
 def describe_confusion(evaluation: Evaluation) -> str:
@@ -279,9 +328,7 @@ def _totals(numbers: dict[str, Any]) -> str:
 
 def with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False) -> str:
     """Return a metric of a side of an evaluation, with its interval if it has one."""
-    bounds = side.get("intervals", {}).get(metric)
-    value = side[metric] if bounds is None else Estimate(side[metric], *bounds)
-    return show(value, Column(metric, 3, signed=signed))
+    return show(_estimate(side, metric), Column(metric, 3, signed=signed))
 
 
 # --- a fit ---
@@ -685,6 +732,8 @@ def findings(check: Check) -> list[tuple[str, str]]:
     if check.signal is False:
         why = check.cause or "the probabilities tell nothing about these labels"
         rows.append(("signal", f"none: {why}"))
+    if check.absent:
+        rows.append(("absent", f"no row is of {listed(check.absent)} any more"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
             before, now, low, high = (round(value, 3) for value in score)

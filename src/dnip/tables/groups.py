@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Self
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.tables.cells import check_vector, texts_of
 
 # Rounding is at work where more rows than this share one number, but not all, with another row.
 _BY_CHANCE = 0.01
 # By chance, more different rows than this are not all there an even number of times.
 _CHANCES = 10
+# Rows times squared classes that are compared at most.
+_MOST_PRODUCTS = 5_000_000
 # What rounding to float64 leaves of a whole number.
 _ROUNDING = 1e-6
 
@@ -43,6 +48,35 @@ def check_groups(groups: ArrayLike, n_rows: int) -> Integers:
     return numbers
 
 
+def first_of_groups(groups: NDArray[np.object_] | None, seen: set[str]) -> Booleans | slice:
+    """Return which rows of a block are the first of their group; `seen` holds the groups so far.
+
+    Examples
+    --------
+    >>> seen = {"a"}
+    >>> first_of_groups(np.array(["b", None, "a", "b", None], object), seen), sorted(seen)
+    (array([ True,  True, False, False,  True]), ['a', 'b'])
+    """
+    if groups is None:
+        return slice(None)
+    first = []
+    for name in groups.tolist():
+        first.append(name is None or name not in seen)
+        seen |= set() if name is None else {name}
+    return np.array(first, np.bool_)
+
+
+def is_quick(n_rows: int, n_classes: int) -> bool:
+    """Tell whether rows are so few that they can be compared with one another.
+
+    Examples
+    --------
+    >>> is_quick(10_000, 4), is_quick(1_000_000, 4)
+    (True, False)
+    """
+    return n_rows * n_classes**2 <= _MOST_PRODUCTS
+
+
 def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None:
     """Return groups of rows that are equal in all probabilities and in label; None without any.
 
@@ -59,7 +93,9 @@ def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None
     >>> find_copies(twice[:-1].round(1), labels[:-1]) is None
     True
     """
-    whole = np.column_stack([probabilities, labels])
+    whole = np.column_stack([probabilities, labels]) + 0.0  # -0 is 0
+    if len(np.unique(_hashed(whole))) == len(whole):
+        return None
     row = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
     repeats = _find_repeats(row)
     certain = probabilities.max(axis=1) == 1  # no digits are left that could tell two rows apart
@@ -74,6 +110,14 @@ def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None
         if _count_shared(numbers[tells], row[tells]) > _BY_CHANCE * len(row):
             return repeats
     return np.asarray(row)
+
+
+def _hashed(whole: Floats) -> NDArray[np.uint64]:
+    """Return a number for each row, the same for equal rows and hardly ever for others."""
+    bits = np.ascontiguousarray(whole, np.float64).view(np.uint64)
+    odd = np.random.default_rng(0).integers(1 << 63, size=bits.shape[1], dtype=np.uint64) * 2 + 1
+    mixed = (bits ^ (bits >> np.uint64(29))) * odd
+    return np.asarray(np.bitwise_xor.reduce(mixed ^ (mixed >> np.uint64(32)), axis=1))
 
 
 def _find_repeats(row: Integers) -> Integers | None:
@@ -106,3 +150,83 @@ def _count_shared(numbers: Floats, row: Integers) -> int:
 def sizes_of(groups: Integers | None) -> Floats | None:
     """Return how many rows are in the group of each row, shape (M,); None without groups."""
     return None if groups is None else np.bincount(groups)[groups].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Labelled rows of which some belong together.
+
+    Attributes
+    ----------
+    n_rows, n_groups : int
+        The latter counts rows that stand alone, too.
+    counted : ndarray of shape (N,)
+        Rows of each class, where the rows of a group count as one together.
+    are_copies : bool
+        Whether the groups are rows that are equal, found here; else they were named.
+    """
+
+    n_rows: int
+    n_groups: int
+    counted: Floats
+    are_copies: bool
+
+    @classmethod
+    def of(
+        cls,
+        named: NDArray[np.object_] | None,
+        probabilities: Probabilities | None,
+        labels: Labels,
+        n_classes: int,
+    ) -> tuple[Self | None, Integers | None]:
+        """Return the groups that were named, or else the copies there are; None where none are.
+
+        Returns
+        -------
+        Grouping or None
+        ndarray of shape (M,) or None
+            The number of the group of each row.
+        """
+        groups = None
+        if named is not None:
+            groups = check_groups(named, len(labels))
+        elif probabilities is not None and len(labels):
+            groups = find_copies(probabilities, labels)
+        if groups is None:
+            return None, None
+        counted = counted_rows_of(labels, n_classes, groups)
+        return cls(len(labels), len(np.unique(groups)), counted, named is None), groups
+
+    @property
+    def sentence(self) -> str:
+        """What it means for ranges.
+
+        Examples
+        --------
+        >>> Grouping(400, 40, np.array([20.0, 20.0]), False).sentence
+        'ranges are those of 40 groups: the rows of a group count as one'
+        """
+        if self.are_copies:
+            copies = self.n_rows - self.n_groups
+            return (
+                f"{copies:,} of {self.n_rows:,} rows are copies of others, with the same "
+                "probabilities and label: in ranges they count as one"
+            )
+        return f"ranges are those of {self.n_groups:,} groups: the rows of a group count as one"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return {"rows": self.n_rows, "groups": self.n_groups, "copies": self.are_copies}
+
+
+def counted_rows_of(labels: Labels, n_classes: int, groups: Integers | None) -> Floats:
+    """Return the rows of each class, shape (N,), where the rows of a group count as one together.
+
+    Examples
+    --------
+    >>> counted_rows_of(np.array([0, 0, 1]), 2, np.array([0, 0, 1]))
+    array([1., 1.])
+    """
+    sizes = sizes_of(groups)
+    weights = np.ones(len(labels)) if sizes is None else 1 / sizes
+    return np.asarray(np.bincount(labels, weights, n_classes), np.float64)

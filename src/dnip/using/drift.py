@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_level, check_number
-from dnip.method.coefficients import CoefficientsLike, FitRecord, as_coefficients, reading
+from dnip.method.coefficients import (
+    Coefficients,
+    CoefficientsLike,
+    FitRecord,
+    as_coefficients,
+    reading,
+)
 from dnip.method.prediction import decide
 from dnip.metrics.chance import hotelling_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
@@ -23,14 +29,19 @@ from dnip.metrics.intervals import draw_accuracies
 from dnip.priors.estimate import PriorEstimate, centred, log_probabilities, most_rows
 from dnip.tables import AnyRows
 from dnip.tables.files import counted_rows
+from dnip.tables.groups import Grouping, first_of_groups
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.origin import changes_of_origin, origin_of
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
 from dnip.using.evaluation import SignalSample
+from dnip.using.slices import LabelledRows, Slices
 
 # Draws of new rows, the same at every call.
 _DRAWS, _SEED = 10_000, 0
+# A class is of no row any more where chance is less probable than this; a column of these numbers
+# says that the model does not know the class.
+_ABSENT_BY_CHANCE, _NEVER = 1e-3, 1e-7
 
 # Of these, the farthest part, beyond which the draws are too few to tell how far a tail reaches.
 _FAR = 0.005
@@ -94,12 +105,22 @@ class ClassScores:
     followed: float = 1.0
     expected: float | None = None
 
-    def compare(self, now: ClassScores, level: float) -> tuple[Score, Score | None]:
+    def compare(
+        self, now: ClassScores, level: float, counted: Floats | None = None
+    ) -> tuple[Score, Score | None]:
         """Compare accuracy and COBias of new rows with those of the fit.
 
         Class accuracies are drawn as the rows of the fit allow, and new rows from them. COBias of
         few rows is too large, because chance sets classes apart; that of drawn rows is as much so.
         And weights that made the classes of the fit equal leave gaps between those of new rows.
+
+        Parameters
+        ----------
+        now : ClassScores
+        level : float
+            Of the intervals.
+        counted : ndarray of shape (N,), optional
+            New rows of each class, where rows that belong together count as one.
 
         Returns
         -------
@@ -114,7 +135,8 @@ class ClassScores:
         rng = np.random.default_rng(_SEED)
         hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
         rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=self.followed)
-        drawn = rng.binomial(new.rows, rates)
+        n = new.rows if counted is None else np.maximum(np.rint(counted[both]), 1).astype(np.int64)
+        drawn = rng.binomial(n, rates) * (new.rows / n)
         tail = (1 - level) / 2
 
         def score(at_fit: float, value: float, expected: Floats) -> Score:
@@ -214,6 +236,12 @@ class Check:
         Whether probabilities of the new rows tell anything of their labels.
     cause : str or None
         Why they may not, as in :class:`dnip.Evaluation`.
+    absent : tuple of str
+        Classes of the fit that no new row is of any more.
+    grouping : Grouping or None
+        Labelled rows that belong together; they count as one.
+    slices : Slices or None
+        The labelled rows by the values of a column, where one was named.
     """
 
     classes: tuple[str, ...]
@@ -235,6 +263,9 @@ class Check:
     deferred: tuple[float, float] | None = None
     signal: bool | None = None
     cause: str | None = None
+    absent: tuple[str, ...] = ()
+    grouping: Grouping | None = None
+    slices: Slices | None = None
 
     @property
     def level(self) -> float:
@@ -309,6 +340,9 @@ class Check:
             "deferred": self.deferred,
             "signal": self.signal,
             **({} if self.cause is None else {"cause": self.cause}),
+            "absent": list(self.absent),
+            "groups": None if self.grouping is None else self.grouping.to_dict(),
+            **({} if self.slices is None else {"by": self.slices.to_dict(self.level)}),
         }
 
     def _by_class(self, values: Floats) -> dict[str, float]:
@@ -322,6 +356,8 @@ def check(
     *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
+    groups: ArrayLike | str | None = None,
+    by: ArrayLike | str | None = None,
     alpha: float = 0.05,
     origin: Mapping[str, str | None] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -334,8 +370,9 @@ def check(
         The new rows, with labels or without.
     coefficients : Coefficients, Fit or path
         Fitted for the table's classes.
-    y, label
-        Labels, as for :func:`dnip.evaluate`.
+    y, label, groups, by
+        Labels, what rows belong to, and what they are compared by, as for :func:`dnip.evaluate`. Of
+        each group, the first row stands for all where distributions are compared.
     classes : sequence, optional
         The class of each column; by default those of the coefficients.
     alpha : float, default=0.05
@@ -370,17 +407,22 @@ def check(
     fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
     sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
     rows, right = np.zeros((2, len(classes)), np.int64)
+    one_by_one, seen, highest = LabelledRows(), set[str](), np.zeros(len(classes))
     if origin is None and isinstance(data, str | os.PathLike):
         origin = origin_of(Path(data))
-    blocks = as_blocks(data, y, names, label)
+    blocks = as_blocks(data, y, names, label, groups=groups, by=by)
     for block in counted_rows(blocks, progress):
         check_same_classes(block, coefficients.classes)
         corrected_by = corrected_by or block.corrected_by
-        sample.add(probabilities=block.probabilities, mass=block.mass)
+        p, mass, first = block.probabilities, block.mass, first_of_groups(block.groups, seen)
+        sample.add(probabilities=p[first], mass=None if mass is None else mass[first])
         labelled.add(block)
+        highest = np.maximum(highest, p.max(axis=0, initial=0))
         if (labels := block.labels) is not None:
+            decided = {"raw": decide(p), "reweighted": decide(p, multipliers)}
+            one_by_one.add(block, decided)
             rows += np.bincount(labels[labels != UNLABELLED], minlength=len(classes))
-            hits = decide(block.probabilities, multipliers) == labels
+            hits = decided["reweighted"] == labels
             right += np.bincount(labels[hits], minlength=len(classes))
     tell_corrected("new rows", corrected_by)
     sketch = Sketch.from_fit(fit, classes)
@@ -391,13 +433,16 @@ def check(
             hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
         )
     accuracy = cobias = None
+    grouping, slices = one_by_one.found(classes)
     n_labelled, mix = int(rows.sum()), coefficients.estimate_prior(sample.probabilities)
     if n_labelled:
         now = rows / n_labelled
         mix = PriorEstimate(now, now, now, n_labelled)
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / QUESTIONS
-        accuracy, cobias = before.compare(ClassScores(rows, right), level)
+        accuracy, cobias = before.compare(
+            ClassScores(rows, right), level, None if grouping is None else grouping.counted
+        )
         if before.expected is None:  # scores of the fitted rows themselves, which flatter
             accuracy = None
     mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
@@ -419,8 +464,28 @@ def check(
         changes_of_origin(None if fit.data is None else fit.data.origin, origin),
         corrected_by,
         None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
+        absent=_absent(coefficients, rows, highest),
+        grouping=grouping,
+        slices=slices,
         **labelled.signal(classes),
     )
+
+
+def _absent(coefficients: Coefficients, rows: Integers, highest: Floats) -> tuple[str, ...]:
+    """Return the classes of the fit that are of no new row: by their labels, or by their columns.
+
+    Parameters
+    ----------
+    coefficients : Coefficients
+    rows : ndarray of shape (N,)
+        Labelled new rows of each class.
+    highest : ndarray of shape (N,)
+        The highest probability of each class in any new row.
+    """
+    shares = coefficients.class_shares
+    by_chance = (1 - shares) ** rows.sum() > _ABSENT_BY_CHANCE
+    gone = (shares > 0) & ((highest <= _NEVER) | ((rows == 0) & ~by_chance))
+    return tuple(name for name, is_gone in zip(coefficients.classes, gone, strict=True) if is_gone)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
@@ -29,10 +29,12 @@ from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals
 from dnip.tables import AnyRows, Scan
 from dnip.tables.columns import make_frame
 from dnip.tables.files import Progress, counted_rows
+from dnip.tables.groups import Grouping
 from dnip.tables.labels import UNLABELLED, better_order, check_countable, check_several_classes
 from dnip.tables.mass import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
+from dnip.using.slices import LabelledRows, Slices, as_counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +67,10 @@ class Evaluation:
         The thresholds of the coefficients, if they have any.
     routed : ndarray of shape (N, 2·N) or None
         `reweighted` in two parts: rows that remain, and beside them those that are deferred.
+    grouping : Grouping or None
+        Rows that belong together; ranges count them as one. None where there are none.
+    slices : Slices or None
+        The same counts by the values of a column, where one was named.
     signal : bool or None
         Whether probabilities tell anything of the class, as
         :func:`dnip.metrics.chance.has_signal` finds it; None where that is not known.
@@ -86,6 +92,8 @@ class Evaluation:
     routed: Confusion | None = None
     signal: bool | None = None
     cause: str | None = None
+    grouping: Grouping | None = None
+    slices: Slices | None = None
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
@@ -179,7 +187,9 @@ class Evaluation:
         ('b',)
         """
         rates, rows = class_accuracies(self.raw), self.raw.sum(axis=1)
-        upper = wilson(np.diag(self.raw), rows, 1 - (1 - level) / len(rows))[:, 1]
+        counts = self._as_counted(self.raw)
+        hits, sizes = np.diag(counts), counts.sum(axis=1)
+        upper = wilson(hits, sizes, 1 - (1 - level) / len(rows))[:, 1]
         below = np.flatnonzero((rows > 0) & (upper < np.nanmean(rates)))
         return tuple(self.classes[c] for c in below[np.argsort(rates[below], kind="stable")])
 
@@ -217,7 +227,10 @@ class Evaluation:
             "corrected_by": self.corrected_by,
             "signal": self.signal,
             **({} if self.cause is None else {"cause": self.cause}),
+            "groups": None if self.grouping is None else self.grouping.to_dict(),
         }
+        if self.slices is not None:
+            summary["by"] = self.slices.to_dict(confidence)
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
         if self.defer is not None and self.routed is not None:
@@ -228,18 +241,24 @@ class Evaluation:
             if with_counts:
                 summary[name]["confusion"] = confusion.tolist()
             if confidence is not None:
-                summary[name]["intervals"] = metric_intervals(confusion, confidence, self.target)
+                counts = self._as_counted(confusion)
+                summary[name]["intervals"] = metric_intervals(counts, confidence, self.target)
         if self.reweighted is not None and self.agreement is not None:
             summary["difference"] = _differences(summary["raw"], summary["reweighted"])
             if confidence is not None:
-                intervals = difference_intervals(self.agreement, confidence, self.target)
+                agreement = self._as_counted(self.agreement)
+                intervals = difference_intervals(agreement, confidence, self.target)
                 summary["difference"]["intervals"] = intervals
         return summary
 
     def accuracy_change(self, level: float) -> list[float]:
         """Return the interval, of a level, of what coefficients change in accuracy in the mix."""
         assert self.agreement is not None
-        return accuracy_change(self.agreement, level, self.target)
+        return accuracy_change(self._as_counted(self.agreement), level, self.target)
+
+    def _as_counted(self, counts: Counts) -> Counts:
+        """Return counts by class for ranges, in which rows that belong together count as one."""
+        return counts if self.grouping is None else as_counted(counts, self.grouping.counted)
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -258,6 +277,8 @@ def evaluate(
     *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
+    groups: ArrayLike | str | None = None,
+    by: ArrayLike | str | None = None,
     adjusted: Coefficients | None = None,
     target: Floats | None = None,
     progress: Progress | None = None,
@@ -278,6 +299,12 @@ def evaluate(
     label : str, optional
         The column of labels in a data frame, if it is not `label`. Where labels name columns of
         numbers, columns of texts are no classes.
+    groups : array-like of shape (M,) or str, optional
+        What each row belongs to, such as a user with many texts; of a file or a data frame, the
+        name of the column. The rows of a group count as one in intervals; an empty one is a group
+        of its own. Without groups, copies are looked for, and count as one.
+    by : array-like of shape (M,) or str, optional
+        What rows are compared by, likewise: each value is also scored by itself.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
@@ -307,7 +334,7 @@ def evaluate(
         coefficients = as_coefficients(coefficients)
         classes = coefficients.classes if classes is None else classes
     count = partial(_count, coefficients, adjusted)
-    blocks = as_blocks(data, y, classes, label)
+    blocks = as_blocks(data, y, classes, label, groups=groups, by=by)
     if isinstance(blocks, Scan):
         pieces = blocks.each(count, progress)
     else:
@@ -341,6 +368,7 @@ class _Counts:
         asked = {"reweighted": coefficients, "adjusted": adjusted}
         self._given = {name: weights for name, weights in asked.items() if weights is not None}
         self._counts: dict[str, Confusion] = {}
+        self._rows = LabelledRows()
 
     def add(self, rows: AnyRows) -> None:
         """Count some rows."""
@@ -357,10 +385,12 @@ class _Counts:
         counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
         self._n_unlabelled += int(counts[0].sum())  # counted as 0
         self._count("raw", counts[1:])
+        decided: dict[str, NDArray[np.integer]] = {"raw": unweighted}
         for name, asked in self._given.items():
             predictions = decide(p, asked.multipliers)
             self._count(name, count_pairs(true, predictions, n_classes + 1, n_classes)[1:])
             if name == "reweighted":
+                decided[name] = predictions
                 rights = 2 * (unweighted == true - 1) + (predictions == true - 1)
                 cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
                 self._count("agreement", cells.reshape(n_classes, 2, 2))
@@ -368,12 +398,14 @@ class _Counts:
                 deferred = asked.defer.deferred(reweight(p, asked.multipliers), predictions)
                 places = predictions + n_classes * deferred
                 self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
+        self._rows.add(rows, decided)
 
     def join(self, other: _Counts) -> None:
         """Add the counts of another piece of the table."""
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)
         self._sample.join(other._sample)
+        self._rows.join(other._rows)
         self.corrected_by = self.corrected_by or other.corrected_by
         self._classes, self.source = other._classes or self._classes, other.source or self.source
         for name, counts in other._counts.items():
@@ -388,16 +420,19 @@ class _Counts:
         if target is not None:
             present, known = present & (target > 0), " and a share in the target prior"
         check_several_classes(present, self._classes, self.source, known)
+        grouping, slices = self._rows.found(self._classes)
+        found: dict[str, Any] = {**self._counts, **self._sample.signal(self._classes)}
         return Evaluation(
             self._classes,
             int(raw.sum()),
             self._n_unlabelled,
-            **self._counts,
+            **found,
             target=target,
             captured_mass=self._masses.summary,
             corrected_by=self.corrected_by,
             defer=self._given["reweighted"].defer if "routed" in self._counts else None,
-            **self._sample.signal(self._classes),
+            grouping=grouping,
+            slices=slices,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:

@@ -37,21 +37,26 @@ DOES_NOT_HOLD = 3
     default=0.05,
     help="How probable a false alarm may be: 0.05 is one check in twenty.",
 )
+@options.group
+@options.by
 @options.json
-def check(table: Path, coefficients: Path, alpha: float, json: bool) -> None:
+def check(
+    table: Path, coefficients: Path, alpha: float, group: str | None, by: str | None, json: bool
+) -> None:
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.text import describe_check
-    from dnip.tables import Scan
+    from dnip.tables import Asked, Scan
     from dnip.tables.origin import origin_of
     from dnip.using.drift import check as check_rows
 
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)
-    scan = Scan(table, fitted.classes)
+    scan = Scan(table, fitted.classes, Asked(group, by=by))
     with live_progress("checking") as show:
         result = check_rows(
             scan, fitted, alpha=alpha, origin=origin, progress=lambda done: show(f"{done:,} rows")
         )
-    finish(result.to_dict(), describe_check(result), json=json)
+    text = describe_check(result) + options.tell_of_rows(result, group, by, result.level)
+    finish(result.to_dict(), text, json=json)
     if not result.holds:
         sys.exit(DOES_NOT_HOLD)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dnip.cli import options
 from dnip.cli.console import complain, finish
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Floats
+    from dnip.cli.coefficients import Moved
+    from dnip.method.coefficients import Coefficients
+    from dnip.tables import Scan
 
 # Classes that fit on one screen.
 _SCREEN = 12
@@ -43,6 +49,8 @@ _SCREEN = 12
     help="Also print the confusion matrix: a line for each class, a column for what it is taken "
     "for.",
 )
+@options.group
+@options.by
 @options.json
 @options.confidence
 @options.target_prior
@@ -53,19 +61,19 @@ def evaluate(
     classes: tuple[str, ...] | None,
     picture: Path | None,
     confusion: bool,
+    group: str | None,
+    by: str | None,
     confidence: float,
     target_prior: str | None,
     cluster: options.ClusterOptions,
     json: bool,
 ) -> None:
-    from dnip.base.errors import InvalidInputError, listed
+    from dnip.base.errors import listed
     from dnip.base.files import check_files
-    from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.pictures import check_picture, class_accuracy_figure, save_figure
     from dnip.presenting.text import describe_confusion, describe_evaluation, next_step
-    from dnip.priors.target import is_estimate, read_prior
-    from dnip.tables import Scan
+    from dnip.tables import Asked, Scan
     from dnip.tables.table import tell_own_labels
     from dnip.using.evaluation import evaluate as evaluate_table
 
@@ -76,18 +84,8 @@ def evaluate(
         check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = classes or (None if fitted is None else fitted.classes)
-    chunks = Scan(table, names)
-    moved, target = None, None
-    if target_prior is not None and fitted is not None:
-        moved = move_to(target_prior, fitted, chunks)
-        target = None if is_estimate(target_prior) else moved.target.shares
-    elif is_estimate(target_prior):
-        raise InvalidInputError(
-            "target prior: an estimate needs the calibration that coefficients hold",
-            hint="Give --coefficients, or give the shares",
-        )
-    elif target_prior is not None:
-        target = read_prior(target_prior, next(iter(chunks)).classes)
+    chunks = Scan(table, names, Asked(group, by=by))
+    moved, target = _class_mix(target_prior, fitted, chunks)
     with cluster.reading("evaluating", chunks) as (rows, progress):
         result = evaluate_table(
             rows,
@@ -98,6 +96,7 @@ def evaluate(
         )
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
+    slices = options.tell_of_rows(result, group, by, confidence)
     tell_own_labels(str(table), int(result.raw.trace()), result.n)
     guess = None if moved is None or result.n_unlabelled else moved.target.estimate
     if guess is not None and guess.differs_from(result.raw.sum(axis=1) / result.n).any():
@@ -106,6 +105,7 @@ def evaluate(
         save_figure(class_accuracy_figure(result), picture)
     content: dict[str, Any] = result.to_dict(confidence) if json else {}
     text = describe_evaluation(result, confidence=confidence, most=None if fitted else _SCREEN)
+    text += slices
     if confusion:
         text += f"\n\n{describe_confusion(result)}"
     if fitted is None or result.signal is False:
@@ -116,3 +116,24 @@ def evaluate(
         content["picture"] = str(picture)
         text += f"\n\npicture written to {picture}"
     finish({**content, "starving": result.starving(confidence)}, text, json=json)
+
+
+def _class_mix(
+    target_prior: str | None, fitted: Coefficients | None, chunks: Scan
+) -> tuple[Moved | None, Floats | None]:
+    """Return the coefficients moved to a class mix, and the mix to score in, where one is named."""
+    from dnip.base.errors import InvalidInputError
+    from dnip.cli.coefficients import move_to
+    from dnip.priors.target import is_estimate, read_prior
+
+    if target_prior is None:
+        return None, None
+    if fitted is not None:
+        moved = move_to(target_prior, fitted, chunks)
+        return moved, None if is_estimate(target_prior) else moved.target.shares
+    if is_estimate(target_prior):
+        raise InvalidInputError(
+            "target prior: an estimate needs the calibration that coefficients hold",
+            hint="Give --coefficients, or give the shares",
+        )
+    return None, read_prior(target_prior, next(iter(chunks)).classes)
