@@ -3,6 +3,7 @@
 import http.client
 import json
 import math
+import re
 import socket
 import subprocess
 import sys
@@ -133,12 +134,13 @@ def serving(upstream, coefficients, *, grace=60, timeout=200, heads=200, most=No
 def sidecar(upstream, port=0, *options, before=()):
     """A process that serves, and its port; what it said on standard error is left in ``err``."""
     command = [*before, sys.executable, "-m", "dnip", "serve", "--port", str(port)]
-    command += ["--upstream", upstream, "--coefficients", "topic=c.json"]
-    command += options
+    command += ["--upstream", upstream]
+    command += [] if "--classes" in options else ["--coefficients", "topic=c.json"]
+    command += [*options] if "--drain" in options else [*options, "--drain", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        process.port = int(process.stdout.readline().split()[0].rpartition(":")[2])
+        process.port = int(re.search(r"http://\S+:(\d+)", process.stdout.readline())[1])
         try:
             yield process
         finally:

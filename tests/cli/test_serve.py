@@ -3,7 +3,10 @@
 import http.client
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -35,6 +38,7 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
     ("--coefficients q=c.json --timeout 0", ["timeout must be"]),
     ("--coefficients q=c.json --max-body 0", ["max_body must be"]),
     ("--coefficients q=c.json --grace -1", ["grace must be"]),
+    ("--coefficients q=c.json --drain -1", ["drain must be"]),
     ("--coefficients q=c.json --port 70000", ["cannot listen", "--port"]),
     ("--coefficients q=c.json --host no.such.host.invalid", ["cannot listen"]),
     ("--coefficients q=c.json --record c.json", ["c.json: cannot make the folder"]),
@@ -87,6 +91,54 @@ def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder
     assert "Traceback" not in process.err
 
 
+def test_told_to_stop_it_is_not_ready_for_a_while_and_answers(folder):
+    FITTED.save("c.json")
+    upstream = Upstream(reply(SYSTEM_ONE))
+    with sidecar(upstream.url, 0, "--drain", "3") as process:
+        assert ask(process.port, "/readyz", "GET", None)[0] == 200
+        process.terminate()
+        began = time.monotonic()
+        wait_for(lambda: ask(process.port, "/readyz", "GET", None)[0] == 503)
+        assert json.loads(ask(process.port)[1])["answers"]["topic"]["choice"] == "a"
+        assert ask(process.port, "/healthz", "GET", None)[0] == 200
+        process.wait()
+        assert time.monotonic() - began > 2.5
+    with sidecar(upstream.url, 0, "--drain", "1000") as process:
+        assert ask(process.port, "/readyz", "GET", None)[0] == 200
+        process.terminate()
+        wait_for(lambda: ask(process.port, "/readyz", "GET", None)[0] == 503)
+        process.send_signal(signal.SIGINT)  # Ctrl-C does not wait
+        process.wait()
+    upstream.close()
+
+
+def test_settings_may_come_from_the_environment_and_what_is_typed_wins(folder, monkeypatch):
+    FITTED.save("c.json")
+    upstream = Upstream(reply(SYSTEM_ONE))
+    settings = {
+        "UPSTREAM": "http://127.0.0.1:9", "COEFFICIENTS": "topic=c.json mood=c.json",
+        "RECORD": "recorded", "RECORD_TEXTS": "1", "MAX_BODY": "1kB", "LOG": "json",
+    }  # fmt: skip
+    for name, value in settings.items():
+        monkeypatch.setenv(f"DNIP_SERVE_{name}", value)
+    command = [sys.executable, "-m", "dnip", "serve", "--port", "0", "--upstream", upstream.url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            events = [json.loads(process.stdout.readline()) for _ in range(3)]
+            port = int(events[0]["message"].split()[0].rpartition(":")[2])
+            assert ask(port, body=b'{"state": "x"}')[0] == 200
+            assert ask(port, body=b" " * 1001)[0] == 413
+        finally:
+            process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    upstream.close()
+    assert [event["message"].split(":")[0] for event in events[1:]] == ["topic", "mood"]
+    assert {event["level"] for event in events} == {"info"}
+    assert rest == ""
+    [path] = Path("recorded/topic").iterdir()
+    assert json.loads(path.read_text())["input"] == "x"
+
+
 # --- recording ---
 RECORD = ("--record", "recorded")
 
@@ -131,6 +183,12 @@ def test_the_first_lines_say_which_file_corrects_what(folder):
     (["--chat", "x=x.json"], "x.json: cannot be read"),
     (["--chat", "topic=c.json"], "'topic' is given twice"),
     (["--chat", "a=c.json", "--chat", "a=c.json"], "--chat gives 'a' twice"),
+    (["--chat", "a"], "--chat a has no file. To collect answers, give --classes and --record"),
+    (["--chat", "a", "--classes", "x,y"], "--chat a has no file"),
+    (["--classes", "x,y"], "--classes is for a --chat NAME without a file"),
+    (["--chat", "a", "--chat", "b", "--classes", "x,y", "--record", "r"], "told apart"),
+    (["--chat", "a", "--chat", "b=c.json", "--classes", "x,y", "--record", "r"], "told apart"),
+    (["--chat", "a", "--classes", "x", "--record", "r"], "at least 2 classes"),
 )
 def test_chats_that_cannot_be_corrected_are_refused(dnip, folder, options, told):
     FITTED.save("c.json")
@@ -260,7 +318,8 @@ def test_the_log_may_be_lines_of_json(folder):
         ask(process.port)
     upstream.close()
     events = [json.loads(line) for line in process.err.splitlines()]
-    assert {event["level"] for event in events} == {"warning"}
+    levels = ["warning", "info", "warning", "warning", "warning", "info"]
+    assert [event["level"] for event in events] == levels
     assert [event.get("status") for event in events] == [None, None, 502, 422, None, None]
     told = ["everybody who", "do not say which question", "is not JSON", "question 'topic' has"]
     told += ["keeps the", "terminated"]

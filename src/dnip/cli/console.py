@@ -47,14 +47,14 @@ class Verbosity:
     """Whether notes and progress are shown; warnings and errors always are."""
 
     quiet = False
-    #: What takes messages instead of standard error.
-    log: Callable[[str], None] | None = None
+    #: What takes messages, with their kind, instead of standard error.
+    log: Callable[[str, str], None] | None = None
 
 
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error: an error, a warning, a note or progress."""
     if Verbosity.log is not None:
-        Verbosity.log(message if kind == "warning" else f"{kind}: {message}")
+        Verbosity.log(kind, message)
     elif not (Verbosity.quiet and kind in ("note", "progress")):
         click.echo(printable(f"{kind}: {message}"), err=True)
 

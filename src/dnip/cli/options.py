@@ -133,8 +133,12 @@ class _Option(click.Option):
 
 
 # --- decorators ---
-def command(name: str, about: str, *, examples: Sequence[str]) -> Callable[[_Run], Command]:
+def command(
+    name: str, about: str, *, examples: Sequence[str], environment: str | None = None
+) -> Callable[[_Run], Command]:
     """Return a decorator that makes a command of a function, with its help and lines to type.
+
+    Where `environment` is given, variables that begin with it set options, too.
 
     Examples
     --------
@@ -146,8 +150,9 @@ def command(name: str, about: str, *, examples: Sequence[str]) -> Callable[[_Run
     >>> show.main(["c.json", "--times", "2"], standalone_mode=False)
     c.jsonc.json
     """
+    settings = {**SETTINGS, "auto_envvar_prefix": environment}
     return click.command(
-        name, Command, help=cleandoc(about), examples=examples, context_settings=SETTINGS
+        name, Command, help=cleandoc(about), examples=examples, context_settings=settings
     )
 
 

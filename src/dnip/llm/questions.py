@@ -148,7 +148,7 @@ class Question:
 
 
 def chat_question(
-    request: Mapping[str, Any], classes: Sequence[str], model: str | None = None
+    request: Mapping[str, Any], classes: Sequence[str], model: object = None
 ) -> Question:
     """Return the question that a chat request asks.
 
@@ -157,8 +157,8 @@ def chat_question(
     request : mapping
         Its body: ``messages``, and whatever says in which form the answer must be.
     classes : sequence of str
-    model : str, optional
-        As the server names it in its answers.
+    model : JSON value, optional
+        As the server names it in its answers; what is no text is not known.
 
     Examples
     --------
@@ -168,7 +168,8 @@ def chat_question(
     ('chat', 'text')
     """
     fixed = fixed_messages(request.get("messages"))
-    return Question.of(model, "chat", classes, fixed, answer_form(request))
+    named = model if isinstance(model, str) else None
+    return Question.of(named, "chat", classes, fixed, answer_form(request))
 
 
 def fixed_messages(messages: object) -> list[list[str]]:
@@ -180,11 +181,28 @@ def fixed_messages(messages: object) -> list[list[str]]:
     >>> fixed_messages(turns)
     [['system', 'Name it.']]
     """
+    turns, last = _turns(messages)
+    return [[str(turn.get("role")), _text_of(turn.get("content"))] for turn in turns[:last]]
+
+
+def user_text(messages: object) -> str:
+    """Return what changes from chat to chat: the last message of the user.
+
+    Examples
+    --------
+    >>> user_text([{"role": "system", "content": "Name it."}, {"role": "user", "content": "x"}])
+    'x'
+    """
+    turns, last = _turns(messages)
+    return _text_of(turns[last].get("content")) if last < len(turns) else ""
+
+
+def _turns(messages: object) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the messages of a chat, and which of them is the last one of the user."""
     turns = messages if isinstance(messages, list | tuple) else []
     known = [turn for turn in turns if isinstance(turn, Mapping)]
     users = [number for number, turn in enumerate(known) if turn.get("role") == "user"]
-    before = known[: users[-1]] if users else known
-    return [[str(turn.get("role")), _text_of(turn.get("content"))] for turn in before]
+    return known, users[-1] if users else len(known)
 
 
 def _text_of(content: object) -> str:

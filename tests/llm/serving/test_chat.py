@@ -359,6 +359,12 @@ def test_chats_are_recorded_by_name_and_new_files_are_taken(serve, tmp_path):
     np.testing.assert_array_equal(table.probabilities, same.probabilities.repeat(3, 0))
     row = json.loads(next((tmp_path / "r" / name).iterdir()).read_text().splitlines()[0])
     assert Question.read(json.loads(row[QUESTION])) == asked_at_fit
+    assert (row["model"], row["form"]) == ("m", "text")
+    mass = sum(TOP[token] for token in ("World", "Sports", "Caf"))
+    np.testing.assert_allclose(table.mass, [mass] * 3)
+    found = numbers(port)
+    assert found[f'dnip_mass_count{{question="{name}"}}'] == 3
+    assert found[f'dnip_mass_sum{{question="{name}"}}'] == pytest.approx(3 * mass)
     fitted_on(indices=[4, 1, 1]).save(tmp_path / "chat0.json")
     assert text_of(asked()[1]) == "World"
 
@@ -395,3 +401,70 @@ def test_coefficients_for_decisions_are_refused_for_chats(tmp_path):
     FITTED.save(tmp_path / "d.json")
     with pytest.raises(InvalidInputError, match="'topic' is given twice"):
         make_app("http://h", {"topic": tmp_path / "d.json"}, {"topic": tmp_path / "d.json"})
+
+
+# --- collecting ---
+def test_answers_are_collected_before_there_are_coefficients_and_stay_as_they_are(
+    start, upstream, tmp_path
+):
+    recorder = Recorder(tmp_path / "r", ["topic", "mood"], texts=True)
+    port = start(collect=("mood", CLASSES), recorder=recorder)
+    # said with less probability than another label, as happens at a temperature
+    said = completion("Sports", ("Sports", TOP))
+
+    def asked(number, answer, **more):
+        upstream.answer = reply({**answer, "id": f"chat-{number}"})
+        body = json.dumps({"model": "m", **ASKED, **more}).encode()
+        status, content, headers = ask(port, PATH, body=body)
+        assert (status, "DNIP-Corrected-By" in headers) == (200, False)
+        return json.loads(content), headers["X-Request-Id"]
+
+    for number, (answer, more) in enumerate([(said, {}), (LABEL, JSON)]):
+        found, name = asked(number, answer, **more)
+        assert found == {**without(answer, logprobs=None), "id": f"chat-{number}"}
+        assert name == f"chat-{number}"
+        assert json.loads(upstream.requests[-1][2])["top_logprobs"] == 20
+    assert asked(2, LABEL, stream=True) == ({**LABEL, "id": "chat-2"}, None)
+    wait_for(lambda: numbers(port)['dnip_recorded_total{question="mood"}'] == 2)
+    found = numbers(port)
+    assert found['dnip_missed_total{question="mood",reason="stream"}'] == 1
+    assert found['dnip_changed_total{question="mood"}'] == 0
+    [path] = (tmp_path / "r" / "mood").iterdir()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(row["form"], row["input"]) for row in rows] == [
+        ("text", "A goal."),
+        ("json", "A goal."),
+    ]
+
+
+def test_what_was_collected_and_labelled_is_the_table_of_a_fit(start, upstream, tmp_path):
+    recorder = Recorder(tmp_path / "r", ["topic", "mood"])
+    port = start(collect=("mood", CLASSES), recorder=recorder)
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([4, 1, 1], 90) * 0.8
+    truth = rng.integers(3, size=90)
+    for number, row in enumerate(p):
+        top = dict(zip(CLASSES, row, strict=True))
+        upstream.answer = reply(completion(CLASSES[row.argmax()], (CLASSES[row.argmax()], top)))
+        body = json.dumps({"model": "m", **ASKED}).encode()
+        assert ask(port, PATH, body=body, headers={"X-Request-Id": f"r{number}"})[0] == 200
+    wait_for(lambda: numbers(port)['dnip_recorded_total{question="mood"}'] == 90)
+    labels = [f"r{number},{CLASSES[k]}\n" for number, k in enumerate(truth)]
+    (tmp_path / "labels.csv").write_text("id,label\n" + "".join(labels))
+    table, summary = read_answers([tmp_path / "r" / "mood"], None, gold=tmp_path / "labels.csv")
+    assert (table.classes, table.labels.tolist()) == (tuple(CLASSES), truth.tolist())
+    np.testing.assert_allclose(table.probabilities, p / 0.8)
+    np.testing.assert_allclose(table.mass, 0.8)
+    fixed = [["system", "Name the topic."]]
+    assert Question.read(summary.asked) == Question.of("m", "chat", CLASSES, fixed, "text")
+
+
+def test_one_chat_is_collected_at_a_time(tmp_path):
+    pytest.importorskip("aiohttp")
+    from dnip.llm.serving.sidecar.application import make_app
+
+    FITTED.save(tmp_path / "c.json")
+    with pytest.raises(InvalidInputError, match="cannot be told apart"):
+        make_app("http://h", {}, {"a": tmp_path / "c.json"}, collect=("b", CLASSES))
+    with pytest.raises(InvalidInputError, match="at least 2 classes"):
+        make_app("http://h", {}, collect=("b", ["x"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +10,13 @@ import click
 
 from dnip.cli import options
 from dnip.cli.console import Verbosity, complain, say
+
+
+def _chat(text: str) -> tuple[str, str | None]:
+    """Return the name of a chat, and its file where one is given."""
+    if "=" in text:
+        return options.pair("NAME=FILE")(text)
+    return text.strip(), None
 
 
 @options.command(
@@ -22,11 +30,16 @@ from dnip.cli.console import Verbosity, complain, say
     which corrects what. Everything else passes unchanged, and the log says so once. Keys are passed
     on and not kept. A file of coefficients may be replaced while it runs. /healthz says that it
     runs, /readyz whether the model's server does, /metrics what it has done.
+
+    Every option may be set by the environment, too, such as DNIP_SERVE_UPSTREAM; several values
+    stand apart by spaces. What is typed wins.
     """,
     examples=[
         "dnip serve --upstream URL --coefficients topic=topic.json --record recorded",
         "dnip serve --upstream https://api.openai.com --chat topic=topic.json",
+        "dnip serve --upstream URL --chat topic --classes World,Sports --record recorded",
     ],
+    environment="DNIP_SERVE",
 )
 @options.option(
     "--upstream",
@@ -45,10 +58,14 @@ from dnip.cli.console import Verbosity, complain, say
 )
 @options.option(
     "--chat",
-    type=options.pair("NAME=FILE"),
+    type=_chat,
     multiple=True,
-    metavar="NAME=FILE",
-    help="The same for chats, where the file does not say what it was fitted on.",
+    metavar="NAME[=FILE]",
+    help="The same for chats, where the file does not say what it was fitted on. Without a file, "
+    "answers are recorded and stay as they are.",
+)
+@options.option(
+    "--classes", type=options.names, metavar="A,B,C", help="The classes of a chat without a file."
 )
 @options.option("--host", default="127.0.0.1", help="The address to listen at.")
 @options.option(
@@ -57,8 +74,9 @@ from dnip.cli.console import Verbosity, complain, say
 @options.option(
     "--on-mismatch",
     type=options.Words(["refuse", "pass"]),
-    help="Refuse a request for another question or model than that of the coefficients, or pass "
-    "its answer on as it is, with a line in the log. [default: refuse decisions, pass chats]",
+    help="Refuse a request that cannot be read, or is for another question or model than that of "
+    "the coefficients, or pass its answer on as it is, with a line in the log. "
+    "[default: refuse decisions, pass chats]",
 )
 @options.option(
     "--record",
@@ -85,6 +103,15 @@ from dnip.cli.console import Verbosity, complain, say
     help="Seconds for what is under way when the server is stopped. [default: the timeout]",
 )
 @options.option(
+    "--drain",
+    type=float,
+    metavar="SECONDS",
+    default=2.0,
+    heading="Details",
+    help="Seconds for which /readyz says 503 when the server is told to stop, before the port is "
+    "closed: longer than a load balancer takes to notice. Ctrl-C does not wait.",
+)
+@options.option(
     "--max-body",
     type=options.size,
     metavar="SIZE",
@@ -104,11 +131,13 @@ from dnip.cli.console import Verbosity, complain, say
 def serve(
     upstream: str,
     coefficients: tuple[tuple[str, str], ...],
-    chat: tuple[tuple[str, str], ...],
+    chat: tuple[tuple[str, str | None], ...],
+    classes: Sequence[str] | None,
     host: str,
     port: int,
     timeout: float,
     grace: float | None,
+    drain: float,
     on_mismatch: Literal["refuse", "pass"] | None,
     max_body: int,
     record: Path | None,
@@ -128,19 +157,36 @@ def serve(
     from dnip.llm.questions import question_of
     from dnip.llm.serving.sidecar.application import CHATS, DECISIONS, make_app
     from dnip.llm.serving.sidecar.exchanges import by_api
-    from dnip.llm.serving.sidecar.log import LOG, log_to_standard_error
     from dnip.llm.serving.sidecar.recording import Recorder
+    from dnip.llm.serving.sidecar.reports import as_json, log_to_standard_error, report_event
     from dnip.llm.serving.sidecar.server import listen, make_server
 
+    def report(line: str) -> None:
+        say(as_json("info", line) if log == "json" else line)
+
     log_to_standard_error(as_json=log == "json")
-    Verbosity.log = LOG.warning if log == "json" else None
+    Verbosity.log = report_event if log == "json" else None
+    with_files = [(name, file) for name, file in chat if file is not None]
+    bare = [name for name, file in chat if file is None]
     if not (coefficients or chat):
         raise click.BadParameter("give --coefficients QUESTION=FILE, or --chat NAME=FILE")
+    if bare and not (classes and record):
+        raise click.BadParameter(
+            f"--chat {bare[0]} has no file. To collect answers, give --classes and --record; to "
+            f"correct them, --chat {bare[0]}=FILE"
+        )
+    if classes and not bare:
+        raise click.BadParameter("--classes is for a --chat NAME without a file")
+    if len(bare) > 1:
+        raise click.BadParameter(f"--chat {bare[0]} and --chat {bare[1]} cannot be told apart")
     decisions, chats = by_api(
-        options.by_name("--coefficients", coefficients), options.by_name("--chat", chat)
+        options.by_name("--coefficients", coefficients), options.by_name("--chat", with_files)
     )
     files = {**decisions, **chats}
-    recorder = Recorder(record, files, size=record_size, texts=record_texts) if record else None
+    collect = (bare[0], classes) if bare and classes else None
+    recorder = None
+    if record:
+        recorder = Recorder(record, [*files, *bare], size=record_size, texts=record_texts)
     app = make_app(
         upstream,
         decisions,
@@ -149,8 +195,10 @@ def serve(
         timeout=timeout,
         on_mismatch=on_mismatch,
         recorder=recorder,
+        collect=collect,
     )
-    seconds = check_number("grace", timeout if grace is None else grace, at_least=0)
+    drain = check_number("drain", drain, at_least=0)
+    grace = check_number("grace", timeout if grace is None else grace, at_least=0)
     with listen(host, port, timeout=timeout) as listening:
         address, port = listening.getsockname()[:2]
         if not ip_address(address.partition("%")[0]).is_loopback:
@@ -160,11 +208,15 @@ def serve(
             complain(
                 "note",
                 f"the coefficients of {listed(unknown)} do not say which question they were fitted "
-                "on: any question with their options is corrected",
+                "on: any question with their options is corrected, of chats any that is answered "
+                "in plain text",
             )
         shown = f"[{host}]" if ":" in host else host
-        say(f"http://{shown}:{port} passes requests on to {upstream}")
+        report(f"http://{shown}:{port} passes requests on to {upstream}")
         for paths, corrected in ((DECISIONS, decisions), (CHATS, chats)):
+            where = " and ".join(f"/v1{end}" for end in paths)
             for name, path in corrected.items():
-                say(f"{name}: {path} corrects {' and '.join(f'/v1{end}' for end in paths)}")
-        make_server(app, grace=seconds, timeout=timeout).run(sockets=[listening])
+                report(f"{name}: {path} corrects {where}")
+        if collect is not None:
+            report(f"{bare[0]}: answers of /v1{CHATS[0]} are recorded, and stay as they are")
+        make_server(app, grace=grace, timeout=timeout, drain=drain).run(sockets=[listening])

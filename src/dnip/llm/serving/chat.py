@@ -45,7 +45,7 @@ class PassedError(InvalidInputError):
     """
 
     def __init__(
-        self, reason: str, message: str, *, hint: str | None = None, name: str = CHAT
+        self, reason: str, message: str, *, hint: str | None = None, name: str | None = None
     ) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
@@ -108,7 +108,11 @@ def correct(
     known = check_chats(load_coefficients(dict(enumerate(several))).values())
     body = completion if isinstance(completion, Mapping) else completion.model_dump()  # type: ignore[attr-defined]
     try:
-        name = choose(known, request, body.get("model"))
+        asked = None
+        if request is not None:
+            whole = {**request, **(request.get("extra_body") or {})}
+            asked = chat_question(whole, (), request.get("model"))
+        name = choose(known, asked, body.get("model"))
         new, correction = correct_chat(body, known[name], name)
     except PassedError as error:
         if error.is_usual:
@@ -154,9 +158,7 @@ def check_chats(coefficients: Iterable[Coefficients]) -> dict[str, Coefficients]
 
 
 def choose(
-    coefficients: Mapping[str, Coefficients],
-    request: Mapping[str, Any] | None,
-    model: object = None,
+    coefficients: Mapping[str, Coefficients], asked: Question | None, model: object = None
 ) -> str:
     """Return the name of the coefficients for the question of a chat.
 
@@ -164,10 +166,10 @@ def choose(
     ----------
     coefficients : mapping of Coefficients
         By name. Those that do not know in which form they were asked are for answers in text.
-    request : mapping or None
-        What is not known is not compared.
+    asked : Question or None
+        What the request asks, of the model as it names it; the unknown is not compared.
     model : str, optional
-        As the answer names it, which may be longer than in the request.
+        As the answer names it, which may be longer.
 
     Raises
     ------
@@ -177,13 +179,11 @@ def choose(
     differences: dict[str, tuple[str, ...]] = {}
     for name, fitted in coefficients.items():
         fits = question_of(fitted.fit) or Question.of(None, CHAT, fitted.classes)
-        asked = Question.of(None, CHAT, fits.options)
-        if request is not None:
-            asked = chat_question(request, fits.options)
-        is_model = request is not None and fits.model == request.get("model")
-        named = fits.model if is_model else model
-        asked = asked.of_model(named if isinstance(named, str) else None)
-        differences[name] = replace(fits, answer=fits.answer or TEXT).changes(asked)
+        fits = replace(fits, answer=fits.answer or TEXT)
+        now = asked or Question.of(None, CHAT, ())
+        named = fits.model if now.model == fits.model else model
+        now = now.of_model(named if isinstance(named, str) else None)
+        differences[name] = fits.changes(replace(now, options=fits.options))
         if not differences[name]:
             return name
     name = min(differences, key=lambda name: len(differences[name]))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -23,21 +22,13 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_choice, check_integer
 from dnip.llm.decisions.correction import header_of
 from dnip.llm.serving.chat import PassedError
-from dnip.llm.serving.sidecar.exchanges import (
-    DECISION,
-    Asked,
-    Chats,
-    Decisions,
-    by_api,
-    passed,
-    written,
-)
-from dnip.llm.serving.sidecar.log import Repeats
-from dnip.llm.serving.sidecar.metrics import Metrics
+from dnip.llm.serving.sidecar.exchanges import DECISION, Asked, Chats, Decisions, by_api, written
 from dnip.llm.serving.sidecar.recording import ID_HEADER, Answered, Recorder
+from dnip.llm.serving.sidecar.reports import Metrics
 from dnip.llm.serving.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.tables.cells import is_storable
 from dnip.tables.columns import CORRECTED
+from dnip.tables.labels import check_classes
 
 #: How the paths of decisions and of chats end.
 DECISIONS = ("/systemone", "/decisions")
@@ -59,7 +50,8 @@ def make_app(
     timeout: float = 60.0,
     on_mismatch: str | None = None,
     recorder: Recorder | None = None,
-) -> Router:
+    collect: tuple[str, Sequence[str]] | None = None,
+) -> Sidecar:
     """Return the sidecar, which any ASGI server can run.
 
     Parameters
@@ -76,9 +68,13 @@ def make_app(
         Seconds until the upstream answers.
     on_mismatch : {"refuse", "pass"}, optional
         What to do about another question, or another model, than that of the coefficients: refuse
-        it, or pass the answer on as it is. By default decisions are refused, and chats pass.
+        it, or pass the answer on as it is. By default decisions are refused, and chats pass. The
+        same holds of requests that cannot be read.
     recorder : Recorder, optional
         It keeps the raw probabilities of questions with coefficients.
+    collect : (str, sequence of str), optional
+        The name of a chat without coefficients, and its classes: answers are recorded, and stay as
+        they are. There can be no other chats then.
 
     Raises
     ------
@@ -88,59 +84,65 @@ def make_app(
         For a file that cannot be read or is damaged.
     """
     of_decisions, of_chats = by_api(coefficients, chats or {})
-    names = {**of_decisions, **of_chats}
+    names = [*of_decisions, *of_chats, *([] if collect is None else [collect[0]])]
+    if collect is not None:
+        collect = (collect[0], check_classes(collect[1]))
+    if collect is not None and of_chats:
+        raise InvalidInputError(
+            f"the chats {listed([*of_chats, collect[0]])} cannot be told apart, because one of "
+            "them has no coefficients",
+            hint="Collect answers for it with a sidecar of its own",
+        )
     if odd := [name for name in names if not is_storable(name)]:
         raise InvalidInputError(
             f"the question {odd[0]!r} is not valid Unicode text",
             hint="Name it in UTF-8, as the requests do",
         )
-    metrics = Metrics(names, recorder)
     if on_mismatch is not None:
         check_choice("on_mismatch", on_mismatch, ON_MISMATCH)
-    sidecar = _Sidecar(
+    counts = () if recorder is None else (recorder.written, recorder.lost)
+    metrics = Metrics(names, *counts)
+    return Sidecar(
         Upstream(upstream, timeout),
         Decisions(of_decisions, metrics, passes=on_mismatch == "pass"),
-        Chats(of_chats, metrics, passes=on_mismatch != "refuse"),
+        Chats(of_chats, metrics, passes=on_mismatch != "refuse", collect=collect),
         metrics,
         check_integer("max_body", max_body, at_least=1),
         recorder,
-        Repeats(),
     )
 
+
+class Sidecar(Router):
+    """The sidecar, which any ASGI server can run.
+
+    Attributes
+    ----------
+    metrics : Metrics
+    is_draining : bool
+        Whether it is about to stop: then it says that it is not ready, and answers as before.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        decisions: Decisions,
+        chats: Chats,
+        metrics: Metrics,
+        max_body: int,
+        recorder: Recorder | None,
+    ) -> None:
+        super().__init__(default=self._serve, lifespan=self._lifespan, redirect_slashes=False)
+        self.metrics, self.is_draining = metrics, False
+        self._upstream, self._recorder = upstream, recorder
+        self._decisions, self._chats, self._max_body = decisions, chats, max_body
+
     @asynccontextmanager
-    async def lifespan(_: Router) -> AsyncIterator[None]:
-        with recorder or nullcontext():
-            async with sidecar.upstream.connected():
+    async def _lifespan(self, _: Router) -> AsyncIterator[None]:
+        with self._recorder or nullcontext():
+            async with self._upstream.connected():
                 yield
-        sidecar.failures.end()
 
-    return Router(default=sidecar, lifespan=lifespan, redirect_slashes=False)
-
-
-@dataclass(frozen=True)
-class _Sidecar:
-    upstream: Upstream
-    decisions: Decisions
-    chats: Chats
-    metrics: Metrics
-    max_body: int
-    recorder: Recorder | None
-    failures: Repeats
-
-    async def _own_path(self, path: str) -> Response | None:
-        """Answer what is asked of the sidecar itself."""
-        match path:
-            case "/healthz":
-                return JSONResponse({"status": "ok"})
-            case "/readyz":
-                if await self.upstream.is_there():
-                    return JSONResponse({"status": "ok"})
-                return _error(503, "the upstream cannot be reached; is it running?")
-            case "/metrics":
-                return Response(self.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
-        return None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; one that fails by an error, and a line in the log."""
         request = Request(scope, receive)
         try:
@@ -148,6 +150,21 @@ class _Sidecar:
         except FailedError as failure:
             response = self._failed(request, failure)
         await response(scope, receive, send)
+
+    async def _own_path(self, path: str) -> Response | None:
+        """Answer what is asked of the sidecar itself."""
+        match path:
+            case "/healthz":
+                return JSONResponse({"status": "ok"})
+            case "/readyz":
+                if self.is_draining:
+                    return _error(503, "the sidecar is about to stop")
+                if await self._upstream.is_there():
+                    return JSONResponse({"status": "ok"})
+                return _error(503, "the upstream cannot be reached; is it running?")
+            case "/metrics":
+                return Response(self.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+        return None
 
     async def _handle(self, request: Request) -> Response:
         """Pass a request on; correct the answer if it is a decision."""
@@ -165,24 +182,23 @@ class _Sidecar:
             self.metrics.whole.observe(perf_counter() - began)
 
     def _failed(self, request: Request, failure: FailedError) -> Response:
-        self.metrics.add_failure(failure.status)
         text = f"{request.method} {request.url.path!r:.200}: {failure}"
-        self.failures.warn(failure.message, text, status=failure.status)
+        self.metrics.failed(failure.status, failure.message, text)
         unread = failure.status in (408, 413)  # more would come
         headers = {"connection": "close"} if unread else {}
         return _error(failure.status, failure.message, headers)
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
-        url = self.upstream.address(path, request.scope["query_string"].decode("latin-1"))
+        url = self._upstream.address(path, request.scope["query_string"].decode("latin-1"))
         body = await self._body(request)
-        asked = await self._asked(path, body) if request.method == "POST" else None
+        asked = self._asked(request, path, body) if request.method == "POST" else None
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in passed_on(request.scope["headers"])
-            if asked is None or name != b"accept-encoding"
+            if asked is None or name not in (b"accept-encoding", b"content-encoding")
         ]
-        send = partial(self.upstream.send, request.method, url, headers)
+        send = partial(self._upstream.send, request.method, url, headers)
         began = perf_counter()
         try:
             if asked is None:
@@ -191,13 +207,13 @@ class _Sidecar:
             if asked.plain is not None and response.status in _NO_LOGPROBS:
                 response.release()
                 refused = "the upstream refuses to give log-probabilities"
-                self.chats.missed(PassedError("logprobs", refused))
+                self._chats.missed(PassedError("logprobs", refused))
                 return _Passed(await send(asked.plain))
             if response.content_type == "text/event-stream":
                 reason = "an answer passed on as it is: a stream of events is not corrected"
-                passed(self.metrics, DECISION, "stream", reason)
+                self.metrics.passed(DECISION, "stream", reason)
                 return _Passed(response)
-            content = await read_whole(response, self.max_body, self.upstream.timeout)
+            content = await read_whole(response, self._max_body, self._upstream.timeout)
         finally:
             self.metrics.upstream.observe(perf_counter() - began)
         answer_headers = [
@@ -207,48 +223,50 @@ class _Sidecar:
             answered = asked.answered(content)
             if answered.changed is not answered.raw:
                 content = written(answered.changed)
-            if answered.corrections:
-                marks = self._marks(request, response, answered, body)
+            if answered.said:
+                marks = self._marks(request, response, answered, asked.plain or asked.body)
                 names = {name for name, _ in marks}
                 answer_headers = [pair for pair in answer_headers if pair[0] not in names] + marks
         whole = Response(content, response.status)
         whole.raw_headers += answer_headers
         return whole
 
-    async def _asked(self, path: str, body: bytes) -> Asked | None:
+    def _asked(self, request: Request, path: str, body: bytes) -> Asked | None:
         """Return a request whose answer may be corrected, as it is sent on; None for another."""
         segments = [segment.partition(";")[0] for segment in unquote(path).lower().split("/")]
         end = "/" + "/".join(filter(None, segments))  # as servers may read it
-        for api, ends in ((self.decisions, DECISIONS), (self.chats, CHATS)):
+        for api, ends in ((self._decisions, DECISIONS), (self._chats, CHATS)):
             if end.endswith(ends):
-                await api.watched.refresh()
-                return api.ask(body)
+                packed = request.headers.get("content-encoding", "")
+                return api.ask(body, packed, self._max_body)
         reason = f"only {listed(DECISIONS + CHATS)} are corrected"
-        passed(self.metrics, "", "path", f"POST {path!r:.200} passed on as it is: {reason}")
+        self.metrics.passed("", "path", f"POST {path!r:.200} passed on as it is: {reason}")
         return None
 
     def _marks(
         self, request: Request, response: aiohttp.ClientResponse, answered: Answered, body: bytes
     ) -> list[tuple[bytes, bytes]]:
         """Return the mark, and the id under which an answer is recorded."""
-        headers = [header_of(answered.changed[CORRECTED])]
-        if self.recorder is not None:
-            name = self.recorder.request_id(
+        headers = []
+        if CORRECTED in answered.changed:
+            headers.append(header_of(answered.changed[CORRECTED]))
+        if self._recorder is not None:
+            name = self._recorder.request_id(
                 request.headers.get(ID_HEADER), answered.raw, response.headers.get(ID_HEADER)
             )
-            self.recorder.add(name, answered, body)
+            self._recorder.add(name, answered, body)
             headers.append((ID_HEADER.encode(), name.encode()))
         return headers
 
     async def _body(self, request: Request) -> bytes:
         """Return the body of a request, as long as it is not too long."""
-        body, seconds = bytearray(), self.upstream.timeout
+        body, seconds = bytearray(), self._upstream.timeout
         try:
             async with asyncio.timeout(seconds):
                 async for piece in request.stream():
                     body += piece
-                    if len(body) > self.max_body:
-                        raise FailedError(413, f"a request may have {self.max_body:,} bytes")
+                    if len(body) > self._max_body:
+                        raise FailedError(413, f"a request may have {self._max_body:,} bytes")
         except TimeoutError:
             raise FailedError(408, f"the client took more than {seconds:g} s to send") from None
         return bytes(body)

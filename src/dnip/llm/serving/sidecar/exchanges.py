@@ -6,16 +6,18 @@ There are two APIs, that of decisions and that of chats.
 from __future__ import annotations
 
 import json
+import math
 import os
+import stat
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.base.validation import TwiceError, once
-from dnip.llm.decisions import correct
+from dnip.llm.decisions import Correction, correct
 from dnip.llm.decisions.answers import (
     as_listed,
     asked_question,
@@ -33,18 +35,25 @@ from dnip.llm.serving.chat import (
     choose,
     correct_chat,
     passing,
+    read_chat,
     with_logprobs,
 )
-from dnip.llm.serving.sidecar.log import LOG
-from dnip.llm.serving.sidecar.metrics import Metrics
-from dnip.llm.serving.sidecar.recording import Answered
-from dnip.llm.serving.sidecar.upstream import FailedError
-from dnip.llm.serving.sidecar.watching import WatchedCoefficients
+from dnip.llm.serving.sidecar.recording import Answered, Said
+from dnip.llm.serving.sidecar.reports import LOG, Metrics
+from dnip.llm.serving.sidecar.upstream import FailedError, unpacked
 from dnip.method.coefficients import Coefficients
 
 
 class _OtherQuestionError(InvalidInputError):
     """A question, or a model, that the coefficients are not for."""
+
+
+class _UnreadableError(Exception):
+    """The body of a request that cannot be read; the reason in a word, and what is wrong."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 #: Coefficients files by name.
@@ -89,6 +98,64 @@ def _form_of(path: str | os.PathLike[str]) -> str | None:
     return None if question is None else question.form
 
 
+# What shows that a file has changed; None where there is no regular file.
+_Stamp: TypeAlias = tuple[int, int, int] | None
+
+
+class WatchedCoefficients:
+    """Coefficients by name, read again when their file changes.
+
+    A new file that is missing, damaged, half-written, no regular file, or for other classes changes
+    nothing: the coefficients before it stay, and a line in the log says so once.
+
+    Parameters
+    ----------
+    files : mapping
+        Paths of coefficients files, by name.
+
+    Attributes
+    ----------
+    current : dict of Coefficients
+        By name.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If a file cannot be read or is damaged.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = dict(files)
+        self._stamps = {name: _stamp(path) for name, path in files.items()}
+        self.current = {name: Coefficients.load(path) for name, path in files.items()}
+
+    def refresh(self) -> None:
+        """Read what has changed."""
+        for name, path in self._files.items():
+            stamp = _stamp(path)
+            if stamp == self._stamps[name]:
+                continue
+            self._stamps[name] = stamp
+            try:
+                if stamp is None:
+                    raise CoefficientsFormatError(f"{path}: there is no regular file")
+                new = Coefficients.load(path)
+                if new.classes != self.current[name].classes:
+                    raise CoefficientsFormatError(f"{path}: its classes are {listed(new.classes)}")
+                self.current[name] = new
+            except CoefficientsFormatError as error:
+                LOG.warning("%s; %r keeps the coefficients that it had", error.message, name)
+
+
+def _stamp(path: str | os.PathLike[str]) -> _Stamp:
+    try:
+        file = os.stat(path)  # noqa: PTH116  # asked for with every answer: a Path costs more
+    except OSError:
+        return None
+    is_regular = stat.S_ISREG(file.st_mode)
+    return (file.st_mtime_ns, file.st_size, file.st_ino) if is_regular else None
+
+
 # Why a question was not corrected, by the error that it ends in.
 _REASONS = (
     (CorrectedError, "corrected"),
@@ -104,7 +171,7 @@ class Asked:
     Attributes
     ----------
     body : bytes
-        What is sent on.
+        What is sent on, not packed.
     answered : callable
         From the content of an answer to what leaves.
     plain : bytes or None
@@ -126,32 +193,80 @@ _PASSING = {"stream": "a stream", "n": "one of several answers", "tools": "a cal
 _Fitting: TypeAlias = tuple[Mapping[str, Any] | None, Question | None]
 
 
-class Decisions:
-    """Requests for decisions; the options of each question are put in the order of the fit.
+class _Api:
+    """Requests of one API, and the coefficients for them.
 
     Parameters
     ----------
     files : mapping
-        Coefficients files, by question.
+        Coefficients files, by name.
     metrics : Metrics
     passes : bool
         Whether a question that does not fit passes, or is refused.
     """
 
+    #: What its requests are called that are for no coefficients, or for one of several.
+    name: str
+
     def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
         self.watched = WatchedCoefficients(files)
         self._metrics, self._passes = metrics, passes
+        if len(files) == 1:
+            [self.name] = files
+
+    def ask(self, body: bytes, encoding: str, most: int) -> Asked | None:
+        """Return a request as it is sent on; None where the answer passes as it is.
+
+        Parameters
+        ----------
+        body : bytes
+        encoding : str
+            How it is packed, as the header Content-Encoding says.
+        most : int
+            Bytes that it may have, also unpacked.
+
+        Raises
+        ------
+        FailedError
+            413 for a longer one; 422 for one that does not fit, or cannot be read, and may not
+            pass.
+        """
+        self.watched.refresh()
+        try:
+            content = _unpacked(body, encoding, most)
+            return self._asked(_read_request(content), content)
+        except (_UnreadableError, RecursionError) as error:
+            reason = error.reason if isinstance(error, _UnreadableError) else "nested"
+            text = str(error) if reason != "nested" else "it is nested too deep"
+            if not self._passes:
+                self._metrics.missed(self.name, reason, text, quiet=True)
+                raise FailedError(422, f"the request cannot be read: {text}") from None
+            self._metrics.passed(
+                self.name, reason, f"a request passed on as it is, for it cannot be read: {text}"
+            )
+            return None
+
+    def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
+        """Return a request as it is sent on; `body` is what was read."""
+        raise NotImplementedError
+
+
+class Decisions(_Api):
+    """Requests for decisions; the options of each question are put in the order of the fit."""
+
+    name = DECISION
+
+    def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
+        super().__init__(files, metrics, passes=passes)
         self._last: dict[str, tuple[str, Coefficients, _Fitting]] = {}
 
-    def ask(self, body: bytes) -> Asked | None:
-        """Return a request as it is sent on; None where no answer is corrected."""
+    def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
         fitting = dict(self.watched.current)
         if not fitting:
             reason = "a decision passed on as it is: all coefficients are for chats"
-            passed(self._metrics, DECISION, "coefficients", reason)
+            self._metrics.passed(self.name, "coefficients", reason)
             return None
-        asked = _read_request(body)
-        questions = asked.get("questions") if isinstance(asked, dict) else None
+        questions = request.get("questions")
         originals: dict[str, Mapping[str, Any]] = {}
         known: dict[str, Question] = {}
         sent = []
@@ -168,11 +283,9 @@ class Decisions:
                     fitting.pop(name)
             sent.append((name, new))
         if any(new is not originals.get(name, new) for name, new in sent):
-            body = written({**asked, "questions": in_shape_of(questions, sent)})
-        requested = asked.get("model") if isinstance(asked, dict) else None
-        return Asked(
-            body, partial(self._answered, fitting, originals, dict(sent), known, requested)
-        )
+            body = written({**request, "questions": in_shape_of(questions, sent)})
+        named = request.get("model")
+        return Asked(body, partial(self._answered, fitting, originals, dict(sent), known, named))
 
     def _fitting(self, name: str, content: Mapping[str, Any], fitted: Coefficients) -> _Fitting:
         """Return a question with its options in order, and what it asks; refuse another one.
@@ -198,7 +311,7 @@ class Decisions:
         originals: Mapping[str, Mapping[str, Any]],
         sent: Mapping[str, Mapping[str, Any]],
         known: Mapping[str, Question],
-        requested: object,
+        named: object,
         content: bytes,
     ) -> Answered:
         body = _read_answer(content)
@@ -206,7 +319,7 @@ class Decisions:
         model = model if isinstance(model, str) else None
         for name, fitted in [*fitting.items()]:
             question = question_of(fitted.fit)
-            if question is None or question.model in (requested, model):
+            if question is None or question.model in (named, model):
                 continue  # answers may have a longer name for the model
             try:
                 _check_same(name, question, question.of_model(model))
@@ -225,31 +338,37 @@ class Decisions:
         except InvalidInputError as error:
             raise _refused(error.message) from None
         self._metrics.add(corrections, len(body["answers"]) - len(corrections))
-        self._tell_others(body["answers"])
+        self._report_others(body["answers"])
         for correction in corrections:
             if not correction.explained:
                 name = correction.before.question
                 text = f"question {name!r}: no known definition gives the confidence"
-                _miss(self._metrics, name, "confidence", text)
-        return Answered(body, changed, corrections, fitting, known)
+                self._metrics.missed(name, "confidence", text)
+        decisions = [correction.before for correction in corrections]
+        said = [
+            Said(decision, fitting[decision.question].classes, known.get(decision.question))
+            for decision in decisions
+        ]
+        return Answered(body, changed, said)
 
-    def _tell_others(self, answers: Any) -> None:  # noqa: ANN401 - JSON
+    def _report_others(self, answers: Any) -> None:  # noqa: ANN401 - JSON
         """Say once that an answer passes because no coefficients are for its questions."""
         names = [name for name, _ in by_question(answers)]
         if names and self.watched.current.keys().isdisjoint(names):
             text = f"an answer passed on as it is: no coefficients are for {listed(names)}"
-            _miss(self._metrics, DECISION, "coefficients", text)
+            self._metrics.missed(DECISION, "coefficients", text)
 
     def _missed(self, name: str, error: InvalidInputError) -> None:
         """Count a question that cannot be corrected, and refuse it unless it may pass."""
         reason = next((word for kind, word in _REASONS if isinstance(error, kind)), "damaged")
         refused = not (self._passes or reason == "corrected")
-        _miss(self._metrics, name, reason, f"passed on as it is: {error.message}", quiet=refused)
+        text = f"passed on as it is: {error.message}"
+        self._metrics.missed(name, reason, text, quiet=refused)
         if refused:
             raise _refused(error.message) from None
 
 
-class Chats:
+class Chats(_Api):
     """Requests for chat completions; the upstream is asked for log-probabilities, too.
 
     Parameters
@@ -259,54 +378,72 @@ class Chats:
     metrics : Metrics
     passes : bool
         Whether another question, or another model, passes, or is refused.
+    collect : (str, sequence of str), optional
+        The name and the classes of a chat whose answers are read, and stay as they are.
     """
 
-    def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
-        self.watched = WatchedCoefficients(files)
-        check_chats(self.watched.current.values())
-        self._metrics, self._passes = metrics, passes
+    name = CHAT
 
-    def ask(self, body: bytes) -> Asked | None:
-        """Return a request as it is sent on; None where the answer needs no correction."""
-        asked = _read_request(body)
-        if not isinstance(asked, dict):
-            return None  # the upstream says what is wrong with it
+    def __init__(
+        self,
+        files: Files,
+        metrics: Metrics,
+        *,
+        passes: bool,
+        collect: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
+        super().__init__({**files}, metrics, passes=passes)
+        check_chats(self.watched.current.values())
+        self._collect = collect
+        if collect is not None:
+            self.name = collect[0]
+
+    def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
         try:
-            if not self.watched.current:
+            if not self.watched.current and self._collect is None:
                 raise PassedError(
                     "coefficients", "no coefficients are for chats", hint="Give --chat NAME=FILE"
                 )
-            if reason := passing(asked):
+            if reason := passing(request):
                 raise PassedError(reason, f"{_PASSING[reason]} is not corrected")
-            choose(self.watched.current, asked)
+            question = chat_question(request, (), request.get("model"))
+            if self._collect is None:
+                choose(self.watched.current, question)
         except PassedError as error:
             self.missed(error)
             return None
-        return Asked(written(with_logprobs(asked)), partial(self._answered, asked), body)
+        return Asked(
+            written(with_logprobs(request)), partial(self._answered, request, question), body
+        )
 
-    def missed(self, error: PassedError) -> None:
+    def missed(self, error: PassedError, name: str | None = None) -> None:
         """Count a chat that is not corrected, and refuse another question if it may not pass."""
+        name = name or error.name or self.name
         if error.reason == "question" and not self._passes:
-            self._metrics.add_missed(error.name, error.reason)
+            self._metrics.missed(name, error.reason, error.message, quiet=True)
             raise _refused(error.message) from None
-        passed(self._metrics, error.name, error.reason, f"a chat passed on as it is: {error}")
+        self._metrics.passed(name, error.reason, f"a chat passed on as it is: {error}")
 
-    def _answered(self, asked: dict[str, Any], content: bytes) -> Answered:
+    def _answered(self, request: dict[str, Any], question: Question, content: bytes) -> Answered:
         body = _read_answer(content)
         if not isinstance(body, dict):
             raise FailedError(502, "the upstream's answer is not a JSON object")
-        changed: dict[str, Any] = body
-        corrections, known, questions = [], {}, {}
+        changed, name, said = body, None, []
         try:
-            name = choose(self.watched.current, asked, body.get("model"))
-            fitted = self.watched.current[name]
-            changed, correction = correct_chat(body, fitted, name)
-            corrections, known = [correction], {name: fitted}
-            questions = {name: chat_question(asked, fitted.classes)}
-            self._metrics.add(corrections, 0)
+            if self._collect is not None:
+                name, classes = self._collect[0], tuple(self._collect[1])
+                before = read_chat(body, classes, name).decision
+                correction = Correction(before, before)
+            else:
+                name = choose(self.watched.current, question, body.get("model"))
+                fitted = self.watched.current[name]
+                classes = fitted.classes
+                changed, correction = correct_chat(body, fitted, name)
+            said = [Said(correction.before, classes, replace(question, options=classes))]
+            self._metrics.add([correction], 0)
         except PassedError as error:
-            self.missed(error)
-        return Answered(body, as_asked(changed, asked), corrections, known, questions)
+            self.missed(error, name)
+        return Answered(body, as_asked(changed, request), said)
 
 
 def _check_same(name: str, question: Question | None, asked: Question | None) -> None:
@@ -319,32 +456,45 @@ def _check_same(name: str, question: Question | None, asked: Question | None) ->
         )
 
 
-def passed(metrics: Metrics, name: str, reason: str, text: str) -> None:
-    """Count an answer that passes as it is; the first time, the reason stands in the log."""
-    metrics.add((), 1)
-    _miss(metrics, name, reason, text)
-
-
-def _miss(metrics: Metrics, name: str, reason: str, text: str, *, quiet: bool = False) -> None:
-    """Count what is not corrected as it should be; the first time, it stands in the log."""
-    is_first = metrics.add_missed(name, reason) == 1
-    if is_first and not quiet:
-        LOG.warning("%s", text, extra={"question": name, "reason": reason})
-
-
 def _refused(message: str) -> FailedError:
     # a status after which clients do not ask again
     return FailedError(422, f"the answer cannot be corrected: {message}")
 
 
-def _read_request(body: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Return the value of a request, None if it is not JSON; one with a key twice is refused."""
+def _unpacked(body: bytes, encoding: str, most: int) -> bytes:
+    """Return the body of a request that may be packed."""
     try:
-        return _DECODER.decode(body.removeprefix(BOM_UTF8).decode())
+        return unpacked(body, encoding, most)
+    except OverflowError:
+        raise FailedError(413, f"a request may have {most:,} bytes") from None
+    except ValueError as error:
+        raise _UnreadableError("packed", f"it is {error}") from None
+
+
+def _read_request(body: bytes) -> dict[str, Any]:
+    """Return the object of a request; one with a key twice is refused."""
+    try:
+        request = _READER.decode(body.removeprefix(BOM_UTF8).decode())
     except TwiceError:
         raise FailedError(422, "the request has a key twice") from None
-    except (ValueError, RecursionError):
-        return None
+    except UnicodeDecodeError:
+        raise _UnreadableError("encoding", "it is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise _UnreadableError("json", f"it is not JSON: {error}") from None
+    except ValueError:
+        raise _UnreadableError("number", "it holds a number that JSON cannot") from None
+    if not isinstance(request, dict):
+        raise _UnreadableError("json", "it is not a JSON object")
+    return request
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
 
 
 def _read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
@@ -365,5 +515,6 @@ def written(body: object) -> bytes:
         raise FailedError(502, "the upstream's answer holds a number that JSON cannot") from None
 
 
+_READER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number, parse_float=_finite)
 _DECODER = json.JSONDecoder(object_pairs_hook=once)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

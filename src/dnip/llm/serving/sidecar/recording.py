@@ -15,17 +15,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import check_writable, make_folder, valid_unicode
 from dnip.base.validation import check_integer
-from dnip.llm.decisions import Correction, Decision
-from dnip.llm.questions import Question
-from dnip.llm.serving.sidecar.log import LOG
-from dnip.method.coefficients import Coefficients
-from dnip.tables.columns import ID, class_columns
+from dnip.llm.decisions import Decision
+from dnip.llm.questions import Question, user_text
+from dnip.llm.serving.sidecar.reports import LOG
+from dnip.tables.columns import ID, MASS, class_columns
 from dnip.tables.origin import QUESTION
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, two sidecars do not share a folder
+    fcntl = None  # type: ignore[assignment]
 
 #: The size of a folder of records, in bytes: the least, and that by default.
 LEAST, MOST = 10_000_000, 1_000_000_000
@@ -35,6 +39,9 @@ _SECONDS, _FILES = 0.5, 16
 
 # Rows that are made into lines before answers have their turn.
 _AT_ONCE = 50
+
+# Bytes that are looked through at a time for the end of a line.
+_BLOCK = 65536
 
 # So many ids of the last answers are known again.
 _MOST_NAMES = 100_000
@@ -47,33 +54,38 @@ _NAME = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
 _FOLDER = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
 
 
-@dataclass(frozen=True)
-class Answered:
-    """An answer as it leaves, and what was corrected.
+class Said(NamedTuple):
+    """What a model said to a question, before it was corrected.
 
     Attributes
     ----------
-    raw, changed : dict
-        As the upstream gave it, and as it leaves.
-    corrections : list of Correction
-    coefficients : mapping of Coefficients
-        By question.
-    questions : mapping of Question
+    decision : Decision
+    classes : tuple of str
+        In the order of the columns.
+    question : Question or None
         What was asked, of whatever model, where it is known.
     """
 
+    decision: Decision
+    classes: tuple[str, ...]
+    question: Question | None = None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer as the upstream gave it, as it leaves, and what is recorded of it."""
+
     raw: dict[str, Any]
     changed: dict[str, Any]
-    corrections: list[Correction] = field(default_factory=list)
-    coefficients: Mapping[str, Coefficients] = field(default_factory=dict)
-    questions: Mapping[str, Question] = field(default_factory=dict)
+    said: list[Said] = field(default_factory=list)
 
 
 class Recorder:
     """Appends raw probabilities to ``FOLDER/QUESTION/record-*.jsonl``, which are read as one table.
 
     A row waits in memory; a thread writes twice a second. The name of a full file gets the
-    time, and the oldest one goes. Files and new folders are the owner's alone.
+    time, and the oldest one goes. Files and new folders are the owner's alone. Where a file ends
+    in half a line, as after a loss of power, that is cut off at the start.
 
     Parameters
     ----------
@@ -91,8 +103,8 @@ class Recorder:
     written : Counter
         Rows by question.
     lost : Counter
-        Rows that could not be written, by reason: ``"queue"`` (the disk is too slow, or the row is
-        very long), ``"disk"`` (it is full, say).
+        Rows that are not there, by reason: ``"queue"`` (the disk is too slow, or the row is very
+        long), ``"disk"`` (it is full, say), ``"half"`` (half a line at the end of a file).
 
     Raises
     ------
@@ -106,7 +118,7 @@ class Recorder:
         self, folder: Path, questions: Iterable[str], *, size: int = MOST, texts: bool = False
     ) -> None:
         self.written = Counter(dict.fromkeys(questions, 0))
-        self.lost = Counter({"queue": 0, "disk": 0})
+        self.lost = Counter({"queue": 0, "disk": 0, "half": 0})
         self.texts = texts
         self._folder, most = folder, check_integer("record size", size, at_least=LEAST)
         self._step = most // _FILES // max(1, len(self.written))  # bytes, also of what waits
@@ -122,7 +134,10 @@ class Recorder:
                     f"the question {question!r} cannot be recorded: it is not the name of a folder",
                     hint="Use letters, digits, spaces, . _ and -, or leave --record out",
                 )
-            check_writable(self._made(question) / "record.jsonl")
+            made = self._made(question)
+            check_writable(made / "record.jsonl")
+            for path in made.glob("record-*.jsonl"):
+                self._cut(path)
 
     def __enter__(self) -> Recorder:
         """Begin to write."""
@@ -164,15 +179,13 @@ class Recorder:
         """
         model, now = str(answered.raw.get("model") or ""), time.time()
         text = asked if self.texts else None
-        for before, *_ in answered.corrections:
-            classes = answered.coefficients[before.question].classes
-            question = answered.questions.get(before.question)
-            weight = 1000 + 100 * len(classes) + len(text or b"")
+        for said in answered.said:
+            weight = 1000 + 100 * len(said.classes) + len(text or b"")
             if self._added - self._taken + weight > self._step:
                 self._lose("queue", 1, "the disk is too slow, or a row too long")
             else:
                 self._added += weight
-                self._rows.append(_Row(name, now, model, before, classes, question, text, weight))
+                self._rows.append(_Row(name, now, model, said, text, weight))
 
     def _run(self) -> None:
         while not self._stopped.wait(_SECONDS):
@@ -202,7 +215,8 @@ class Recorder:
             if path.exists() and path.stat().st_size + len(lines) > self._step:
                 self._rotate(path)
             with open(path, "ab", buffering=0, opener=_for_the_owner) as file:
-                size = file.tell()
+                _lock(file)
+                size = file.seek(0, os.SEEK_END)
                 try:
                     while done < len(lines):
                         done += file.write(lines[done:])
@@ -213,6 +227,26 @@ class Recorder:
         except OSError as error:
             self._lose("disk", lines.count(b"\n", done), error.strerror or str(error))
         self.written[path.parent.name] += lines.count(b"\n", 0, done)
+
+    def _cut(self, path: Path) -> None:
+        """Cut off half a line at the end of a file, which a loss of power leaves."""
+        try:
+            with path.open("r+b") as file:
+                _lock(file)
+                size = end = file.seek(0, os.SEEK_END)
+                while end > 0:
+                    start = max(0, end - _BLOCK)
+                    file.seek(start)
+                    if (newline := file.read(end - start).rfind(b"\n")) >= 0:
+                        end = start + newline + 1
+                        break
+                    end = start
+                if end < size:
+                    file.truncate(end)
+                    self.lost["half"] += 1
+                    self._warn("half", f"half a line at the end of {path.name} is cut off")
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror or error}") from error
 
     def _rotate(self, path: Path) -> None:
         path.replace(path.with_suffix(f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.jsonl"))
@@ -236,28 +270,37 @@ class _Row(NamedTuple):
     name: str
     time: float
     model: str
-    before: Decision
-    classes: tuple[str, ...]
-    question: Question | None
+    said: Said
     asked: bytes | None
     weight: int  # bytes, about
 
     @property
     def file(self) -> str:
-        """Where it is written: other classes are other columns, and other files."""
-        mark = zlib.crc32(json.dumps(self.classes).encode())
-        return f"{self.before.question}/record-{mark:08x}.jsonl"
+        """Where it is written: other columns are other files."""
+        decision, classes, _ = self.said
+        columns = [*classes, decision.mass is None, self.asked is None]
+        mark = zlib.crc32(json.dumps(columns).encode())
+        return f"{decision.question}/record-{mark:08x}.jsonl"
 
     def line(self) -> bytes:
         """Return the line of the file."""
-        p = self.before.probabilities[self.before.ordered(self.classes)] * self.before.total
+        decision, classes, question = self.said
+        p = decision.probabilities[decision.ordered(classes)] * decision.total
         now = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
-        cells = {ID: self.name, "time": now, "model": valid_unicode(self.model)}
-        if self.question is not None:
-            cells[QUESTION] = json.dumps(self.question.of_model(self.model or None).to_dict())
-        cells |= zip(class_columns(self.classes, marked=True), p.tolist(), strict=True)
+        cells: dict[str, Any] = {ID: self.name, "time": now, "model": valid_unicode(self.model)}
+        asked = None if question is None else question.of_model(self.model or None)
+        cells["form"] = None if asked is None else asked.answer or asked.form
+        cells[QUESTION] = None if asked is None else json.dumps(asked.to_dict())
+        cells |= zip(class_columns(classes, marked=True), p.tolist(), strict=True)
+        cells |= {} if decision.mass is None else {MASS: decision.mass}
         cells |= {} if self.asked is None else {"input": _input(self.asked)}
         return json.dumps(cells).encode() + b"\n"
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Keep other sidecars from a file until it is closed: they may share a folder."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _for_the_owner(path: str, flags: int) -> int:
@@ -270,5 +313,8 @@ def _input(asked: bytes) -> str:
     body: Any = None
     with suppress(ValueError, RecursionError):
         body = json.loads(asked)
-    content = body.get("input", body.get("state", "")) if isinstance(body, dict) else ""
+    body = body if isinstance(body, dict) else {}
+    if "messages" in body:
+        return user_text(body["messages"])
+    content = body.get("input", body.get("state", ""))
     return content if isinstance(content, str) else json.dumps(content)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
+import signal
 import socket
+import time
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dnip.base.errors import InvalidInputError
-from dnip.llm.serving.sidecar.log import Repeats
+from dnip.llm.serving.sidecar.application import Sidecar
+from dnip.llm.serving.sidecar.reports import Metrics
 
 try:
     import resource
@@ -22,6 +25,15 @@ except ImportError:  # Windows, which has no such limit
 
 # Connections that are enough, and sockets that are for other things.
 _ENOUGH, _OTHERS = 4096, 64
+
+# Bytes of a head. The parser keeps what it has of a line that goes on, and copies it each time.
+_MOST_HEAD = 65_536
+
+# What a head that is too long is answered.
+_TOO_LONG = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
 
 
 def listen(host: str, port: int, *, timeout: float) -> socket.socket:
@@ -56,15 +68,17 @@ def listen(host: str, port: int, *, timeout: float) -> socket.socket:
 
 
 def make_server(
-    app: ASGIApp, *, grace: float, timeout: float, most: int | None = None
+    app: Sidecar, *, grace: float, timeout: float, drain: float = 0.0, most: int | None = None
 ) -> uvicorn.Server:
     """Return a server that bounds its clients.
 
     Parameters
     ----------
-    app : ASGI application
+    app : Sidecar
     grace : float
         Seconds for what is under way when it is stopped.
+    drain : float
+        Seconds for which it still takes requests after SIGTERM, and says that it is not ready.
     timeout : float
         Seconds for a client to send the head of a request.
     most : int, optional
@@ -74,7 +88,7 @@ def make_server(
     most = _most_connections() if most is None else most
     settings = uvicorn.Config(
         app,
-        http=partial(_Bounded, _Bounds(timeout, most)),  # type: ignore[arg-type]
+        http=partial(_Bounded, _Bounds(timeout, most, app.metrics)),  # type: ignore[arg-type]
         ws="none",
         log_config=None,
         log_level="error",
@@ -85,7 +99,7 @@ def make_server(
         timeout_graceful_shutdown=math.ceil(grace),
         backlog=most,
     )
-    return uvicorn.Server(settings)
+    return _Server(settings, app, drain)
 
 
 def _most_connections() -> int:
@@ -98,21 +112,46 @@ def _most_connections() -> int:
     return max(1, min(_ENOUGH, (sockets - _OTHERS) // 3))
 
 
+class _Server(uvicorn.Server):
+    """A server that says for a while that it will stop, before it closes its port.
+
+    Then a load balancer has noticed, and no client is refused. A second signal, or Ctrl-C, does not
+    wait.
+    """
+
+    def __init__(self, config: uvicorn.Config, app: Sidecar, drain: float) -> None:
+        super().__init__(config)
+        self._app, self._drain, self._until = app, drain, math.inf
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGTERM and self._drain > 0 and not self._app.is_draining:
+            self._app.is_draining = True
+            self._until = time.monotonic() + self._drain
+        else:
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or time.monotonic() >= self._until
+
+
 class _Bounds:
     """What connections share: those without a request under way, the oldest first."""
 
-    def __init__(self, seconds: float, most: int) -> None:
-        self.seconds, self.most = seconds, most
+    def __init__(self, seconds: float, most: int, metrics: Metrics) -> None:
+        self.seconds, self.most, self.metrics = seconds, most, metrics
         self.waiting: dict[_Bounded, asyncio.TimerHandle] = {}
-        self.repeats = Repeats()
 
 
 class _Bounded(HttpToolsProtocol):
-    """A connection that must send the head of a request in time, and give way where many wait."""
+    """A connection that sends the head of a request in time, not too long, and may be given up.
+
+    It is given up where many wait.
+    """
 
     def __init__(self, bounds: _Bounds, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(**settings)
         self._bounds = bounds
+        self._kept = 0  # bytes that the parser has of a head, or of another line
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -120,18 +159,34 @@ class _Bounded(HttpToolsProtocol):
         self._wait()
         if len(self.connections) > bounds.most:
             next(iter(bounds.waiting))._give_up()
-            bounds.repeats.warn(
-                "connections closed for want of sockets",
+            event = (
                 f"{bounds.most:,} connections are open, as many as there are sockets for; the one "
-                "that waited longest without a request was closed",
+                "that waited longest without a request was closed"
             )
+            bounds.metrics.failed(503, event, event)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        room = _MOST_HEAD - self._kept
+        self._kept += len(data[:room])
+        super().data_received(data[:room])
+        if len(data) <= room or self.transport.is_closing():
+            return
+        if self._kept == _MOST_HEAD:  # nothing was complete
+            self._refuse()
+        else:
+            self.data_received(data[room:])
+
+    def on_body(self, body: bytes) -> None:
+        self._kept = 0
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         self._stop_waiting()
+        self._kept = 0
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
@@ -150,7 +205,14 @@ class _Bounded(HttpToolsProtocol):
 
     def _late(self) -> None:
         event = f"a client took more than {self._bounds.seconds:g} s to send a request"
-        self._bounds.repeats.warn(event, event)
+        self._bounds.metrics.failed(408, event, event)
+        self._give_up()
+
+    def _refuse(self) -> None:
+        event = f"the head of a request has more than {_MOST_HEAD:,} bytes"
+        self._bounds.metrics.failed(431, event, event)
+        if self in self._bounds.waiting:  # else it follows a body, and its answer is under way
+            self.transport.write(_TOO_LONG)
         self._give_up()
 
     def _give_up(self) -> None:

@@ -12,7 +12,6 @@ from functools import partial
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
-from aiohttp.connector import Connection
 from yarl import URL
 
 from dnip.base.validation import check_number, check_url
@@ -54,24 +53,6 @@ class FailedError(Exception):
         self.message = message
 
 
-class _Response(aiohttp.ClientResponse):
-    """An answer after which a connection is not used again if the server failed.
-
-    A server that crashes over a request answers 500 and closes the connection a moment later, when
-    the next request may be on its way over it.
-    """
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        protocol = connection.protocol
-        await super().start(connection)
-        if self.status >= 500 and protocol is not None:
-            if self.closed:  # the answer is whole, and the connection back in the pool
-                protocol.close()
-            else:
-                protocol.force_close()
-        return self
-
-
 class Upstream:
     """The server behind the sidecar.
 
@@ -110,7 +91,6 @@ class Upstream:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=times,
-            response_class=_Response,
             skip_auto_headers=_NOT_ADDED,
         ) as self._session:
             yield
@@ -220,25 +200,38 @@ async def read_whole(response: aiohttp.ClientResponse, most: int, timeout: float
                 if len(content) > most:
                     response.close()
                     raise _too_long(most)
-    return _unpacked(bytes(content), response.headers.get("Content-Encoding", ""), most)
+    try:  # packed, though nobody asked for that
+        return unpacked(bytes(content), response.headers.get("Content-Encoding", ""), most)
+    except OverflowError:
+        raise _too_long(most) from None
+    except ValueError as error:
+        raise FailedError(502, f"the upstream's answer is {error}") from None
 
 
-def _unpacked(content: bytes, encoding: str, most: int) -> bytes:
-    """Return the content of an answer that came packed, though nobody asked for that."""
+def unpacked(content: bytes, encoding: str, most: int) -> bytes:
+    """Return content that may be packed, as its header Content-Encoding says.
+
+    Raises
+    ------
+    ValueError
+        For another packing, and content that is damaged or cut off.
+    OverflowError
+        If it is longer than `most` bytes.
+    """
     if encoding.lower() in ("", "identity"):
         return content
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise FailedError(502, f"the upstream's answer is packed by {encoding!r:.50}")
+        raise ValueError(f"packed by {encoding!r:.50}, not by gzip")
     unpacker = zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
     try:
-        unpacked = unpacker.decompress(content, most + 1)
+        whole = unpacker.decompress(content, most + 1)
     except zlib.error:
-        raise FailedError(502, "the upstream's packed answer is damaged") from None
-    if len(unpacked) > most:
-        raise _too_long(most)
+        raise ValueError("packed, and damaged") from None
+    if len(whole) > most:
+        raise OverflowError
     if not unpacker.eof or unpacker.unused_data:
-        raise FailedError(502, "the upstream's packed answer is cut off")
-    return unpacked
+        raise ValueError("packed, and cut off")
+    return whole
 
 
 def _too_long(most: int) -> FailedError:
