@@ -94,8 +94,8 @@ def pytest_terminal_summary(terminalreporter):
     skipped = len(terminalreporter.stats.get("skipped", ()))
     if skipped and importlib.util.find_spec("torch") is None:
         terminalreporter.write_line(
-            f"{skipped} tests, or whole files of tests, were skipped, most for want of torch. "
-            "With torch: make torch test"
+            f"{skipped} tests, or whole files of tests, were skipped, most because torch is not "
+            "installed. With torch: make torch test"
         )
 
 

@@ -24,7 +24,7 @@ HEAD = "id,label,p0,p1\n"
     ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the number is missing"),
     ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
     ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
-    ("bad.parquet", "junk", "not a sound Parquet file"),
+    ("bad.parquet", "junk", "this Parquet file is damaged"),
     ("bad-missing.csv", None, "there is no such file"),
 )
 def test_tables(dnip, files, command, name, content, told):
@@ -85,7 +85,7 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     (f"prompt t.csv --task sst5 --model m --out o.csv --shots {'9' * 5000}", "9 digits"),
     ("apply t.csv --coefficients c.json --out .", "it is a folder"),
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
-    ("apply t.csv --coefficients c.json --out /dev/stdout", "stands for no known table format"),
+    ("apply t.csv --coefficients c.json --out /dev/stdout", "is that of no known table format"),
     ("check t.csv --coefficients c.json --alpha 1e-308", "more than 1e-9; got 1e-308. Give 0.05"),
     ("evaluate t.csv --picture p.bmp", "its suffix must be one of .png, .svg, .pdf"),
     ("evaluate t.csv --picture no/p.png", "no/p.png cannot be written"),

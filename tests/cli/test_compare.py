@@ -64,10 +64,10 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
 
 
 @cases(
-    ("--test opt.csv", "90 ids stand in both opt.csv and opt.csv"),
+    ("--test opt.csv", "90 ids are in both opt.csv and opt.csv"),
     ("--test test.csv --methods magic", "methods must be one of raw"),
     ("--test test.csv --methods contextual-calibration", "content-free rows, and there are none"),
-    ("--test test.csv --unlabelled test.csv", "90 ids stand in both"),
+    ("--test test.csv --unlabelled test.csv", "90 ids are in both"),
     ("--test test.csv --out opt.csv", "results and table lie one in the other"),
 )
 def test_bad_input(dnip, tables, arguments, told):

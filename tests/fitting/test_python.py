@@ -37,7 +37,7 @@ def test_it_warns_where_accuracy_is_lost_and_where_nothing_is_known():
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     with pytest.warns(DNIPWarning, match=r"accuracy falls from 0\.\d+ to 0\.\d+.*smaller beta"):
         DNIPClassifier(beta=2.7).fit(p, y)
-    with pytest.warns(DNIPWarning, match="tell nothing about the class"):
+    with pytest.warns(DNIPWarning, match="say nothing about the class"):
         noise = DNIPClassifier().fit(p, rng.permutation(y))
     assert noise.verdict_ == "no signal"
 

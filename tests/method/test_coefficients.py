@@ -227,7 +227,7 @@ def without(key):
     ("[" * 100_000, "not valid JSON"),
     ("1" * 5000, "not valid JSON"),
     (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
-    (json.dumps(SOUND)[:-1] + ', "classes": []}', "a key stands there twice"),
+    (json.dumps(SOUND)[:-1] + ', "classes": []}', "a key is there twice"),
     ("null", '"format" is not "dnip-coefficients"'),
     (without("version"), "version None is unknown; this package reads version 1"),
     (SOUND | {"version": 2}, "version 2 is unknown.*Install the newer package"),

@@ -92,7 +92,7 @@ def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
     assert expected.startswith(f"{quoted}{reason}. This is what refits expect of other rows. The ")
     other = report_on(draw(200, seed=1), coefficients=given).verdict
     assert other.startswith(quoted + "These are other rows. The weakest class, ")
-    assert other.endswith("As far as these rows can tell, COBias falls, and accuracy rises.")
+    assert other.endswith("As far as these rows can show, COBias falls, and accuracy rises.")
     bare = replace(given, fit=replace(given.fit, evidence=None))
     alone = report_on(draw(), coefficients=bare).verdict
     assert alone.endswith("These are the rows of the fit itself; give others for a verdict.")

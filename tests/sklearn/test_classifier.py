@@ -254,7 +254,7 @@ def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
 
 
 # --- Sample weights and metadata ---
-@pytest.mark.filterwarnings("ignore:The probabilities tell nothing")
+@pytest.mark.filterwarnings("ignore:The probabilities say nothing")
 def test_the_estimator_gets_the_weights_of_its_rows():
     Recorder.weights.clear()
     weight = np.arange(1.0, len(y) + 1)
@@ -271,7 +271,7 @@ def test_an_estimator_without_weights_is_fitted_without_and_named():
         DNIPClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
 
 
-@pytest.mark.filterwarnings("ignore:The probabilities tell nothing")
+@pytest.mark.filterwarnings("ignore:The probabilities say nothing")
 def test_metadata_reaches_the_estimator_and_the_splitter():
     Recorder.weights.clear()
     weight, groups = np.arange(1.0, len(y) + 1), np.arange(len(y)) % 7

@@ -36,9 +36,9 @@ REFUSED = {
         (GZIPPED, ["line 1 is not UTF-8", "end its name in .gz"]),
     ],
     "csv.gz": [
-        (b"label,p0,p1\n", ["not a sound gzip file", "drop .gz"]),
+        (b"label,p0,p1\n", ["this gzip file is damaged", "drop .gz"]),
         (GZIPPED[:-9], ["truncated"]),
-        (GZIPPED[:-8] + b"\0" * 8, ["not a sound gzip file", "CRC"]),
+        (GZIPPED[:-8] + b"\0" * 8, ["this gzip file is damaged", "CRC"]),
         (GZIPPED[:30] + b"\xff" * 20, ["truncated or damaged"]),
         (gzip.compress(b"p0,p1\n\xff,1\n", mtime=0), ["line 2 is not UTF-8 text (byte 0xff)"]),
     ],
@@ -55,7 +55,7 @@ REFUSED = {
             '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',
             ["row 2, column label is not in row 1", '"label": null'],
         ),
-        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1", "a key stands there twice"]),
+        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1", "a key is there twice"]),
         ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
         ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
     ],
@@ -73,7 +73,7 @@ REFUSED = {
         ),
         ({"id": pa.array([7, 7], pa.int8()), **HALVES}, ["row 2: the id '7' is already"]),
         ({"id": pa.array([0.5, None]), **HALVES}, ["row 2: the id is empty"]),
-        ({"id": NO_UNICODE, **HALVES}, ["not a sound Parquet file"]),
+        ({"id": NO_UNICODE, **HALVES}, ["this Parquet file is damaged"]),
     ],
 }
 #: Another format meets the same faults, and tells of them in other words.
@@ -111,7 +111,7 @@ def test_damaged_parquet(tmp_path, table):
     flipped[100] ^= 0x01
     for data in [b"", b"junk", whole[: len(whole) // 2], whole[:-20], bytes(flipped)]:
         path.write_bytes(data)
-        assert_refused(path, ["not a sound Parquet file", "again"])
+        assert_refused(path, ["this Parquet file is damaged", "again"])
 
 
 def test_parts_with_other_columns_are_refused(tmp_path, table):

@@ -1,4 +1,4 @@
-"""Where probabilities tell nothing of the class, the slip that makes them so is named."""
+"""Where probabilities say nothing of the class, the slip that makes them so is named."""
 
 import numpy as np
 import pytest
@@ -38,4 +38,4 @@ def test_noise_has_no_cause():
     noise = dnip.evaluate(rng.dirichlet([1, 1, 1], 300), np.arange(300) % 3)
     assert noise.signal is False
     assert noise.cause is None
-    assert "tell nothing about the class" in noise.no_signal
+    assert "say nothing about the class" in noise.no_signal

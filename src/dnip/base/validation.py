@@ -162,7 +162,7 @@ def check_weight_indices(indices: ArrayLike, *, n_classes: int, scale: int) -> I
     >>> check_weight_indices([30, 7], n_classes=2, scale=30)
     array([30,  7])
     """
-    hint = "Index K stands for weight 1; no class can be switched off"
+    hint = "Index K is weight 1; no class can be switched off"
     return _one_each("weight_indices", indices, n_classes, "iu", (1, scale), hint).astype(np.int64)
 
 
@@ -222,7 +222,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     cells = dict(pairs)
     if len(cells) < len(pairs):
-        raise TwiceError("a key stands there twice")
+        raise TwiceError("a key is there twice")
     return cells
 
 

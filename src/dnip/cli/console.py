@@ -86,7 +86,7 @@ def finish(
             complain("note", "the picture needs matplotlib, in a checkout: pip install '.[plot]'")
 
 
-#: Shows where some work stands: a text, and how many steps are done and how many there are.
+#: Shows how far some work is: a text, and how many steps are done and how many there are.
 Show: TypeAlias = Callable[..., None]
 
 

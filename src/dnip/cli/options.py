@@ -1,7 +1,7 @@
 """What commands are made of: decorators, and the options that several of them share.
 
-A command is click's own, with examples. Its options stand in the order of the help. Those that most
-need have no heading; the others stand under one, and only ``--help-all`` shows them.
+A command is click's own, with examples. Its options are in the order of the help. Those that most
+need have no heading; the others have one, and only ``--help-all`` shows them.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Command(click.Command):
 def write_sections(
     formatter: click.HelpFormatter, records: list[tuple[str, tuple[str, str]]]
 ) -> None:
-    """Write names and what they stand for under their headings, in order."""
+    """Write names and what they mean under their headings, in order."""
     for heading in dict.fromkeys(heading for heading, _ in records):
         with formatter.section(heading):
             formatter.write_dl([record for section, record in records if section == heading])
@@ -359,7 +359,7 @@ class ClusterOptions:
 
     @contextmanager
     def connect(self, gpus: float | None = None) -> Iterator[Cluster | None]:
-        """Connect to the cluster, for a block; None stands for this process."""
+        """Connect to the cluster, for a block; None is this process."""
         if self.on is None:
             if self.workers is not None or gpus is not None:
                 name = "--workers" if self.workers is not None else "--gpus-per-worker"

@@ -24,7 +24,7 @@ from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals
 from dnip.presenting.formats import Column, Estimate
-from dnip.presenting.pictures import BLACK, BLUE, COLOURS, Figure, frame_front, legend_beside
+from dnip.presenting.pictures import BLACK, BLUE, COLOURS, Figure, frame_front, legend_right
 from dnip.presenting.results import ResultFiles, Results
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
@@ -583,7 +583,7 @@ def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplo
         axes.plot(x.value, y.value, "*" if is_ours else "o", label=method.name, **look)
     at = raw.estimates["cobias"].value, raw.estimates["accuracy"].value
     frame_front(axes, ends or [at], at)
-    legend_beside(axes)
+    legend_right(axes)
 
 
 def _figure(comparison: Comparison) -> Figure:

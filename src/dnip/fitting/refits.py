@@ -238,7 +238,7 @@ NEEDED = 0.8
 LEVEL = 0.9
 #: What is said of probabilities that know nothing of the class.
 NO_SIGNAL = (
-    "The probabilities tell nothing about the class, beyond chance. No weights can\n"
+    "The probabilities say nothing about the class, beyond chance. No weights can\n"
     "mend that. Change the prompt or the model."
 )
 #: Labels that each class needs, so that one can be left out.
@@ -529,5 +529,5 @@ def _object(
                 f"argmax reaches that,\nand the coefficients do not, with {after:.1%}."
             )
     if sure < NEEDED:
-        objections.append("It is not sure enough that other rows gain; more labels would tell.")
+        objections.append("It is not sure enough that other rows gain; more labels would show it.")
     return tuple(objections)

@@ -170,7 +170,7 @@ def to_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
 def columns_to_text(
     columns: Mapping[Column, Sequence[Value]], optional: Sequence[Column] = ()
 ) -> str:
-    """Return a table that is given by its columns, likewise.
+    """Return a table that is given by its columns.
 
     Where it is too wide, it goes without the optional ones, as many of them as it takes.
     """

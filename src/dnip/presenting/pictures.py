@@ -28,7 +28,7 @@ from dnip.using.evaluation import Evaluation, evaluate
 if TYPE_CHECKING:
     from dnip.fitting.path import Path as FitPath
 
-#: Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is
+#: Okabe and Ito's colours, which colour-blind readers can distinguish. Of their eight, yellow is
 #: too faint for lines and black hides the whiskers of bars.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLUE, RED, GREEN = COLOURS[:3]
@@ -116,7 +116,7 @@ def frame_front(axes: Any, points: ArrayLike, raw: Sequence[float]) -> None:  # 
     )
 
 
-def legend_beside(axes: Any) -> None:  # noqa: ANN401 - the library's own type
+def legend_right(axes: Any) -> None:  # noqa: ANN401 - the library's own type
     """Name what is drawn on the right of it, where nothing is hidden."""
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.02))
 
@@ -202,7 +202,7 @@ def _draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: 
     lines = [_score_line(evaluation, side, counts) for side, counts in sides.items()]
     axes.set_title("\n".join(lines), fontsize=10, loc="left")
     if len(sides) > 1:
-        legend_beside(axes)
+        legend_right(axes)
     tidy(axes)
 
 
@@ -238,7 +238,7 @@ def _draw_path(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa: A
         axes.annotate(f"β = {path.points[end].beta:g}", points[end], (0, -14), **look)
     raw = path.points[0].raw
     frame_front(axes, points, (raw["cobias"], raw["accuracy"]))
-    legend_beside(axes)
+    legend_right(axes)
 
 
 def _draw_classes(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa: ANN401
@@ -264,7 +264,7 @@ def _draw_classes(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa
     axes.set_xlabel("β (weight of COBias)")
     axes.set_ylabel("class accuracy")
     axes.set_title("classes along the path", loc="left", fontsize=10)
-    legend_beside(axes)
+    legend_right(axes)
     tidy(axes, grid="both")
 
 

@@ -385,7 +385,7 @@ def _verdict_of(
     >>> coefficients = Coefficients(["ham", "spam"], [15, 30], 30)
     >>> print(_verdict_of(evaluate([table], coefficients=coefficients), coefficients, 0.9))
     The weakest class, spam, goes from 0.0 % to 100.0 % right, accuracy from 50.0 % to 100.0 %, \
-and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and accuracy rises.
+and COBias from 1.000 to 0.000. As far as these rows can show, COBias falls, and accuracy rises.
     """
     assert evaluation.reweighted is not None
     if evaluation.signal is False:
@@ -418,4 +418,4 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
         "rises" if low > 0 else "falls" if high < 0 else "may not have changed"
         for low, high in (bounds["cobias"], bounds["accuracy"])
     ]
-    return f"{text} As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."
+    return f"{text} As far as these rows can show, COBias {moves[0]}, and accuracy {moves[1]}."

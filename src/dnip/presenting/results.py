@@ -106,7 +106,7 @@ class ResultFiles(NamedTuple):
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> Path:
-    """Write rows as a CSV file, likewise."""
+    """Write rows as a CSV file, whole or not at all."""
     with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
     return path

@@ -415,7 +415,7 @@ def _headlines(fitted: Fit, level: float) -> str:
         sides = evidence.to_dict(level)
         by = f"by {evidence.n_refits} refits that each left labels out"
         lines = [
-            f"On other rows, {by if evidence.n_refits else 'as far as these few labels tell'}:"
+            f"On other rows, {by if evidence.n_refits else 'as far as these few labels show'}:"
         ]
         objective = evidence.change
     for metric in _FIRST:
@@ -498,7 +498,7 @@ def _classes(fitted: Fit, level: float) -> str:
 
 
 def _describe_deferring(fitted: Fit, confidence: float) -> str:
-    """Return what other rows are expected to show if some are deferred, beside simpler ways."""
+    """Return what other rows are expected to show if some are deferred, next to simpler ways."""
     defer, points = fitted.coefficients.defer, {point.asked: point for point in fitted.deferring}
     assert defer is not None
     chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
@@ -730,7 +730,7 @@ def findings(check: Check) -> list[tuple[str, str]]:
         now_on, asked = map(percent, check.deferred)
         rows.append(("deferred", f"asked for {asked}, now {now_on} of the rows"))
     if check.signal is False:
-        why = check.cause or "the probabilities tell nothing about these labels"
+        why = check.cause or "the probabilities say nothing about these labels"
         rows.append(("signal", f"none: {why}"))
     if check.absent:
         rows.append(("absent", f"no row is of {listed(check.absent)} any more"))

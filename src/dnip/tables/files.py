@@ -118,7 +118,7 @@ def format_of(path: Path, *, to_write: bool = False) -> Format:
     known = f"The known suffixes are {', '.join(FORMATS)}"
     remedy = SAVE_AS if path.suffix.lower() in FOREIGN else f"Type: {import_line(str(path))}"
     raise InvalidInputError(
-        f"{path}: the suffix {path.suffix!r} stands for no known table format",
+        f"{path}: the suffix {path.suffix!r} is that of no known table format",
         hint=known if to_write else f"{remedy}. {known}",
     )
 

@@ -156,7 +156,7 @@ def _stored_classes(schema: pa.Schema, source: str) -> object:
 
 def _damaged(source: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(
-        f"{source}: this is not a sound Parquet file ({error})", hint="Copy or write the file again"
+        f"{source}: this Parquet file is damaged ({error})", hint="Copy or write the file again"
     )
 
 

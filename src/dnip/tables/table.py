@@ -660,7 +660,7 @@ of other rows: scores on rows that were fitted on say nothing
         shared = [name for name in shared if not name.startswith(CONTENT_FREE)]
         if shared:
             raise InvalidInputError(
-                f"{len(shared):,} ids stand in both {opt.source} and {other.source}, the first is "
+                f"{len(shared):,} ids are in both {opt.source} and {other.source}, the first is "
                 f"{shared[0]!r}",
                 hint=hint,
             )

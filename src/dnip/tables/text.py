@@ -127,7 +127,7 @@ def json_rows(path: Path, seen: _Seen = None) -> Iterator[_Row]:
             try:
                 cells = json.loads(line, object_pairs_hook=once)
                 if not isinstance(cells, dict):
-                    raise ValueError(f"it is of type {type(cells).__name__}, and no object")
+                    raise ValueError(f"it is of type {type(cells).__name__}, not an object")
             except (ValueError, RecursionError) as error:
                 if seen is not None and not line.endswith("\n"):
                     warn(f"{path}: row {row}, the last one, is cut off, and left out")
@@ -212,7 +212,7 @@ def open_bytes(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Ite
             yield _plain(file, compressed=compressed)
     except gzip.BadGzipFile as error:
         raise InvalidInputError(
-            f"{path}: this is not a sound gzip file ({error})",
+            f"{path}: this gzip file is damaged ({error})",
             hint="Compress it again; drop .gz from the name if it is plain text",
         ) from error
     except (EOFError, zlib.error) as error:

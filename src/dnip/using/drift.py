@@ -429,7 +429,7 @@ def check(
     before = ClassScores.from_fit(fit, len(classes))
     if sample.n_rows < LEAST_ROWS:
         raise InvalidInputError(
-            f"new rows: {sample.n_rows}, from which nothing can be told",
+            f"new rows: {sample.n_rows}, too few to compare",
             hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
         )
     accuracy = cobias = None

@@ -132,7 +132,7 @@ class Evaluation:
     def no_signal(self) -> str:
         """What is said of probabilities that tell nothing of the class."""
         return self.cause or (
-            "The probabilities tell nothing about the class, beyond chance. No weights can mend "
+            "The probabilities say nothing about the class, beyond chance. No weights can mend "
             "that: they only make classes equally wrong.\nChange the prompt or the model."
         )
 

@@ -113,7 +113,7 @@ def test_no_other_token_can_win_where_only_labels_may(bias):
 
 @cases(
     ("letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
-    ("words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
+    ("words", {"labels": "maybe,perhaps"}, "cannot separate the label words 'maybe' and 'perhaps'"),
     ("merging", {}, "they take in the end of 'Answer:'"),
     (None, {}, "Give --tokenizer"),
 )

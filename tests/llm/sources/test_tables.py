@@ -137,7 +137,7 @@ def test_names_that_r_has_changed_are_taken():
 
 BOTH = ["ham", "spam"]
 REFUSED = [
-    ({"p_ham": 0.5, "p_spam": 0.2, "p_eggs": 0.3}, "sum to 0.7, and p_eggs stand beside them"),
+    ({"p_ham": 0.5, "p_spam": 0.2, "p_eggs": 0.3}, "sum to 0.7, and p_eggs are next to them"),
     ({"p_ham": 1, "p_spam": 0, "q_ham": 0, "q_spam": 1}, "--map ham=q_ham --map spam=q_spam"),
     ({"ham": 0, "spam": 0, "p_ham": 0.1, "p_spam": 0.3}, r"0 and 1 only.*multi-label"),
     ({"id": 1, "h": 0.5, "s": 0.5}, "--map ham=h --map spam=s, if that is their order"),

@@ -62,7 +62,7 @@ def _rows(text: str) -> int | None:
     type=float,
     metavar="RATE",
     help="How far accuracy may fall below that of the most probable class, such as 0.01: on the "
-    "labelled rows and, as far as they can tell, on others.",
+    "labelled rows and, as far as they can show, on others.",
 )
 @options.option(
     "--preset",

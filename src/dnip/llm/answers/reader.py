@@ -86,7 +86,7 @@ class Match:
         if self.ambiguous > self.captured.sum():
             raise UnclearError(
                 f"the likeliest token of a label begins several labels ({listed(self.alike)}), and "
-                "no later token tells which",
+                "no later token shows which",
                 hint="Ask for whole labels (max_tokens), or for labels whose first tokens differ, "
                 "such as letters",
             )
@@ -316,7 +316,7 @@ class LabelReader:
         if answer.positions and reading.mentions and reading.place is None:
             raise UnclearError(
                 "the label does not begin with a token",
-                hint="Ask for an answer in which a space or a new line stands before the label",
+                hint="Ask for an answer with a space or a new line before the label",
             )
         match = self.weigh(answer, reading)
         match.check_told()

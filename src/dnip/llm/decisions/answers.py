@@ -208,7 +208,9 @@ def _options(answer: Answer, where: str) -> tuple[tuple[str, ...], list[Any]]:
         options = tuple(_name(entry.get("value"), where) for entry in entries)
         values = [entry.get("probability") for entry in entries]
     else:
-        raise InvalidInputError(f"{where}: 'probabilities' is {entries!r:.60}, no object or list")
+        raise InvalidInputError(
+            f"{where}: 'probabilities' is {entries!r:.60}; it must be an object or a list"
+        )
     if len(set(options)) != len(options):
         raise InvalidInputError(f"{where}: two options have the same name: {listed(options)}")
     return options, values

@@ -163,7 +163,7 @@ def _check_order(decision: Decision, coefficients: Coefficients) -> None:
     asked = question_of(coefficients.fit)
     if asked is not None and decision.kind == "choice" and decision.options != asked.options:
         warnings.warn(
-            f"question {decision.question!r}: the options stand in another order than at the fit: "
+            f"question {decision.question!r}: the options are in another order than at the fit: "
             f"{listed(decision.options)}, not {listed(asked.options)}; models prefer some places",
             DNIPWarning,
             stacklevel=3,

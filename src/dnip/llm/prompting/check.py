@@ -229,7 +229,7 @@ def _add_mass(result: PromptCheck, scored: Sequence[ScoredRow]) -> None:
     if result.fallbacks is not None and result.fallbacks > MOST_FALLBACKS * len(scored):
         result.problems.append(
             f"{result.fallbacks} of {len(scored)} answers hold no label, and their last token "
-            "stands for one: allow longer answers with max_new_tokens, show demonstrations, or "
+            "is that of one: allow longer answers with max_new_tokens, show demonstrations, or "
             "score without chain of thought"
         )
     elif result.mass < LOW_MASS and result.scoring is not Scoring.PER_TOKEN:

@@ -150,8 +150,8 @@ def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
     for a, b in combinations(range(task.n_classes), 2):
         if ids[a] == ids[b]:
             raise InvalidInputError(
-                f"the tokenizer cannot tell the label words {task.label_words[a]!r} and "
-                f"{task.label_words[b]!r} apart: both are the tokens {list(ids[a])}",
+                f"the tokenizer cannot separate the label words {task.label_words[a]!r} and "
+                f"{task.label_words[b]!r}: both are the tokens {list(ids[a])}",
                 hint="Give one of the classes another label word",
             )
     return LabelTokens(task.label_words, ids, len(alone) - parting)
@@ -254,7 +254,7 @@ def check_first_tokens(labels: LabelTokens, decode: Decode | None = None) -> tup
     Traceback (most recent call last):
     ...
     dnip.InvalidInputError: the label words 'Art' and 'Artist' begin with the same token \
-7, so their first token does not tell them apart. Score whole words with sum or per-token, or give \
+7, so their first token does not separate them. Score whole words with sum or per-token, or give \
 other label words
     """
     if labels.collisions:
@@ -271,7 +271,7 @@ def describe_collision(labels: LabelTokens, pair: Collision, decode: Decode | No
     text = "" if decode is None else f" ({decode([pair.token])!r})"
     return (
         f"the label words {labels.words[pair.first]!r} and {labels.words[pair.second]!r} begin "
-        f"with the same token {pair.token}{text}, so their first token does not tell them apart"
+        f"with the same token {pair.token}{text}, so their first token does not separate them"
     )
 
 

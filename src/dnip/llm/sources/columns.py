@@ -148,7 +148,7 @@ def _check_one_label(
         return
     several = "; several labels in a row (multi-label) are not what DNIP is for"
     raise InvalidInputError(
-        f"the columns {listed(names)} hold 0 and 1 only, and {listed(others)} stand beside them",
+        f"the columns {listed(names)} hold 0 and 1 only, and {listed(others)} are next to them",
         hint=f"If the latter are probabilities, type {as_map(wanted.classes, others)}, and give "
         f"the labels in one column with --label{several}",
     )
@@ -345,7 +345,7 @@ def _check_all_there(
     if others and (before or after):
         raise InvalidInputError(
             f"the columns {listed(columns)} sum to {total:.3g}, and {listed(sorted(others))} "
-            "stand beside them",
+            "are next to them",
             hint="Name all classes with --classes; if these are all, type "
             f"{as_map(wanted.classes, columns)}",
         )

@@ -223,7 +223,7 @@ def join_by_id(gold: dict[str, int], ids: Sequence[str] | None, source: str) -> 
     if ids is None:
         raise InvalidInputError(
             f"{source}: the answers have no ids to join the gold labels on",
-            hint='Write "id" beside each answer, name another key with --on, or give --on row '
+            hint='Write "id" next to each answer, name another key with --on, or give --on row '
             "where the gold file has the same order",
         )
     if not any(name in gold for name in ids):

@@ -278,7 +278,7 @@ def _columns(
         return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
     if classes is None:
         hint = "Name the classes with --classes A,B,C"
-        raise InvalidInputError("the answers do not tell the order of the classes", hint=hint)
+        raise InvalidInputError("the answers do not name the order of the classes", hint=hint)
     return check_classes(classes), {}
 
 
@@ -353,7 +353,7 @@ def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | Non
     if never and (nameless or len(never) > scores.shape[1] - 2):
         raise InvalidInputError(
             f"{location.source}: no answer reports a token of {location.columns[never[0]]}",
-            hint="Give the word that stands for it in the answers with --map (token_id:7 is the "
+            hint="Give the word for it in the answers with --map (token_id:7 is the "
             "token with this number), or ask for more top_logprobs",
         )
     return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])

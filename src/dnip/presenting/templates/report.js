@@ -58,7 +58,7 @@ function ticks(low, high) {
   return Array.from({ length: count }, (_, i) => [(first + i) * step, ((first + i) * step).toFixed(digits)]);
 }
 
-// Axes with round values, and where a value stands on them.
+// Axes with round values, and where a value is on them.
 function chart(id, label, xs, xName, ys, yName) {
   const width = widthOf(id);
   const [height, left, bottom] = [Math.min(340, 0.75 * width), 64, 40];

@@ -724,7 +724,7 @@ def label_reader(
             if other.startswith(answer):
                 raise InvalidInputError(
                     f"the answer {answer!r} of one label begins another label's answer "
-                    f"{other!r}: a server's tokens cannot tell them apart",
+                    f"{other!r}: a server's tokens cannot separate them",
                     hint="Choose other label words",
                 )
     return LabelReader(tuple(map(tuple, ways)), exact=True, token_ids=token_ids)
