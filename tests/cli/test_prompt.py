@@ -1,11 +1,18 @@
 """``dnip prompt``: from texts to a table; which model the options choose, and what is refused."""
 
 import json
+import math
+from inspect import signature
+from urllib.request import Request, urlopen
+from zlib import crc32
 
+import numpy as np
 import pytest
 
+import dnip as dnip_package
 from cases import cases
-from dnip import ProbabilityTable
+from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
+from dnip.cli.app import commands
 from dnip.llm.prompting import models
 from failing_server import FailingServer
 from fakes import FakeEngine, happy, write_data
@@ -296,3 +303,115 @@ def test_what_went_names_what_to_type(dnip, flag, value):
 def test_audit_names_what_to_type(dnip):
     run = dnip("audit", "agnews", "--model", "m")
     assert (run.status, "Instead: dnip prompt TEXTS --check" in run.err) == (2, True)
+
+
+# --- a day ---
+DAY = ("billing", "bug", "other")
+
+
+def known(body):
+    """A chat API's answer; its probabilities follow from the text of the row alone."""
+    text = body["messages"][-1]["content"].split("\n")[0]
+    p = 0.9 * np.random.default_rng(crc32(text.encode())).dirichlet([2.0, 1.0, 0.5])
+    return completion("bug", ("bug", {**dict(zip(DAY, p.tolist(), strict=True)), "So": 0.1}))
+
+
+def plain_call(url, text):
+    """Label probabilities by one request of the standard library."""
+    message = {"role": "user", "content": f"{text}\nTopic:"}
+    body = {"model": "m", "messages": [message], "logprobs": True, "top_logprobs": 20}
+    headers = {"Content-Type": "application/json"}
+    request = Request(f"{url}/chat/completions", json.dumps(body).encode(), headers)
+    with urlopen(request) as response:
+        [place] = json.load(response)["choices"][0]["logprobs"]["content"]
+    p = {one["token"]: math.exp(one["logprob"]) for one in place["top_logprobs"]}
+    shares = np.array([p[name] for name in DAY])
+    return shares / shares.sum()
+
+
+def test_a_day_of_three_hundred_texts(dnip, folder):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"ticket": f"t{n}", "text": f"ticket {n}", "topic": DAY[label], "checked": DAY[label]}
+        for n, label in enumerate(rng.integers(0, 3, 300).tolist())
+    ]
+
+    def write(some):
+        lines = [",".join(row.values()) for row in some]
+        (folder / "tickets.csv").write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
+
+    def labels():
+        table = ProbabilityTable.read("opt.csv")
+        names = dict(zip(table.ids.tolist(), table.labels.tolist(), strict=True))
+        return [DAY[names[row["ticket"]]] for row in rows if row["ticket"] in names]
+
+    with FailingServer(lambda body: known(body) if "messages" in body else (404, {}, "")) as server:
+        words = ("prompt", "tickets.csv", "--prompt", "{{ text }}\nTopic:", "--id", "ticket")
+        words += ("--classes", ",".join(DAY), "--model", server.url, "--served-model", "m")
+        words += ("--out", "opt.csv", "--label")
+        write(rows)
+        assert dnip(*words, "topic").status == 0
+        assert len(server.requests) == 301  # and one for completions, which are not there
+        table = ProbabilityTable.read("opt.csv")
+        for row in range(0, 300, 10):
+            expected = plain_call(server.url, rows[row]["text"])
+            np.testing.assert_allclose(table.probabilities[row], expected, rtol=1e-6)
+        assert dnip("fit", "opt.csv", "--out", "c.json", "--no-evidence").status == 0
+        before = len(server.requests)
+
+        for row in rows[:30]:
+            row["topic"] = row["checked"] = DAY[(DAY.index(row["topic"]) + 1) % 3]
+        write(rows)
+        run = dnip(*words, "topic")
+        assert "0 prompts asked now, 300 were there" in run.out
+        assert labels() == [row["topic"] for row in rows]
+
+        for row in rows:
+            row["checked"] = "other"
+        write(rows)
+        assert dnip(*words, "checked").status == 0
+        assert labels() == ["other"] * 300
+
+        whole = (folder / "opt.csv").read_bytes()
+        (folder / "opt.csv").write_bytes(whole[: len(whole) // 3])
+        assert dnip(*words, "checked").status == 0
+        assert (folder / "opt.csv").read_bytes() == whole
+
+        write(rows[:10])
+        assert dnip(*words, "checked", "--json").json["n"] == 10
+        assert labels() == ["other"] * 10
+        assert len(server.requests) == before
+        write([*rows, {**rows[0], "ticket": "again"}, {**rows[0], "ticket": "new", "text": "new"}])
+        run = dnip(*words, "checked", "--json")
+        assert [run.json[key] for key in ("n", "n_asked", "n_alike")] == [302, 1, 1]
+        assert len(server.requests) == before + 1
+
+
+def test_python_asks_as_the_command_does(dnip, folder, chats):
+    pandas = pytest.importorskip("pandas")
+    assert dnip(*served(chats, *COLUMNS[:4], "--out", "opt.csv")).status == 0
+    model = {"model": chats.url, "served_model": "m", "progress": False}
+    columns = {"label": "topic", "id": "ticket"}
+    texts = pandas.read_csv("tickets.csv", dtype={"ticket": str})
+    asked = {"prompt": "{{ Ticket_text }}\nTopic:", "classes": ["billing", "bug"]}
+    with pytest.warns(DNIPWarning, match="asked as --endpoint chat"):
+        table = dnip_package.prompt(texts, **asked, **columns, **model)
+    expected = ProbabilityTable.read("opt.csv")
+    assert (table.probabilities == expected.probabilities).all()
+    assert (table.ids.tolist(), table.labels.tolist()) == (["7", "8", "9"], [0, 1, -1])
+    n = len(chats.requests)
+    again = dnip_package.prompt(
+        "tickets.csv", prompt=folder / "prompt.txt", classes=["billing", "bug"], out="opt.csv",
+        **columns, **model,
+    )  # fmt: skip
+    assert len(chats.requests) == n
+    assert (again.probabilities == expected.probabilities).all()
+
+
+def test_the_command_and_python_have_the_same_settings():
+    command = {option.name for option in commands.get_command(None, "prompt").params}
+    python = set(signature(dnip_package.prompt).parameters)
+    alone = {"json", "check", "on", "workers", "gpus_per_worker", "help_all"}
+    assert command - alone == python - {"progress"}
+    with pytest.raises(InvalidInputError, match="endpoint must be one of completions, chat"):
+        dnip_package.prompt([], model="http://h/v1", served_model="m", endpoint="talk")
