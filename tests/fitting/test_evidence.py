@@ -98,7 +98,9 @@ def judged(p, y, weights, **settings):
     """What is said of these weights, whatever rows a refit has seen."""
     refits, asked = refits_of(p, y, **settings)
     weights = np.array(weights, float)
-    return refits.assess(asked, [LeftOut(fold.rows, weights) for fold in refits.raw()])
+    return refits.assess(
+        asked, [LeftOut(fold.rows, weights) for fold in refits.judge_raw(asked).left_out]
+    )
 
 
 def test_nothing_is_ever_quite_sure():
