@@ -48,7 +48,7 @@ from dnip.tables.files import read_rows
 from dnip.tables.groups import check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.mass import CapturedMass
-from dnip.tables.origin import DataHash, origin_of
+from dnip.tables.origin import DataHash, origin_of, tell_left_out
 from dnip.tables.sampling import Sample, Sampler
 from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
 from dnip.using.drift import LEAST_ROWS, TableSample
@@ -952,6 +952,7 @@ def sample_of(
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)
     path = Path(data)
+    tell_left_out(path)
     sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
     for block in Scan(path, classes, Asked(groups if isinstance(groups, str) else None)):
         sampler.add(block)

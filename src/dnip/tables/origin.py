@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dnip.base.errors import warn
 from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
 from dnip.base.validation import flat
@@ -17,6 +19,10 @@ from dnip.tables.cells import is_storable
 
 #: What was asked, in the metadata of a table and in the record of a fit.
 QUESTION = "question"
+#: Which rows are missing in a table, in its metadata.
+LEFT_OUT = "left_out"
+# A larger share of missing rows is a warning.
+_MOST_LEFT_OUT = 0.05
 
 # What a table tells of its origin, and the words for it; others are their own words.
 _WORDS = {
@@ -103,6 +109,37 @@ def origin_of(table: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None  # written by hand, or by another program
     return origin if origin and sound else None
+
+
+def tell_left_out(table: str | os.PathLike[str]) -> None:
+    """Warn where many rows are missing in a table, as its metadata show, and why."""
+    try:
+        content = json.loads(read_text(metadata_path(Path(table))))
+        warn_of_left_out(os.fspath(table), content[LEFT_OUT])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return  # there are none, or they are of another program
+
+
+def warn_of_left_out(source: str, left_out: Mapping[str, Any]) -> None:
+    """Warn where more than 5 % of the answers are left out of a table.
+
+    Parameters
+    ----------
+    source : str
+        The table, for messages.
+    left_out : mapping
+        ``n`` answers ``of`` so many, and the ``reasons``: of each ``reason``, ``n``, ``example``.
+    """
+    n, of = left_out["n"], left_out["of"]
+    if n > _MOST_LEFT_OUT * of:
+        reasons = "; ".join(
+            f"{one['reason']}: {one['n']:,}, such as {one['example']}"
+            for one in left_out["reasons"]
+        )
+        warn(
+            f"{source}: {n / of:.0%} of the answers are left out, {n:,} of {of:,} ({reasons}); "
+            "numbers are of the other rows"
+        )
 
 
 def changes_of_origin(

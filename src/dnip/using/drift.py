@@ -31,7 +31,7 @@ from dnip.tables import AnyRows
 from dnip.tables.files import counted_rows
 from dnip.tables.groups import Grouping, first_of_groups
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.origin import changes_of_origin, origin_of
+from dnip.tables.origin import changes_of_origin, origin_of, tell_left_out
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
 from dnip.using.evaluation import SignalSample
@@ -410,6 +410,7 @@ def check(
     one_by_one, seen, highest = LabelledRows(), set[str](), np.zeros(len(classes))
     if origin is None and isinstance(data, str | os.PathLike):
         origin = origin_of(Path(data))
+        tell_left_out(data)
     blocks = as_blocks(data, y, names, label, groups=groups, by=by)
     for block in counted_rows(blocks, progress):
         check_same_classes(block, coefficients.classes)

@@ -46,11 +46,12 @@ def check(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.text import describe_check
     from dnip.tables import Asked, Scan
-    from dnip.tables.origin import origin_of
+    from dnip.tables.origin import origin_of, tell_left_out
     from dnip.using.drift import check as check_rows
 
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)
+    tell_left_out(table)
     scan = Scan(table, fitted.classes, Asked(group, by=by))
     with live_progress("checking") as show:
         result = check_rows(

@@ -74,6 +74,7 @@ def evaluate(
     from dnip.presenting.pictures import check_picture, class_accuracy_figure, save_figure
     from dnip.presenting.text import describe_confusion, describe_evaluation, next_step
     from dnip.tables import Asked, Scan
+    from dnip.tables.origin import tell_left_out
     from dnip.tables.table import tell_own_labels
     from dnip.using.evaluation import evaluate as evaluate_table
 
@@ -97,6 +98,7 @@ def evaluate(
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     slices = options.tell_of_rows(result, group, by, confidence)
+    tell_left_out(table)
     tell_own_labels(str(table), int(result.raw.trace()), result.n)
     guess = None if moved is None or result.n_unlabelled else moved.target.estimate
     if guess is not None and guess.differs_from(result.raw.sum(axis=1) / result.n).any():

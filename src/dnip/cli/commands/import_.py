@@ -101,6 +101,20 @@ from dnip.llm.answers.fill import Fill
     "fingerprint begins so.",
 )
 @options.option(
+    "--key",
+    metavar="NAME",
+    heading="Details",
+    help="Of answers in JSON, the key whose value is the label.",
+)
+@options.option(
+    "--answer",
+    type=options.Words(["stated", "last"]),
+    default="stated",
+    heading="Details",
+    help="Which label is read: the one that is stated; or, where none is, the only one of the last "
+    "sentence.",
+)
+@options.option(
     "--fill",
     type=options.Words(Fill),
     default="half",
@@ -126,6 +140,8 @@ def import_(
     on: str | None,
     label: str | None,
     keep: tuple[str, ...],
+    key: str | None,
+    answer: Literal["stated", "last"],
     fill: Fill,
     votes: bool,
     normalise: Literal["characters"] | None,
@@ -154,6 +170,8 @@ def import_(
             votes=votes,
             only=only,
             normalise=normalise,
+            key=key,
+            answer=answer,
         )
         write_import(imported, out)
     summary = imported.summary

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -530,16 +530,34 @@ class _Sums:
 
 
 @cache
-def reader_of(names: tuple[str, ...], key: str | None = None, *, last: bool = False) -> LabelReader:
-    """Return the reader of labels that a model may write in several ways.
+def reader_of(
+    names: tuple[str, ...],
+    also: tuple[str, ...] = (),
+    key: str | None = None,
+    *,
+    last: bool = False,
+) -> LabelReader:
+    """Return the reader of labels.
 
-    Names such as ``token_id:7`` are ids of tokens whose texts are not told. The others are as for
-    `Rule`.
+    Parameters
+    ----------
+    names : tuple of str
+        What the labels are called. Names such as ``token_id:7`` are ids of tokens whose texts are
+        not told.
+    also : tuple of str
+        Other names of the labels, in the same order; they count where they are no other's.
+    key, last
+        As for `Rule`.
     """
     if all(name.removeprefix(ID_PREFIX).isdecimal() and ID_PREFIX in name for name in names):
         ids = tuple(int(name.removeprefix(ID_PREFIX)) for name in names)
         return LabelReader(tuple((name,) for name in names), token_ids=ids)
-    return LabelReader(tuple((name,) for name in names), key=key, last=last)
+    taken = {name.casefold() for name in names}
+    ways = (
+        (name, *([own] if own.casefold() not in taken else []))
+        for name, own in zip_longest(names, also, fillvalue=names[0])
+    )
+    return LabelReader(tuple(ways), key=key, last=last)
 
 
 def _stands_for(role: _Role, label: int) -> bool:

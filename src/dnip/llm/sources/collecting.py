@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,37 @@ _IDS = (ID, "request_id", "doc_id")
 _HOLDERS = ("data", "results", "responses", "predictions", "rows", "records", "items", "answers")
 #: Under which names a line of a batch holds the id of its request.
 _BATCH_IDS = ("custom_id", "key", "recordId")
-#: Why answers are left out.
-LOST = ("refused", "failed", "several", "unstated", "silent")
-_LOSSES = {SEVERAL: "several", NONE: "unstated", NO_KEY: "unstated"}
+#: Why answers are left out, in words.
+LOST = {
+    "refused": "the model refuses",
+    "failed": "the request failed",
+    "several": "several labels are stated",
+    "unstated": "no label is stated",
+    "silent": "there are no probabilities",
+}
+#: By the reasons of statements.
+LOSSES = {SEVERAL: "several", NONE: "unstated", NO_KEY: "unstated"}
+
+
+class Lost(NamedTuple):
+    """An answer that is left out.
+
+    Attributes
+    ----------
+    kind : str
+        One of `LOST`.
+    name : str
+        Its id, or where it lies.
+    why : str
+        In words.
+    said : str
+        What it says, where that is why.
+    """
+
+    kind: str
+    name: str
+    why: str
+    said: str = ""
 
 
 @dataclass
@@ -66,10 +94,8 @@ class Collector:
         The rows of the table to be, by number; by id and label where texts are kept.
     n_answers : int
         Answers so far, those that are left out included.
-    lost : dict of str to list of str
-        The ids (or lines) of answers that are left out: ``refused`` ones, requests that
-        ``failed``, answers that name ``several`` classes, and ``silent`` ones, without
-        probabilities.
+    lost : list of Lost
+        Answers that are left out.
     silence : SilentError or None
         Why the first of the last ones is left out.
     n_other : int
@@ -94,7 +120,7 @@ class Collector:
     question: str | None = None
     rows: dict[object, Row] = field(default_factory=dict)
     n_answers: int = 0
-    lost: dict[str, list[str]] = field(default_factory=lambda: {reason: [] for reason in LOST})
+    lost: list[Lost] = field(default_factory=list)
     silence: InvalidInputError | None = None
     n_other: int = 0
     questions: dict[str, None] = field(default_factory=dict)
@@ -146,7 +172,10 @@ class Collector:
         is_empty = self.source is ROWS and not failed and not ROWS.recognises(content)
         if failed or (is_empty and isinstance(saved, dict)):
             row_id = batch_id if failed else self._id([saved], batch_id, None)
-            self._lose("failed", row_id, where)
+            if failed:
+                self._lose("failed", row_id, where)
+            else:
+                self._lose("silent", row_id, where, "no log-probabilities are there")
             return
         source = self._check_source(content)
         asked = self._asked(source, content, _request_beside(saved))
@@ -163,19 +192,20 @@ class Collector:
         if (by := mark_of(content, question)) is not None:
             raise CorrectedError.at("the answer", by)
         row: Row | None = Row(np.empty(0))
-        reason = None
+        reason, why = None, ""
         if not self.voting:
             try:
                 row = source.read(content, replace(self.wanted, question=question))
             except SilentError as error:
                 silence = InvalidInputError(f"{where}: {error.message}", hint=error.hint)
-                self.silence, reason = self.silence or silence, "silent"
+                self.silence, reason, row = self.silence or silence, "silent", None
+                why = error.message
         holders = [held for held in (saved, content) if isinstance(held, dict) and "lc" not in held]
         row_id = self._id(holders, batch_id, row)
         if row is None or row.reason:
-            reason = reason or ("refused" if row is None else _LOSSES[row.reason])
+            reason = reason or ("refused" if row is None else LOSSES[row.reason])
         if row is None or reason is not None:
-            self._lose(reason or "", row_id, where)
+            self._lose(reason or "", row_id, where, why, "" if row is None else row.said)
             return
         label = self._label_of(holders, row)
         carried = {name: _held(holders, name, "--keep") for name in self.keep}
@@ -187,8 +217,11 @@ class Collector:
         key = (str(row_id), str(label)) if self.voting and row_id is not None else number
         self.rows.setdefault(key, row).texts.extend(texts.get(question, ()))
 
-    def _lose(self, reason: str, row_id: object, where: str) -> None:
-        self.lost[reason].append(where if row_id is None else str(row_id))
+    def _lose(self, kind: str, row_id: object, where: str, why: str = "", said: str = "") -> None:
+        name = where if row_id is None else str(row_id)
+        if kind == "unstated" and self.wanted.key is not None:
+            why = f"no key {self.wanted.key} whose value is a label"
+        self.lost.append(Lost(kind, name, why or LOST[kind], said))
 
     def _check_numbers(self, row: Row) -> None:
         """Refuse a table in which some rows hold log-probabilities, and others do not."""

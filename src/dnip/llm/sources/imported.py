@@ -12,7 +12,7 @@ from dnip.base import __version__
 from dnip.base.files import write_text
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.columns import ROW, class_columns
-from dnip.tables.origin import QUESTION, metadata_path
+from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class ImportSummary:
         Ids (or lines) of answers that are refusals, of requests that failed, of answers that state
         several classes or none, and of answers without probabilities. They are not in the table: a
         row of it says something of every class.
+    why : dict
+        How many answers are left out, ``n``, ``of`` so many, and the commonest ``reasons``.
     n_other : int
         Answers without the question, which are not in the table either.
     n_unknown : int
@@ -91,6 +93,7 @@ class ImportSummary:
     several: tuple[str, ...]
     unstated: tuple[str, ...]
     silent: tuple[str, ...]
+    why: dict[str, Any]
     n_other: int
     n_unknown: int
     decimals: int | None
@@ -134,4 +137,5 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     with open_writer(out, classes) as writer:
         writer.write(replace(imported.table.rows, others=others, columns=columns))
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
+    content[LEFT_OUT] = summary.why
     write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,15 +14,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError, listed, warn
+from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.files import valid_unicode
-from dnip.base.typing import Floats
+from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_choice
 from dnip.llm.answers.answer import Answer as ModelAnswer
 from dnip.llm.answers.fill import Fill, fill_rows
-from dnip.llm.answers.reader import LabelReader, reader_of
+from dnip.llm.answers.reader import LabelReader
 from dnip.llm.files import Found, Places, read_values
-from dnip.llm.sources.collecting import Collector
+from dnip.llm.sources.collecting import LOSSES, LOST, Collector, Lost
 from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.imported import Import, ImportSummary
 from dnip.llm.sources.registry import SOURCES
@@ -33,6 +33,7 @@ from dnip.tables.columns import MASS, RESERVED, ROW
 from dnip.tables.files import layout_of
 from dnip.tables.labels import UNLABELLED, check_classes
 from dnip.tables.mass import check_mass
+from dnip.tables.origin import warn_of_left_out
 from dnip.tables.table import tell_own_labels
 from dnip.tables.text import json_rows, parts_of
 
@@ -48,6 +49,8 @@ _HINTS = {
     "unstated": "Ask for the label alone, or first, or as JSON; give --key for a key of JSON",
     "silent": "Ask again with logprobs=True, top_logprobs=20",
 }
+# So many reasons are shown.
+_MOST_REASONS = 3
 # What log-likelihoods of choices may be divided by.
 _BY = ("characters",)
 
@@ -70,6 +73,8 @@ def read_answers(
     votes: bool = False,
     only: str | None = None,
     normalise: str | None = None,
+    key: str | None = None,
+    answer: str = "stated",
 ) -> Import:
     """Read saved answers of one model into a probability table.
 
@@ -108,6 +113,11 @@ def read_answers(
         Divide the log-likelihoods of choices by the lengths of their texts, which are no handicap
         then; for samples of harnesses.
 
+    key : str, optional
+        Of answers in JSON, the key whose value is the label.
+    answer : {"stated", "last"}
+        Which label is read: the one that is stated, or else the only one of the last sentence.
+
     Returns
     -------
     Import
@@ -135,77 +145,87 @@ def read_answers(
         question or "",
         own_labels=gold is None,
         by_character=normalise is not None and bool(check_choice("normalise", normalise, _BY)),
+        key=key,
+        last=check_choice("answer", answer, ("stated", "last")) == "last",
     )
     truth = None if gold is None else read_gold(Path(gold), wanted, on, label)
     kind = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    options = (kind, votes, on, label if gold is None else None, keep, only)
-    collector = Collector(wanted, *options)
+    collector = Collector(wanted, kind, votes, on, label if gold is None else None, keep, only)
     collector.add_all(_values(answers))
-    if not votes and _unreported(collector, classes):  # they may be names of labels only
-        other = Collector(replace(wanted, names=classes), *options)
-        with suppress(InvalidInputError):
-            other.add_all(_values(answers))
-            if not _unreported(other, ()):
-                collector = other
-                warn("the answers know the classes by their own names: --map is for labels alone")
     paths = [source for source in answers if isinstance(source, str | os.PathLike)]
     files = tuple(valid_unicode(os.fspath(path)) for path in paths)
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
-    polled = _count_votes(collector, reader_of(wanted.names)) if votes else None
+    polled, unread = _count_votes(collector, wanted.reader) if votes else (None, [])
     if not collector.rows:
         raise _nothing_read(origin, collector, polled)
     rows = [*collector.rows.values()]
     location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
     scores, ceiling = _scores(rows, location)
     p, counts = fill_rows(scores, ceiling, location, fill)
-    ids, n_unknown = _ids(rows, location), 0
+    ids, mass = _ids(rows, location), _mass(rows, location)
     if truth is None:
-        cells = [row.label for row in rows]
-        is_labelled = any(cell is not None for cell in cells)
-        labels = class_indices(cells, wanted, location) if is_labelled else None
+        labels = _own_labels(rows, wanted, location)
     elif on == BY_ROW:
         labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
-        labelled = {name for name, index in truth.items() if index != UNLABELLED}
-        seen = {name for lost in collector.lost.values() for name in lost}
-        n_unknown = len(labelled - seen - {*(() if ids is None else ids)})
-    table = ProbabilityTable(p, None, ids, classes, origin, _mass(rows, location))
+    table = ProbabilityTable(p, None, ids, classes, origin, mass)
     table = ProbabilityTable(replace(table.rows, labels=labels))
-    labels = np.full(len(rows), UNLABELLED) if table.labels is None else table.labels
+    _warn_of_own_labels(table)
+    left_out = _left_out(collector, unread, polled["answers"] if polled else 0)
+    warn_of_left_out(origin, left_out)
+    counts |= {"n_normalised": 0} if mass is not None else {}
+    counts |= {"files": files, "votes": polled, "why": left_out}
+    counts["unreported"] = tuple(classes[n] for n in _never_reported(scores) if ceiling is not None)
+    is_joined = truth is not None and on != BY_ROW
+    counts["n_unknown"] = _unknown(truth or {}, ids, collector) if is_joined else 0
+    counts["others"] = _others(rows, keep, numbered=ids is None and not votes)
+    return Import(table, _summary(collector, table, counts))
+
+
+def _own_labels(rows: Sequence[Row], wanted: Wanted, location: Places) -> Labels | None:
+    """Return the labels that stand next to the answers, None where there are none."""
+    cells = [row.label for row in rows]
+    return class_indices(cells, wanted, location) if {*map(type, cells)} - {type(None)} else None
+
+
+def _unknown(truth: dict[str, int], ids: NDArray[np.object_] | None, collector: Collector) -> int:
+    """Return how many labels are of ids that no answer has."""
+    labelled = {name for name, index in truth.items() if index != UNLABELLED}
+    return len(labelled - {one.name for one in collector.lost} - {*(() if ids is None else ids)})
+
+
+def _warn_of_own_labels(table: ProbabilityTable) -> None:
+    labels = np.full(len(table), UNLABELLED) if table.labels is None else table.labels
     scored = labels != UNLABELLED
-    n_alike = int((scored & (labels == p.argmax(axis=1))).sum())
-    tell_own_labels(origin, n_alike, int(scored.sum()))
-    assert collector.source is not None  # it has read rows
+    n_alike = int((scored & (labels == table.probabilities.argmax(axis=1))).sum())
+    tell_own_labels(table.source, n_alike, int(scored.sum()))
+
+
+def _summary(collector: Collector, table: ProbabilityTable, known: dict[str, Any]) -> ImportSummary:
+    """Return what an import came to."""
+    rows, source = [*collector.rows.values()], collector.source
+    assert source is not None  # it has read rows
     numbers = {row.number for row in rows}
-    never = [] if ceiling is None else _never_reported(scores)
-    summary = ImportSummary(
-        files=files,
+    n_labelled = 0 if table.labels is None else int((table.labels != UNLABELLED).sum())
+    columns, lost = rows[0].columns, collector.lost
+    return ImportSummary(
         n=len(table),
-        n_labelled=int(scored.sum()),
-        source="votes" if votes else collector.source.name,
+        n_labelled=n_labelled,
+        source="votes" if known["votes"] else source.name,
         model=collector.model,
         question=collector.question or None,
-        columns=tuple(collector.questions) if collector.source.takes_first else (),
+        columns=tuple(collector.questions) if source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
-        unreported=tuple(classes[label] for label in never),
         n_nameless=sum(row.names_none for row in rows),
         left_out=tuple(n + 1 for n in range(collector.n_answers) if n not in numbers),
-        refused=tuple(collector.lost["refused"]),
-        failed=tuple(collector.lost["failed"]),
-        several=tuple(collector.lost["several"]),
-        unstated=tuple(collector.lost["unstated"]),
-        silent=tuple(collector.lost["silent"]),
         n_other=collector.n_other,
-        n_unknown=n_unknown,
-        **{**counts, **({"n_normalised": 0} if table.mass is not None else {})},
-        class_columns=rows[0].columns if rows[0].columns != wanted.names else (),
-        naming=() if scored.any() else tuple(collector.naming or ()),
-        votes=polled,
+        class_columns=columns if columns != collector.wanted.names else (),
+        naming=() if n_labelled else tuple(collector.naming or ()),
         asked=collector.asked_for,
-        others=_others(rows, keep, numbered=ids is None and not votes),
+        **{kind: tuple(one.name for one in lost if one.kind == kind) for kind in LOST},  # type: ignore[arg-type]
+        **known,
     )
-    return Import(table, summary)
 
 
 def _nothing_read(
@@ -214,21 +234,33 @@ def _nothing_read(
     """Return the error for answers of which none could be read."""
     if not collector.n_answers:
         return InvalidInputError(f"{origin}: there are no answers", hint="Give other files")
-    lost: dict[str, float] = {"refused": len(collector.lost["refused"])}
-    lost |= {"unmatched": polled["unmatched"]} if polled else {}
-    lost |= {reason: len(names) for reason, names in collector.lost.items() if reason not in lost}
+    lost = Counter(one.kind for one in collector.lost)
+    told = {reason["reason"]: f"{reason['n']:,}" for reason in _reasons(collector.lost)}
+    if polled:
+        lost["unmatched"] = int(polled["unmatched"])
+        told["answers that vote for no class"] = f"{polled['unmatched']:,}"
     return InvalidInputError(
         f"{origin}: there are no answers with probabilities or votes; "
-        + ", ".join(f"{reason}: {n:,}" for reason, n in lost.items()),
-        hint=_HINTS[max(lost, key=lost.__getitem__)],
+        + ", ".join(f"{reason}: {n}" for reason, n in told.items()),
+        hint=_HINTS[lost.most_common(1)[0][0]],
     )
 
 
-def _unreported(collector: Collector, classes: Sequence[str]) -> bool:
-    """Say whether no row has anything for a class that is not called by its own name."""
-    scores = np.array([row.scores for row in collector.rows.values()])
-    never = _never_reported(scores) if len(scores) else []
-    return any(collector.wanted.names[label] not in classes for label in never)
+def _left_out(collector: Collector, unread: Sequence[Lost], n_votes: float) -> dict[str, Any]:
+    """Return how many answers are left out, and why; where there are votes, of these."""
+    lost = unread if n_votes else collector.lost
+    of = int(n_votes) or len(collector.lost) + len(collector.rows)
+    return {"n": len(lost), "of": of, "reasons": _reasons(lost)}
+
+
+def _reasons(lost: Sequence[Lost]) -> list[dict[str, Any]]:
+    """Return why answers are left out, the three commonest reasons, each with an example."""
+    counts = Counter(one.why for one in lost)
+    first = {one.why: one for one in reversed(lost)}
+    return [
+        {"reason": why, "n": n, "example": shown(first[why].said or first[why].name)}
+        for why, n in counts.most_common(_MOST_REASONS)
+    ]
 
 
 def _others(rows: Sequence[Row], keep: Sequence[str], *, numbered: bool) -> dict[str, list[object]]:
@@ -299,9 +331,17 @@ def _names(classes: tuple[str, ...], called: Mapping[str, str]) -> tuple[str, ..
     return names
 
 
-def _count_votes(collector: Collector, reader: LabelReader) -> dict[str, float]:
-    """Give rows their shares of votes, and refuse those without a vote; return the counts."""
-    polled, cast = _of_one_stem([*collector.rows.values()]), []
+def _count_votes(collector: Collector, reader: LabelReader) -> tuple[dict[str, float], list[Lost]]:
+    """Give rows their shares of votes, and lose those without a vote.
+
+    Returns
+    -------
+    dict
+        The counts.
+    list of Lost
+        The answers that are no vote.
+    """
+    polled, cast, unread = _of_one_stem([*collector.rows.values()]), [], []
     collector.rows, collector.n_answers = {}, len(polled)
     texts = [text for row in polled for text in row.texts]
     if len(texts) == len(polled) > 1:
@@ -311,16 +351,20 @@ def _count_votes(collector: Collector, reader: LabelReader) -> dict[str, float]:
         )
     for number, row in enumerate(polled):
         votes = [reader.vote(ModelAnswer(text)) for text in row.texts]
+        name = row.where if row.row_id is None else str(row.row_id)
+        for text, vote in zip(row.texts, votes, strict=True):
+            if vote is None:
+                kind = "refused" if text is None else LOSSES[reader.state(text).reason]
+                unread.append(Lost(kind, name, LOST[kind], text or ""))
         if n := len(votes) - votes.count(None):
             cast.append(n)
             scores, share = reader.shares(votes).captured, n / len(votes)
             scores = scores / share
             collector.rows[number] = replace(row, scores=scores, mass=share, number=number)
         else:
-            row_id = row.where if row.row_id is None else str(row.row_id)
-            collector.lost["refused"].append(row_id)
+            collector.lost.append(Lost("refused", name, "no answer to the row is a vote"))
     n_refused = texts.count(None)
-    return {
+    counts = {
         "answers": len(texts),
         "refused": n_refused,
         "unmatched": len(texts) - n_refused - sum(cast),
@@ -328,6 +372,7 @@ def _count_votes(collector: Collector, reader: LabelReader) -> dict[str, float]:
         "most": max(cast, default=0),
         "added": 0.5,
     }
+    return counts, unread
 
 
 def _of_one_stem(polled: list[Row]) -> list[Row]:

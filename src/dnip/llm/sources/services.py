@@ -12,7 +12,6 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers.completions import ID_PREFIX, choices_of, no_logprobs, read_choice
-from dnip.llm.answers.reader import reader_of
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
 
 #: One of the answers to a prompt, in the shape of chat completions.
@@ -96,10 +95,10 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
         return None
     if not answer.positions:
         raise no_logprobs()
-    reader = reader_of(wanted.names)
+    reader = wanted.reader
     reading = reader.locate(answer)
     if not reading.tells:
-        return Row(np.empty(0), reason=reading.reason)
+        return Row(np.empty(0), reason=reading.reason, said=answer.content or "")
     match = reader.weigh_label(answer, reading)
     return Row(
         match.captured,

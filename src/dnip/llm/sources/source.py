@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
+from dnip.llm.answers.reader import LabelReader, reader_of
 
 #: An answer, as parsed from JSON.
 Answer: TypeAlias = Any
@@ -32,6 +33,8 @@ class Wanted:
         Whether gold labels in the answers are read.
     by_character : bool
         Whether log-likelihoods of choices are divided by the lengths of their texts.
+    key, last
+        How labels are read, as for `dnip.llm.answers.stating.Rule`.
     """
 
     classes: tuple[str, ...]
@@ -39,6 +42,13 @@ class Wanted:
     question: str = ""
     own_labels: bool = True
     by_character: bool = False
+    key: str | None = None
+    last: bool = False
+
+    @property
+    def reader(self) -> LabelReader:
+        """What reads the answers."""
+        return reader_of(self.names, self.classes, self.key, last=self.last)
 
     def called(self, options: Iterable[str]) -> tuple[str, ...]:
         """Return what the classes are called among options; `names` if these are other options.
@@ -78,6 +88,8 @@ class Row:
         Whether the answer is one token that is no label, so that this token is read.
     reason : str
         Why the answer states no label, so that it is left out; else empty.
+    said : str
+        Its text, then.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
     where : str
@@ -99,6 +111,7 @@ class Row:
     mass: float | None = None
     names_none: bool = False
     reason: str = ""
+    said: str = ""
     row_id: object = None
     label: object = None
     where: str = ""
