@@ -34,10 +34,10 @@ def test_every_command_has_help(dnip, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_all_options_have_words_and_both_examples_can_be_typed(command):
+def test_all_options_have_words_and_examples_can_be_typed(command):
     parsed = commands.get_command(None, command)
     assert all(parameter.help for parameter in parsed.params)
-    assert len(parsed.examples) == 2
+    assert 2 <= len(parsed.examples) <= 3
     for line in parsed.examples:
         assert len(line) <= 76
         program, name, *arguments = split(line)
@@ -118,7 +118,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["export", "c.json", "--to", "spark", *SQLITE], "--dialect is for sql, not for spark"),
     ([*SERVE, "c.json"], "QUESTION=FILE"),
     ([*SERVE, "q=c.json", "--coefficients", "q=d.json"], "'q' twice"),
-    ([*SERVE, "q=c.json", "--chat", "d.json"], "'d.json' is not NAME=FILE"),
+    ([*SERVE, "q=c.json", "--chat", "d.json"], "--chat d.json has no file"),
     ([*SERVE, "q=c.json", "--max-body", "much"], "'much' is not a size"),
     (["import", "a.csv", *CLASSES, "--map", "ham"], "'ham' is not CLASS=NAME"),
     (["import", "a.csv", "-", *CLASSES], "- is not a file"),

@@ -44,7 +44,7 @@ REFUSED = {
     ],
     "jsonl": [
         ("{}\n", ["no class columns"]),
-        ("[0, 1]\n", ["row 1", "it is of type list, and no object"]),
+        ("[0, 1]\n", ["row 1", "it is of type list, not an object"]),
         ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
         ("[" * 100_000, ["row 1 is not valid JSON"]),
         ('{"p0": 1, "p1": "0"}\n', ["row 1, column p1: '0' is not a number"]),

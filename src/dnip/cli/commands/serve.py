@@ -32,7 +32,7 @@ def _chat(text: str) -> tuple[str, str | None]:
     runs, /readyz whether the model's server does, /metrics what it has done.
 
     Every option may be set by the environment, too, such as DNIP_SERVE_UPSTREAM; several values
-    stand apart by spaces. What is typed wins.
+    have spaces between them. What is typed wins.
     """,
     examples=[
         "dnip serve --upstream URL --coefficients topic=topic.json --record recorded",
@@ -178,7 +178,7 @@ def serve(
     if classes and not bare:
         raise click.BadParameter("--classes is for a --chat NAME without a file")
     if len(bare) > 1:
-        raise click.BadParameter(f"--chat {bare[0]} and --chat {bare[1]} cannot be told apart")
+        raise click.BadParameter(f"--chat {bare[0]} and --chat {bare[1]} cannot be distinguished")
     decisions, chats = by_api(
         options.by_name("--coefficients", coefficients), options.by_name("--chat", with_files)
     )
