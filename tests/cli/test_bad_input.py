@@ -1,7 +1,5 @@
 """Whatever is wrong with the input: status 1, one message, and old outputs untouched."""
 
-import json
-
 import pytest
 
 from cases import cases
@@ -18,42 +16,24 @@ HEAD = "id,label,p0,p1\n"
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE, APPLY], ids=lambda c: " ".join(c[:2]))
-@cases(
-    ("bad.csv", HEAD, "there are no rows"),
-    ("bad.csv", HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"),
-    ("bad.csv", HEAD + "a,0,nan,1\n", "row 1, column p0: the number is missing"),
-    ("bad.csv", HEAD + "a,0,1,0\na,1,0,1\n", "row 2: the id 'a' is already at"),
-    ("bad.jsonl", '{"label": 0, "p0": 1,', "row 1 is not valid JSON"),
-    ("bad.parquet", "junk", "this Parquet file is damaged"),
-    ("bad-missing.csv", None, "there is no such file"),
-)
-def test_tables(dnip, files, command, name, content, told):
+@cases((HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"), (None, "no such file"))
+def test_a_fault_of_a_table_stops_every_command(dnip, files, command, content, told):
+    """All faults of tables are tried in tests/tables."""
     if content is not None:
-        (files / name).write_text(content)
-    dnip(*command, name).assert_refused(name, told)
+        (files / "bad.csv").write_text(content)
+    dnip(*command, "bad.csv").assert_refused("bad.csv", told)
 
 
 @pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE], ids=lambda c: " ".join(c[:2]))
-@cases(("label,p0,p1\n1,1,0\n1,0,1\n", "only one class, 1"), ("p0,p1\n1,0\n0,1\n", "label"))
-def test_labels_that_nothing_can_be_learned_from(dnip, files, command, rows, told):
-    (files / "bad.csv").write_text(rows)
-    dnip(*command, "bad.csv").assert_refused(told)
-
-
-SOUND = json.loads(Coefficients(["0", "1"], [15, 30], 30).to_json())
+def test_labels_are_needed(dnip, files, command):
+    (files / "bad.csv").write_text("p0,p1\n1,0\n0,1\n")
+    dnip(*command, "bad.csv").assert_refused("label")
 
 
 @pytest.mark.parametrize("command", [COMPARE, APPLY], ids=lambda c: c[0])
-@cases(
-    (None, "cannot be read: No such file"),
-    (SOUND | {"weights": [1, 1]}, "weights do not equal those of weight_indices"),
-    (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),
-)
-def test_coefficients(dnip, files, command, content, told):
-    (files / "c.json").unlink()
-    if content is not None:
-        (files / "c.json").write_text(json.dumps(content))
-    dnip(*command, "t.csv", "--classes", "0,1").assert_refused(told)
+def test_coefficients_of_other_classes_stop_every_command(dnip, files, command):
+    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
+    dnip(*command, "t.csv", "--classes", "0,1").assert_refused("fitted for no, yes")
 
 
 @cases(

@@ -6,7 +6,7 @@ import pytest
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
-from dnip.comparing.comparison import present_comparison
+from dnip.comparing.comparison import describe_comparison
 from dnip.comparing.methods import ClassWeights, OurDNIP, PaperDNIP
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.metrics.intervals import PAIRED
@@ -96,7 +96,7 @@ def test_the_page_says_all():
     rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
     tables = ("news/opt.csv", "news/test.csv", ("a", "b"))
     compared = Comparison(*tables, methods=outcomes, skipped=skipped, **settings, **rows)
-    text = present_comparison(compared).to_text()
+    text = describe_comparison(compared)
     lines = text.splitlines()
     assert lines[0] == "news: 1,234 labels of 2 classes, 20 test rows"
     rows = {line.split("  ")[0]: " ".join(line.split()) for line in lines}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
@@ -15,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import DNIPError, listed, warn
+from dnip.base.errors import DNIPError, MissingDependencyError, listed, warn
+from dnip.base.files import atomic_path, new_folder, write_text
 from dnip.base.typing import Confusion, Labels, Probabilities
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.methods import RAW, Method, OptSet, choose
@@ -23,9 +27,16 @@ from dnip.method.objective import Objective
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals
-from dnip.presenting.formats import Column, Estimate
-from dnip.presenting.pictures import BLACK, BLUE, COLOURS, Figure, frame_front, legend_right
-from dnip.presenting.results import ResultFiles, Results
+from dnip.presenting.formats import Column, Estimate, to_text, wrapped
+from dnip.presenting.pictures import (
+    BLACK,
+    BLUE,
+    COLOURS,
+    Figure,
+    frame_front,
+    legend_right,
+    save_figure,
+)
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.labels import check_several_classes
@@ -520,13 +531,37 @@ class Comparison:
         }
 
 
-FILES = ResultFiles("results.json", "comparison.png", "runs.csv")
+#: What is written into the folder of a comparison.
+FILES = ("results.json", "runs.csv", "comparison.png")
 
 _TRANSDUCTIVE = " *"
 
 
-def present_comparison(comparison: Comparison) -> Results:
-    """Return a line per method, with notes; a figure where a method was finished."""
+def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write everything as JSON, a line for each fit as CSV, and a picture; return what was written.
+
+    The picture is left out where no method was finished or matplotlib is not installed.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    """
+    content = json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n"
+    with new_folder(folder) as target:
+        results, runs, picture = (target / name for name in FILES)
+        written = [write_text(results, content)]
+        with atomic_path(runs) as path, path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(_fits(comparison))
+        written.append(runs)
+        if comparison.methods:
+            with suppress(MissingDependencyError):  # the data goes without its picture
+                written.append(save_figure(_figure(comparison), picture))
+    return written
+
+
+def describe_comparison(comparison: Comparison) -> str:
+    """Return a line per method, with notes."""
     columns = [Column("method"), *(Column(METRICS[name].title, 3) for name in HEADLINE)]
     rows = []
     for method in comparison.methods:
@@ -538,11 +573,8 @@ def present_comparison(comparison: Comparison) -> Results:
         f"{comparison.n_test:,} test rows"
     )
     skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
-    figure = _figure(comparison) if comparison.methods else None
-    notes = (_caption(comparison), *skipped)
-    return Results(
-        columns, rows, comparison.to_dict(), figure, _fits(comparison), title=title, notes=notes
-    )
+    notes = "\n".join((_caption(comparison), *skipped))
+    return f"{wrapped(title)}\n\n{to_text(columns, rows)}\n\n{wrapped(notes)}"
 
 
 def _caption(comparison: Comparison) -> str:

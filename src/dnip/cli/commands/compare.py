@@ -89,17 +89,19 @@ def compare(
     confidence: float,
     json: bool,
 ) -> None:
-    from dnip.base.files import check_files
+    from dnip.base.files import check_files, check_writable, new_folder
     from dnip.comparing import choose, compare as compare_methods
-    from dnip.comparing.comparison import FILES, present_comparison
+    from dnip.comparing.comparison import FILES, describe_comparison, write_comparison
     from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable
 
     objective = Objective() if beta is None else Objective(beta=beta)
     chosen = choose(methods, objective, scale=scale)
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
-    check_files(reads, {}, FILES.within(out))
-    FILES.prepare(out)
+    check_files(reads, {}, {name: out / name for name in FILES})
+    with new_folder(out) as folder:  # before long work
+        for name in FILES:
+            check_writable(folder / name)
     rows = ProbabilityTable.read(table, classes)
     scored, more, free = options.read_others(rows, classes, test, unlabelled, content_free)
     assert scored is not None
@@ -120,8 +122,7 @@ def compare(
                 f"{what}, fit {number} of {total}", number - 1, total
             ),
         )
-    results = present_comparison(result)
-    written = FILES.write(out, results)
+    written = write_comparison(result, out)
     if result.interrupted:
         complain("interrupted", f"{len(result.methods)} finished methods are kept")
-    finish(results.content, results.to_text(), json=json, written=written)
+    finish(result.to_dict(), describe_comparison(result), json=json, written=written)

@@ -37,7 +37,7 @@ def _chat(text: str) -> tuple[str, str | None]:
     examples=[
         "dnip serve --upstream URL --coefficients topic=topic.json --record recorded",
         "dnip serve --upstream https://api.openai.com --chat topic=topic.json",
-        "dnip serve --upstream URL --chat topic --classes World,Sports --record recorded",
+        "dnip serve --upstream URL --chat topic --classes A,B --record recorded",
     ],
     environment="DNIP_SERVE",
 )
