@@ -68,7 +68,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     ("--test test.csv --methods magic", "methods must be one of raw"),
     ("--test test.csv --methods contextual-calibration", "content-free rows, and there are none"),
     ("--test test.csv --unlabelled test.csv", "90 ids are in both"),
-    ("--test test.csv --out opt.csv", "results and table lie one in the other"),
+    ("--test test.csv --out opt.csv", "results.json and table lie one in the other"),
 )
 def test_bad_input(dnip, tables, arguments, told):
     dnip("compare", "opt.csv", "--json", *QUICK, *arguments.split()).assert_refused(told)
