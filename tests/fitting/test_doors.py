@@ -108,7 +108,7 @@ def test_the_classifier_has_the_settings_of_a_fit_in_the_same_words():
         {name: (p.default, p.annotation) for name, p in signature(each).parameters.items()}
         for each in (FitSettings, dnip.fit, DNIPClassifier)
     )
-    rows = {"data", "y", "classes", "label", "unlabelled", "groups", "rows", "progress"}
+    rows = {"data", "y", "classes", "label", "unlabelled", "groups", "weights", "rows", "progress"}
     assert all(of_fit[name] == settings[name] for name in settings)
     assert of_fit.keys() == settings.keys() | rows | {"evidence"}
     mine = {"estimator", "classes", "cv", "n_jobs", "only_if_better"}

@@ -391,6 +391,9 @@ def tell_of_rows(
     """Say which rows belong together and where slices starve; return the slices as text."""
     if result.grouping is not None:
         complain("note" if group else "warning", result.grouping.sentence)
+    overlap = getattr(result, "overlap", None)
+    if overlap is not None and overlap.share:
+        complain("warning", overlap.sentence)
     if result.slices is None:
         return ""
     from dnip.presenting.text import describe_slices

@@ -43,12 +43,13 @@ from dnip.priors.estimate import Calibration, label_shares
 from dnip.priors.target import PriorLike, TargetPrior
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
+from dnip.tables.cells import check_sample_weight
 from dnip.tables.columns import make_frame
 from dnip.tables.files import read_rows
 from dnip.tables.groups import check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.mass import CapturedMass
-from dnip.tables.origin import DataHash, origin_of, tell_left_out
+from dnip.tables.origin import DataHash, FittedRows, origin_of, tell_left_out
 from dnip.tables.sampling import Sample, Sampler
 from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
 from dnip.using.drift import LEAST_ROWS, TableSample
@@ -89,6 +90,7 @@ def fit(
     label: str | None = None,
     unlabelled: TableLike | None = None,
     groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
     rows: int | None = MOST_ROWS,
     progress: Progress | None = None,
 ) -> Fit:
@@ -145,6 +147,9 @@ def fit(
         frame, the name of the column. An empty one is a group of its own. Rows of one group lie in
         one fold of every refit, and count as one label. Without groups, copies (rows equal in every
         probability and in label, which rounding does not explain) are told, and are groups.
+    weights : array-like of shape (M,) or str, optional
+        How much each row counts, likewise; 1 by default. Only ratios matter. What is shown of the
+        rows of the fit counts each as one.
     rows : int or None, default=1_000_000
         Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
@@ -197,6 +202,7 @@ def fit(
         label=label,
         unlabelled=unlabelled,
         groups=groups,
+        weights=weights,
         evidence=evidence,
         rows=rows,
         progress=progress,
@@ -226,24 +232,31 @@ def prepare_table(
     label: str | None = None,
     unlabelled: TableLike | None = None,
     groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
 ) -> Prepared:
     """Return the rows of a table, ready to be fitted at any β; all is as for :func:`fit`."""
-    sample, count = sample_of(data, y, classes, rows, settings.seed, groups, label)
+    sample, count = sample_of(
+        data, y, classes, rows, settings.seed, groups=groups, weights=weights, label=label
+    )
     more = None
     if unlabelled is not None:
         more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
-    members = None
-    if groups is not None:
-        if not sample.is_whole:
-            raise InvalidInputError(
-                f"{sample.table.source}: a sample is fitted, and a sample does not keep groups",
-                hint="Give fewer rows, or rows=None (--rows all)",
-            )
-        known = sample.table.rows.groups
-        members = check_groups(groups if known is None else known, len(sample.table))
-    return prepare(sample, count, settings, more=more, groups=members, evidence=evidence)
+    table = sample.table
+    if not sample.is_whole and (table.groups is not None or table.weights is not None):
+        raise InvalidInputError(
+            f"{table.source}: a sample is fitted, and a sample does not keep groups and weights",
+            hint="Give fewer rows, or rows=None (--rows all)",
+        )
+    members = None if table.groups is None else check_groups(table.groups, len(table))
+    weight = None
+    if table.weights is not None and table.labels is not None:
+        weight = table.weights[table.labels != UNLABELLED]
+        weight = check_sample_weight(weight, n_examples=len(weight))
+    return prepare(
+        sample, count, settings, weight=weight, more=more, groups=members, evidence=evidence
+    )
 
 
 #: What is said of a fit without refits.
@@ -558,7 +571,7 @@ def prepare(
         Counts the whole opt set under coefficients.
     settings : FitSettings
     weight : ndarray of shape (M,), optional
-        How much each row of the opt set counts; all have a label then.
+        How much each labelled row of the opt set counts.
     more : ProbabilityTable, optional
         More rows without a label.
     groups : ndarray of shape (M,), optional
@@ -885,6 +898,7 @@ def _record(
             "right": np.diag(scored.reweighted).tolist(),
         },
         sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers).to_dict(),
+        fitted=FittedRows.of(rows.labelled.probabilities, rows.labelled.ids),
         deferring=tuple(point.to_record() for point in points),
         defer_below=None if deferring is None else deferring.served,
     )
@@ -924,7 +938,9 @@ def sample_of(
     classes: Sequence[Any] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
+    *,
     groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
     label: str | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
@@ -937,16 +953,19 @@ def sample_of(
         Rows of a file to keep at most; None: all.
     seed : int, default=0
         The same seed gives the same sample.
-    groups : array-like of shape (M,) or str, optional
-        What each row belongs to; of a file or a data frame, the name of the column.
+    groups, weights : array-like of shape (M,) or str, optional
+        What each row belongs to, and how much it counts; of a file or a data frame, the name of the
+        column.
 
     Raises
     ------
     InvalidInputError
         For a bad table, more classes than rows to keep, or a column that is not there.
     """
-    if y is not None or label is not None or not isinstance(data, str | os.PathLike):
-        table = as_table(data, y, classes, label, groups=groups)
+    group, weight = (v if isinstance(v, str) else None for v in (groups, weights))
+    has_arrays = y is not None or groups is not group or weights is not weight
+    if has_arrays or label is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes, label, groups=groups, weights=weights)
         check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
@@ -954,7 +973,7 @@ def sample_of(
     path = Path(data)
     tell_left_out(path)
     sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
-    for block in Scan(path, classes, Asked(groups if isinstance(groups, str) else None)):
+    for block in Scan(path, classes, Asked(group, weight)):
         sampler.add(block)
     sample = sampler.sample()
     if sample.is_whole:

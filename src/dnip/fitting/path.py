@@ -88,7 +88,8 @@ def trace_path(
     *,
     classes: Sequence[Any] | None = None,
     unlabelled: TableLike | None = None,
-    groups: str | None = None,
+    groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
     settings: FitSettings | None = None,
@@ -99,7 +100,7 @@ def trace_path(
 
     Parameters
     ----------
-    data, y, classes, unlabelled, groups, evidence, rows, settings
+    data, y, classes, unlabelled, groups, weights, evidence, rows, settings
         As for :func:`dnip.fit`.
     betas : sequence of float
         Above 0.
@@ -126,6 +127,7 @@ def trace_path(
         classes=classes,
         unlabelled=unlabelled,
         groups=groups,
+        weights=weights,
         evidence=evidence,
         rows=rows,
     )

@@ -28,6 +28,7 @@ from dnip.metrics import HEADLINE, METRICS
 from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior
 from dnip.priors.target import PriorLike, adjust, check_prior
 from dnip.tables.labels import check_classes
+from dnip.tables.origin import FittedRows
 
 _REFIT = "Fit again with `dnip fit`"
 
@@ -99,6 +100,8 @@ class FitRecord:
         Rows of each class and those that are right, with what is expected of other rows.
     sketch : dict or None
         How the probabilities are distributed.
+    fitted : FittedRows or None
+        Which rows were fitted, as hashes.
     deferring : tuple of dict
         What is expected by the share of rows that is deferred.
     notes : dict
@@ -122,6 +125,7 @@ class FitRecord:
     search: Mapping[str, Any] = field(default_factory=dict)
     scores: Mapping[str, Any] | None = None
     sketch: Mapping[str, Any] | None = None
+    fitted: FittedRows | None = None
     deferring: tuple[Mapping[str, Any], ...] = ()
     defer_below: Mapping[str, Any] | None = None
     adjusted: Mapping[str, Any] | None = None
@@ -208,7 +212,7 @@ def _is_missing(value: object) -> bool:
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any part of a record
     if isinstance(value, np.ndarray | tuple):
         return list(value) if isinstance(value, tuple) else value.tolist()
-    return value.to_dict() if isinstance(value, DataRecord | Calibration) else value
+    return value.to_dict() if isinstance(value, DataRecord | Calibration | FittedRows) else value
 
 
 def _read(name: str, value: Any, n_classes: int) -> Any:  # noqa: ANN401 - any part of a record
@@ -217,8 +221,8 @@ def _read(name: str, value: Any, n_classes: int) -> Any:  # noqa: ANN401 - any p
         match name:
             case "package_version":
                 return str(value)
-            case "data" | "unlabelled":
-                return DataRecord.from_dict(value)
+            case "data" | "unlabelled" | "fitted":
+                return (FittedRows if name == "fitted" else DataRecord).from_dict(value)
             case "class_shares":
                 shares = np.asarray(value, np.float64)
                 sound = shares.shape == (n_classes,) and bool((shares >= 0).all())

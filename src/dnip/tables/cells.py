@@ -35,6 +35,9 @@ _ALIKE = 1.1
 # Entries whose running sums are held at once.
 _MAX_ENTRIES = 1 << 18
 
+# Spreads the bits of a hash, as in SplitMix64 (Steele, Lea and Flood 2014).
+_ODD = np.uint64(0x94D049BB133111EB)
+
 #: Ids that are compared, at most: they are held in memory, about 100 bytes each.
 MOST_IDS = 2_000_000
 
@@ -630,3 +633,19 @@ def texts_of(cells: Cells) -> NDArray[np.object_]:
 def as_list(cells: Cells) -> Sequence[Any]:
     """Return cells as values of Python."""
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
+
+
+def row_hashes(values: NDArray[np.floating[Any]]) -> NDArray[np.uint64]:
+    """Return a number for each row, shape (M,), the same for equal rows and hardly ever for others.
+
+    Examples
+    --------
+    >>> first, second, third = row_hashes(np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]))
+    >>> first == third, first == second
+    (np.True_, np.False_)
+    """
+    bits = np.ascontiguousarray(values + 0.0, np.float64).view(np.uint64)  # -0 is 0
+    odd = np.random.default_rng(0).integers(1 << 63, size=bits.shape[1], dtype=np.uint64) * 2 + 1
+    mixed = (bits ^ (bits >> np.uint64(29))) * odd
+    mixed = np.bitwise_xor.reduce(mixed ^ (mixed >> np.uint64(32)), axis=1) * _ODD
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))

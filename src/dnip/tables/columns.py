@@ -262,8 +262,10 @@ def resolve_columns(
             names_of(len(numbered), classes, source)
     if missing := [name for name in columns if name not in names]:
         what = f"column {missing[0]} is missing"
-        if classes is None:
-            raise _refused(what, names, source, "Number the class columns from p0 without a gap")
+        if classes is None or len(numbered) == len(classes):
+            gap = next(name for name in probability_columns(len(numbered)) if name not in names)
+            hint = "Number the class columns from p0 without a gap"
+            raise _refused(f"column {gap} is missing", names, source, hint)
         what = f"column {missing[0]} of the classes {_listed(classes)} is missing"
         hint = "Give one column per class, named after the class, or p0, p1, ..."
         raise _refused(what, names, source, hint)

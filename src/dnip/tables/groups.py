@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
-from dnip.tables.cells import check_vector, texts_of
+from dnip.tables.cells import check_vector, row_hashes, texts_of
 
 # Rounding is at work where more rows than this share one number, but not all, with another row.
 _BY_CHANCE = 0.01
@@ -93,8 +93,8 @@ def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None
     >>> find_copies(twice[:-1].round(1), labels[:-1]) is None
     True
     """
-    whole = np.column_stack([probabilities, labels]) + 0.0  # -0 is 0
-    if len(np.unique(_hashed(whole))) == len(whole):
+    whole = np.column_stack([probabilities, labels])
+    if len(np.unique(row_hashes(whole))) == len(whole):
         return None
     row = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
     repeats = _find_repeats(row)
@@ -110,14 +110,6 @@ def find_copies(probabilities: Probabilities, labels: Labels) -> Integers | None
         if _count_shared(numbers[tells], row[tells]) > _BY_CHANCE * len(row):
             return repeats
     return np.asarray(row)
-
-
-def _hashed(whole: Floats) -> NDArray[np.uint64]:
-    """Return a number for each row, the same for equal rows and hardly ever for others."""
-    bits = np.ascontiguousarray(whole, np.float64).view(np.uint64)
-    odd = np.random.default_rng(0).integers(1 << 63, size=bits.shape[1], dtype=np.uint64) * 2 + 1
-    mixed = (bits ^ (bits >> np.uint64(29))) * odd
-    return np.asarray(np.bitwise_xor.reduce(mixed ^ (mixed >> np.uint64(32)), axis=1))
 
 
 def _find_repeats(row: Integers) -> Integers | None:

@@ -40,7 +40,7 @@ from dnip.tables.labels import (
     names_of,
 )
 from dnip.tables.mass import CapturedMass, check_mass
-from dnip.tables.origin import DataHash
+from dnip.tables.origin import DataHash, FittedRows, Overlap
 from dnip.tables.rows import Rows, joined, read_frame
 
 if TYPE_CHECKING:
@@ -666,6 +666,10 @@ of other rows: scores on rows that were fitted on say nothing
             )
     if np.array_equal(opt.probabilities, other.probabilities):
         raise InvalidInputError(f"{opt.source} and {other.source} hold the same rows", hint=hint)
+    overlap = Overlap(FittedRows.of(opt.probabilities, opt.ids))
+    overlap.add(other.probabilities, other.ids)
+    if overlap.share:
+        warn(f"{other.source}: {overlap.sentence}")
 
 
 def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> None:

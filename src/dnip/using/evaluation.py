@@ -32,6 +32,7 @@ from dnip.tables.files import Progress, counted_rows
 from dnip.tables.groups import Grouping
 from dnip.tables.labels import UNLABELLED, better_order, check_countable, check_several_classes
 from dnip.tables.mass import CapturedMass, MassCounts
+from dnip.tables.origin import Overlap
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
 from dnip.using.slices import LabelledRows, Slices, as_counted
@@ -69,6 +70,8 @@ class Evaluation:
         `reweighted` in two parts: rows that remain, and beside them those that are deferred.
     grouping : Grouping or None
         Rows that belong together; ranges count them as one. None where there are none.
+    overlap : Overlap or None
+        How many of the labelled rows are rows of the fit, where the coefficients tell.
     slices : Slices or None
         The same counts by the values of a column, where one was named.
     signal : bool or None
@@ -93,6 +96,7 @@ class Evaluation:
     signal: bool | None = None
     cause: str | None = None
     grouping: Grouping | None = None
+    overlap: Overlap | None = None
     slices: Slices | None = None
 
     def __repr__(self) -> str:
@@ -228,6 +232,7 @@ class Evaluation:
             "signal": self.signal,
             **({} if self.cause is None else {"cause": self.cause}),
             "groups": None if self.grouping is None else self.grouping.to_dict(),
+            "fitted": None if self.overlap is None else self.overlap.share,
         }
         if self.slices is not None:
             summary["by"] = self.slices.to_dict(confidence)
@@ -369,6 +374,8 @@ class _Counts:
         self._given = {name: weights for name, weights in asked.items() if weights is not None}
         self._counts: dict[str, Confusion] = {}
         self._rows = LabelledRows()
+        known = None if coefficients is None else coefficients.fit.fitted
+        self._overlap = None if known is None else Overlap(known)
 
     def add(self, rows: AnyRows) -> None:
         """Count some rows."""
@@ -399,6 +406,8 @@ class _Counts:
                 places = predictions + n_classes * deferred
                 self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
         self._rows.add(rows, decided)
+        if self._overlap is not None and rows.labels is not None:
+            self._overlap.add(p[true > 0], None if rows.ids is None else rows.ids[true > 0])
 
     def join(self, other: _Counts) -> None:
         """Add the counts of another piece of the table."""
@@ -406,6 +415,8 @@ class _Counts:
         self._masses.join(other._masses)
         self._sample.join(other._sample)
         self._rows.join(other._rows)
+        if self._overlap is not None and other._overlap is not None:
+            self._overlap.join(other._overlap)
         self.corrected_by = self.corrected_by or other.corrected_by
         self._classes, self.source = other._classes or self._classes, other.source or self.source
         for name, counts in other._counts.items():
@@ -432,6 +443,7 @@ class _Counts:
             corrected_by=self.corrected_by,
             defer=self._given["reweighted"].defer if "routed" in self._counts else None,
             grouping=grouping,
+            overlap=self._overlap,
             slices=slices,
         )
 

@@ -91,11 +91,12 @@ def _rows(text: str) -> int | None:
     help="Rows without labels to learn from, too, such as those to be corrected. Rows of TABLE "
     "with an empty label are used in the same way.",
 )
+@options.group
 @options.option(
-    "--group",
+    "--weight",
     metavar="COLUMN",
-    help="What rows belong to, such as a prompt with several answers. Rows of one group are judged "
-    "together, and count as one label.",
+    heading="Details",
+    help="How much rows count: a column of numbers of 0 or more. [default: each counts as one]",
 )
 @options.flag(
     "--only-if-better",
@@ -211,6 +212,7 @@ def fit(
     classes: tuple[str, ...] | None,
     unlabelled: Path | None,
     group: str | None,
+    weight: str | None,
     only_if_better: bool,
     path: bool,
     json: bool,
@@ -244,6 +246,7 @@ def fit(
             rows=rows,
             unlabelled=unlabelled,
             groups=group,
+            weights=weight,
             evidence=evidence,
         )
         return
@@ -270,6 +273,7 @@ def fit(
             rows=rows,
             unlabelled=unlabelled,
             groups=group,
+            weights=weight,
             evidence=True if only_if_better else evidence,
             progress=progress,
         )
