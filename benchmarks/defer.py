@@ -1,4 +1,4 @@
-"""Deferring a share of rows to a helper: by one threshold, or by one per predicted class."""
+"""Deferring a share of rows to a helper, by raw probabilities and by corrected ones."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
-from dnip.fitting.deferring import Decided, Helper, learn
+from dnip.fitting.deferring import threshold_of
 from dnip.fitting.fit import fit
-from dnip.method.objective import Objective
-from dnip.method.problem import Problem
+from dnip.method.prediction import decide, reweight
 from dnip.metrics.confusion import cobias_of
 
 SHARE, HELPERS = 0.3, (0.8, 0.9, 1.0)
 SIZES, DRAWS = (200, 1_000, None), 5
-WAYS = ("nothing", "one, raw", "one, corrected", "one per class")
+WAYS = ("nothing", "raw", "corrected")
 _NOT_LLM = ("cifar", "20news")
 
 
@@ -46,7 +45,7 @@ def run(tables: list[Table]) -> None:
         for size in SIZES
         if size is None or size < len(table.opt)
     }
-    header = ["labels, helper", *WAYS, "COBias, of one's"]
+    header = ["labels, helper", *WAYS, "COBias, of raw's"]
     for title, names in (("language models", llm), ("other classifiers", others)):
         rows = []
         for size in SIZES:
@@ -83,25 +82,24 @@ def _measure(table: Table, size: int | None) -> np.ndarray:
 def _ways(opt: ProbabilityTable, test: ProbabilityTable, accuracy: float) -> list[Scores]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
-        fitted = fit(opt, defer=SHARE, helper_accuracy=accuracy, evidence=False).coefficients
-    n = opt.n_classes
-    helper, raw = Helper(accuracy, Objective().beta), np.ones(n)
-    rows = [_decided(each, by) for by in (raw, fitted.multipliers) for each in (opt, test)]
-    one_raw, one = (learn(rows[i], n, SHARE, helper)[0] for i in (0, 2))
-    each = fitted.defer
-    assert each is not None
-    ways = [(3, np.zeros(n)), (1, one_raw), (3, one), (3, each.thresholds)]
-    return [_scores(rows[i], rows[i].below(thresholds), n, accuracy) for i, thresholds in ways]
+        weights = fit(opt, evidence=False).coefficients.multipliers
+    raw = np.ones(opt.n_classes)
+    ways = [(weights, 0.0), (raw, _threshold(opt, raw)), (weights, _threshold(opt, weights))]
+    return [_scores(test, by, threshold, accuracy) for by, threshold in ways]
 
 
-def _decided(table: ProbabilityTable, multipliers: np.ndarray) -> Decided:
-    labels = np.asarray(table.labels)
-    problem = Problem.trusted(table.probabilities, labels, table.classes)
-    return Decided.by(multipliers, problem, np.ones(len(labels)))
+def _threshold(opt: ProbabilityTable, multipliers: np.ndarray) -> float:
+    sureness = reweight(opt.probabilities, multipliers).max(axis=1)
+    return threshold_of(sureness, np.ones(len(sureness)), SHARE)
 
 
-def _scores(rows: Decided, deferred: np.ndarray, n_classes: int, accuracy: float) -> Scores:
-    credit = np.where(deferred, accuracy, rows.chosen == rows.labels)
-    sizes = np.bincount(rows.labels, minlength=n_classes)
-    rates = (np.bincount(rows.labels, credit, n_classes) / np.maximum(sizes, 1))[sizes > 0]
+def _scores(
+    test: ProbabilityTable, multipliers: np.ndarray, threshold: float, accuracy: float
+) -> Scores:
+    q, labels, n_classes = reweight(test.probabilities, multipliers), test.labels, test.n_classes
+    assert labels is not None
+    deferred = q.max(axis=1) < threshold
+    credit = np.where(deferred, accuracy, decide(test.probabilities, multipliers) == labels)
+    sizes = np.bincount(labels, minlength=n_classes)
+    rates = (np.bincount(labels, credit, n_classes) / np.maximum(sizes, 1))[sizes > 0]
     return Scores(credit.mean(), float(cobias_of(rates)), rates.min(), deferred.mean())

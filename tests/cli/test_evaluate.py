@@ -72,9 +72,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     assert f"\ndeferred           {told[1]}, now {told[0]} of the rows\n" in checked.out
     assert dnip("report", "t.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
     point = next(each for each in found.deferring if each.asked == 0.3)
-    front = (
-        f"COBias {point.by_class.gaps.cobias:.3f} at accuracy {point.by_class.accuracy:.3f}; by one"
-    )
+    front = f"COBias {point.gaps.cobias:.3f} at accuracy {point.accuracy:.3f}"
     page = Path("page.html").read_text().replace("\xa0%", " %")
     assert all(each in page for each in (*told, "expected, 30.0 % deferred", front))
     ProbabilityTable(p, classes=["no", "yes"]).write("new.csv")

@@ -1,4 +1,4 @@
-"""Deferring: the best split, the share, exact bounds, and what is told of other rows."""
+"""Deferring: the share, and what is told of other rows."""
 
 import itertools
 
@@ -7,132 +7,65 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
-from dnip.fitting.deferring import (
-    FRONT,
-    SURE,
-    Decided,
-    Helper,
-    _exchange,
-    _is_right_enough,
-    _threshold_of,
-    assess,
-    learn,
-)
-from dnip.method.coefficients import NEVER
+from dnip.fitting.deferring import FRONT, judge, threshold_of
+from dnip.fitting.refits import LeftOut
+from dnip.method.problem import Problem
 from dnip.metrics import cobias
 from dnip.metrics.intervals import Expectation
 from dnip.solvers.search import PAPER
 from populations import biased_rows
 
-HELPERS = [Helper(0.9, 2.7), Helper(1.0, 2.7), Helper(0.8, 0.0), Helper(None, 2.7)]
 
-
-def random_rows(seed, n_rows, n_classes, right=0.6):
-    rng = np.random.default_rng(seed)
-    chosen = rng.integers(n_classes, size=n_rows)
-    labels = np.where(rng.random(n_rows) < right, chosen, rng.integers(n_classes, size=n_rows))
-    labels[:n_classes] = np.arange(n_classes)
-    return Decided(chosen, (rng.permutation(n_rows) + 0.5) / n_rows, np.ones(n_rows), labels)
-
-
-def system(rows, deferred, n_classes, helper):
-    """Share, accuracy, class accuracies and error + β·COBias, counted row by row."""
+def system(chosen, labels, deferred, n_classes, helper):
+    """Share, accuracy and class accuracies, counted row by row."""
     right, counted = np.zeros(n_classes), np.zeros(n_classes)
-    for chosen, label, away in zip(rows.chosen, rows.labels, deferred, strict=True):
-        if away and helper.accuracy is None:
+    for decision, label, away in zip(chosen, labels, deferred, strict=True):
+        if away and helper is None:
             continue
         counted[label] += 1
-        right[label] += helper.accuracy if away else chosen == label
-    rates = right / np.maximum(counted, 1e-9)
-    gaps = [abs(a - b) for a, b in itertools.combinations(rates, 2)]
-    accuracy = right.sum() / counted.sum()
-    return np.mean(deferred), accuracy, rates, 1 - accuracy + helper.beta * np.mean(gaps)
+        right[label] += helper if away else decision == label
+    return np.mean(deferred), right.sum() / counted.sum(), right / np.maximum(counted, 1e-9)
 
 
-def best_split(rows, n_classes, n_handed, helper):
-    """The least value over all numbers of least sure rows of each class."""
-    order = np.argsort(rows.sureness)
-    by_class = [order[rows.chosen[order] == c] for c in range(n_classes)]
-    best = np.inf
-    for numbers in itertools.product(*(range(len(own) + 1) for own in by_class)):
-        if sum(numbers) == n_handed:
-            deferred = np.zeros(len(order), bool)
-            for own, number in zip(by_class, numbers, strict=True):
-                deferred[own[:number]] = True
-            best = min(best, system(rows, deferred, n_classes, helper)[-1])
-    return best
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.77])
+def test_the_share_is_that_of_weighted_rows(share):
+    rng = np.random.default_rng(0)
+    sureness, weight = rng.random(2_000), 1.0 + rng.integers(5, size=2_000)
+    below = sureness < threshold_of(sureness, weight, share)
+    assert np.average(below, weights=weight) == pytest.approx(share, abs=0.003)
+    alike = threshold_of(sureness, np.ones(2_000), share)
+    assert alike == pytest.approx(np.quantile(sureness, share), abs=0.002)
 
 
-@pytest.mark.parametrize("helper", HELPERS, ids=["90", "100", "80, error", "none"])
-def test_the_search_comes_near_the_best_of_all_splits(helper):
-    above, one_above = [], []
-    for seed in range(6):
-        n_classes = 2 + seed % 3
-        rows = random_rows(seed, 30, n_classes)
-        best = best_split(rows, n_classes, 10, helper)
-        one = np.full(n_classes, np.sort(rows.sureness)[10])
-        found = _exchange(rows, n_classes, 10 / 30, helper)
-        assert abs(rows.below(found).sum() - 10) <= 1
-        above.append(system(rows, rows.below(found), n_classes, helper)[-1] - best)
-        one_above.append(system(rows, rows.below(one), n_classes, helper)[-1] - best)
-    assert np.mean(above) < 0.2 * np.mean(one_above)
+def test_rows_that_tie_go_together_as_near_to_the_share_as_can_be():
+    sureness = np.repeat([0.25, 0.5, 0.75, 1.0], 100)
+    for share, deferred in ((0.3, 100), (0.45, 200), (0.05, 0), (0.95, 300)):
+        threshold = threshold_of(sureness, np.ones(400), share)
+        assert (sureness < threshold).sum() == deferred
+        assert not (sureness[sureness < 1] == threshold).any() or deferred == 0
 
 
-class TestShare:
-    @pytest.mark.parametrize("share", [0.05, 0.3, 0.77])
-    def test_it_is_that_of_weighted_rows(self, share):
-        rows = random_rows(0, 2_000, 5)
-        rows = rows._replace(weight=1.0 + rows.labels)
-        for thresholds in learn(rows, 5, share, HELPERS[0]):
-            deferred = np.average(rows.below(thresholds), weights=rows.weight)
-            assert deferred == pytest.approx(share, abs=0.003)
-
-    def test_rows_that_tie_go_together(self):
-        rows = random_rows(0, 400, 2)
-        rows = rows._replace(sureness=np.ceil(rows.sureness * 4) / 4)  # 100 rows of each value
-        for thresholds in learn(rows, 2, 0.3, HELPERS[0]):
-            for c in range(2):
-                own = np.sort(rows.sureness[rows.chosen == c])
-                assert not (own == thresholds[c]).any()
-        one, _ = learn(rows, 2, 0.3, HELPERS[0])
-        assert rows.below(one).sum() == 100
-
-    def test_a_class_that_is_never_predicted_hands_nothing_on(self):
-        rows = random_rows(0, 300, 3)._replace(chosen=np.repeat([0, 2], 150))
-        for thresholds in learn(rows, 3, 0.3, HELPERS[0]):
-            assert thresholds[1] == 0
-            assert (thresholds[[0, 2]] > 0).all()
-
-
-def test_few_rows_stay_near_one_threshold():
-    def apart(n_rows):
-        one, each = learn(random_rows(1, n_rows, 2), 2, 0.3, HELPERS[0])
-        return np.abs(each - one).max()
-
-    rows = random_rows(1, 20, 2)
-    way = _exchange(rows, 2, 0.3, HELPERS[0])
-    assert apart(20) < 0.2 * np.abs(way - learn(rows, 2, 0.3, HELPERS[0])[0]).max()
-
-
-@pytest.mark.parametrize("helper", HELPERS[::3], ids=["90", "none"])
+@pytest.mark.parametrize("helper", [0.9, None])
 def test_what_is_judged_is_counted_on_rows_that_were_left_out(helper):
-    rows = random_rows(2, 500, 3)
-    fold = np.arange(500) % 5
-    folds = [(fold == k, rows) for k in range(5)]
-    sizes = np.bincount(rows.labels)
-    nothing, some = assess(folds, [0.0, 0.3], helper, sizes / 500, Expectation(np.diag(sizes)))
-    for way, served in enumerate((some.common, some.by_class)):
-        deferred = np.zeros(500, bool)
-        for left_out, _ in folds:
-            thresholds = learn(rows.of(~left_out), 3, 0.3, helper)[way]
-            deferred[left_out] = rows.of(left_out).below(thresholds)
-        share, accuracy, rates, _ = system(rows, deferred, 3, helper)
-        assert (served.share, served.accuracy) == pytest.approx((share, accuracy))
-        told = served.to_dict(0.9)
-        low, high = told["intervals"]["worst_class_accuracy"]
-        assert low < rates.min() < high
-    assert nothing.common.share == 0
-    assert nothing.common.accuracy == pytest.approx(np.mean(rows.chosen == rows.labels))
+    made = biased_rows(np.random.default_rng(2), 500, bias=(1.0, 0.0, -0.5))
+    p, labels = made.probabilities, made.labels
+    problem, fold = Problem.of(p, labels), np.arange(500) % 5
+    weights = np.random.default_rng(3).uniform(0.5, 1, (5, 3))
+    refits = [LeftOut(fold == k, weights[k]) for k in range(5)]
+    mix, none = problem.class_counts, Expectation(np.diag(problem.class_counts))
+    nothing, some = judge(problem, np.ones(500), refits, [0.0, 0.3], helper, mix, none)
+    chosen, deferred = np.zeros(500, int), np.zeros(500, bool)
+    for left_out, multipliers in refits:
+        q = p * multipliers / (p @ multipliers)[:, None]
+        threshold = np.quantile(q[~left_out].max(axis=1), 0.3, method="midpoint")
+        chosen[left_out] = q[left_out].argmax(axis=1)
+        deferred[left_out] = q[left_out].max(axis=1) < threshold
+    share, accuracy, rates = system(chosen, labels, deferred, 3, helper)
+    assert (some.share, some.accuracy) == pytest.approx((share, accuracy), abs=0.005)
+    low, high = some.to_dict(0.9)["intervals"]["worst_class_accuracy"]
+    assert low < rates.min() < high
+    assert nothing.share == 0
+    assert nothing.accuracy == pytest.approx(np.mean(chosen == labels))
 
 
 def population(n_rows, seed):
@@ -143,31 +76,27 @@ def population(n_rows, seed):
     return p, labels
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    return fit(*population(3_000, 0), defer=0.3, helper_accuracy=0.95, evidence=True)
-
-
-def test_what_is_told_is_true_of_other_rows(fitted):
+def test_what_is_told_is_true_of_other_rows():
+    fitted = fit(*population(3_000, 0), defer=0.3, helper_accuracy=0.95, evidence=True)
     p, labels = population(60_000, 10)
-    coefficients, helper = fitted.coefficients, Helper(0.95, 2.7)
+    coefficients = fitted.coefficients
     assert coefficients.defer.share == 0.3
-    rows = Decided(np.argmax(coefficients.apply(p), axis=1), *[np.ones(len(p))] * 2, labels)
-    share, accuracy, rates, _ = system(rows, coefficients.deferred(p), 3, helper)
+    assert len(set(coefficients.defer.thresholds)) == 1
+    chosen = np.argmax(coefficients.apply(p), axis=1)
+    share, accuracy, rates = system(chosen, labels, coefficients.deferred(p), 3, 0.95)
     assert [point.asked for point in fitted.deferring] == list(FRONT)
     told = fitted.deferring[FRONT.index(0.3)]
-    assert told.by_class.share == pytest.approx(share, abs=0.02)
-    assert told.by_class.accuracy == pytest.approx(accuracy, abs=0.02)
-    intervals = told.by_class.to_dict(0.99)["intervals"]
+    assert told.share == pytest.approx(share, abs=0.02)
+    assert told.accuracy == pytest.approx(accuracy, abs=0.02)
+    intervals = told.to_dict(0.99)["intervals"]
     low, high = intervals["worst_class_accuracy"]
     assert low <= rates.min() <= high
     gaps = np.mean([abs(a - b) for a, b in itertools.combinations(rates, 2)])
     low, high = intervals["cobias"]
     assert low <= gaps <= high
     confusion = np.zeros((3, 3))
-    np.add.at(confusion, (labels, rows.chosen), 1)
-    assert told.by_class.gaps.cobias < told.common.gaps.cobias
-    assert cobias(confusion) == pytest.approx(fitted.deferring[0].common.gaps.cobias, abs=0.02)
+    np.add.at(confusion, (labels, chosen), 1)
+    assert cobias(confusion) == pytest.approx(fitted.deferring[0].gaps.cobias, abs=0.02)
 
 
 @cases(
@@ -206,51 +135,6 @@ def test_what_the_rows_cannot_give_is_noted():
     p = np.repeat([[0.9, 0.05, 0.05], [0.6, 0.35, 0.05]], 20, axis=0)
     labels = np.tile([0, 0, 0, 1, 2], 8)
     made = fit(p, labels, defer=0.1, evidence=False, robust="off", scale=1)
-    notes = " ".join(made.notes)
-    assert "Never predicted, so no row of it is deferred: class 1, 2." in notes
-    assert "0.0% are deferred, not 10.0%" in notes
+    assert "0.0% are deferred, not 10.0%" in " ".join(made.notes)
     with pytest.raises(InvalidInputError, match="between 0 and 1, and neither; got 1"):
         fit(p, labels, defer=1)
-
-
-@pytest.mark.parametrize(("right", "rows", "rate"), [(59, 59, 0.95), (20, 22, 0.8), (45, 60, 0.7)])
-def test_the_bound_is_that_of_scipy(right, rows, rate):
-    binomtest = pytest.importorskip("scipy.stats").binomtest
-    p_value = binomtest(right, rows, rate, alternative="greater").pvalue
-    assert _is_right_enough(right, rows, rate) == (p_value <= 1 - SURE)
-
-
-def test_rows_at_the_border_of_a_rate_are_rarely_served():
-    wrong = 0
-    for seed in range(400):
-        rng = np.random.default_rng(seed)
-        served = _threshold_of(rng.random(200), rng.random(200) < 0.8 - 0.01, 0.8)
-        wrong += served != NEVER
-    assert wrong / 400 <= 1 - SURE + 0.02
-
-
-def test_what_is_served_is_right_often_enough_on_other_rows():
-    met = []
-    for seed in range(12):
-        rows = biased_rows(np.random.default_rng(seed), 6_000, bias=[1.5, 0.0, -1.5])
-        p, y = rows.probabilities, rows.labels
-        found = fit(p[:1_000], y[:1_000], defer_below=0.8).coefficients
-        kept, chosen = ~found.deferred(p), found.predict(p).astype(int)
-        for c in range(3):
-            there = (kept & (chosen == c))[1_000:]
-            met += [(y[1_000:][there] == c).mean() >= 0.8] if there.any() else []
-    assert len(met) > 20
-    assert np.mean(met) >= 0.9
-
-
-@cases(
-    ({"defer_below": 1.0}, "defer_below must be .* below 1"),
-    ({"defer_below": 0.0}, "defer_below must be"),
-    ({"defer_below": 0.9, "defer": 0.2}, "goes with neither"),
-    ({"defer_below": 0.9, "target_prior": "uniform"}, "goes with neither"),
-    ({"defer_below": 0.9, "evidence": False}, "there are none"),
-)
-def test_what_cannot_be_learned_is_refused(settings, message):
-    rows = biased_rows(np.random.default_rng(0), 60, bias=[1.0, 0.0])
-    with pytest.raises(InvalidInputError, match=message):
-        fit(rows.probabilities, rows.labels, **settings)

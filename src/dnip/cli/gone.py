@@ -24,6 +24,7 @@ GONE: dict[tuple[str, str], str] = {
     ("fit", "--gap"): "--time-limit SECONDS; " + _SOLVER.format("Exact(gap=…)"),
     ("fit", "--effort"): _SOLVER.format("Coordinate(effort=…)"),
     ("fit", "--trace"): "in Python, dnip.fit(…).solution.trace",
+    ("fit", "--defer-below"): "--defer SHARE, the share of rows to leave to somebody else",
     ("fit", "--preset authors"): "--preset paper",
     ("fit", "--solver exhaustive"): "--solver exact",
     ("pareto", ""): "dnip fit TABLE --path, then dnip fit TABLE --beta BETA",

@@ -28,7 +28,7 @@ from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.base.validation import MAX_SCALE
-from dnip.fitting.deferring import Deferring, ServedShare, defer_below, defer_share
+from dnip.fitting.deferring import Deferring, Served, defer_share
 from dnip.fitting.estimate import Blend, Estimator, calibrate_sample, estimate_of, find_target
 from dnip.fitting.refits import NO_SIGNAL, FitEvidence, Judged, Refits
 from dnip.fitting.settings import FitSettings
@@ -84,7 +84,6 @@ def fit(
     target_prior: PriorLike | None = None,
     defer: float | None = None,
     helper_accuracy: float | None = 0.9,
-    defer_below: float | None = None,
     evidence: bool | None = None,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
@@ -136,8 +135,6 @@ def fit(
         The share of rows to leave to a person or a larger model, above 0 and below 1.
     helper_accuracy : float or None, default=0.9
         How often that helper is right in every class; None: serve the rows that remain best.
-    defer_below : float, optional
-        Instead of a share: how often what is served of each predicted class is to be right.
     evidence : bool, optional
         Whether to judge the fit by refits that leave labels out; by default if that is quick.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
@@ -192,7 +189,6 @@ def fit(
         target_prior=target_prior,
         defer=defer,
         helper_accuracy=helper_accuracy,
-        defer_below=defer_below,
     )
     return fit_table(
         data,
@@ -301,7 +297,7 @@ class Fit:
         without refits, and for objectives without β.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
-    deferring : tuple of ServedShare
+    deferring : tuple of Served
         Where rows are deferred: what other rows are expected to show, for the share that was asked
         for and for others. Empty without evidence.
     """
@@ -314,7 +310,7 @@ class Fit:
     evidence: FitEvidence | None = None
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
-    deferring: tuple[ServedShare, ...] = ()
+    deferring: tuple[Served, ...] = ()
 
     def __repr__(self) -> str:
         """Name what the fit came to."""
@@ -590,8 +586,8 @@ def prepare(
     if settings.time_limit is not None:
         deadline = time.perf_counter() + settings.time_limit
     table = sample.table
-    if not sample.is_whole:
-        settings = _of_sample(settings, table.source)
+    if not sample.is_whole and settings.robust == "auto":
+        settings = replace(settings, robust="off")
     labelled = scored_rows(table, "a fit")
     p, labels = labelled.probabilities, labelled.labels
     assert labels is not None
@@ -625,7 +621,6 @@ def prepare(
         exponent=exponent,
         there=mix.unlabelled,
     )
-    is_needed = is_quick or settings.defer_below is not None
     return Prepared(
         settings=settings,
         sample=sample,
@@ -642,20 +637,9 @@ def prepare(
         exponent=exponent,
         estimator=estimator,
         is_quick=is_quick,
-        is_judged=is_needed if evidence is None else evidence,
+        is_judged=is_quick if evidence is None else evidence,
         deadline=deadline,
     )
-
-
-def _of_sample(settings: FitSettings, source: str) -> FitSettings:
-    """Return the settings for a sample of a larger table."""
-    if settings.defer_below is not None:
-        raise InvalidInputError(
-            f"{source}: rows of a sample do not come in their natural mix, which thresholds for "
-            "what is right often enough need",
-            hint="Give a table of fewer rows, or --rows all",
-        )
-    return replace(settings, robust="off") if settings.robust == "auto" else settings
 
 
 def _on_common_scale(
@@ -844,15 +828,17 @@ def _deferring(
     evidence: FitEvidence | None,
     judged: Judged | None,
 ) -> Deferring | None:
-    """Return thresholds under which rows are deferred, where that was asked for."""
-    left_out = () if judged is None else judged.left_out
-    if settings.defer_below is not None:
-        return defer_below(settings.defer_below, rows.estimator.rows, left_out)
+    """Return the threshold under which rows are deferred, where that was asked for."""
     if settings.defer is None:
         return None
-    gaps = None if evidence is None else evidence.reweighted
-    args = settings, solution.multipliers, rows.estimator.rows, rows.mix.counted, left_out, gaps
-    return defer_share(settings.defer, *args)
+    return defer_share(
+        settings,
+        solution.multipliers,
+        rows.estimator.rows,
+        rows.mix.counted,
+        () if judged is None else judged.left_out,
+        None if evidence is None else evidence.reweighted,
+    )
 
 
 def _record(
@@ -900,7 +886,6 @@ def _record(
         sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers).to_dict(),
         fitted=FittedRows.of(rows.labelled.probabilities, rows.labelled.ids),
         deferring=tuple(point.to_record() for point in points),
-        defer_below=None if deferring is None else deferring.served,
     )
 
 

@@ -53,7 +53,6 @@ costs=None)
     target_prior: PriorLike | None
     defer: float | None
     helper_accuracy: float | None
-    defer_below: float | None
 
     def __init__(
         self,
@@ -71,7 +70,6 @@ costs=None)
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
-        defer_below: float | None = None,
     ) -> None:
         usual = Settings()
         if preset is not None:
@@ -87,18 +85,10 @@ costs=None)
         )
         if defer is not None:
             Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
-        if defer_below is not None:
-            Deferral(np.empty(0), 0, below=defer_below)
-            if defer is not None or target_prior is not None:
-                raise InvalidInputError(
-                    "defer_below goes with neither a share to defer nor a target prior",
-                    hint="It counts rows in the mix in which they come",
-                )
         object.__setattr__(self, "robust", check_choice("robust", robust, ROBUST))
         object.__setattr__(self, "target_prior", target_prior)
         object.__setattr__(self, "defer", defer)
         object.__setattr__(self, "helper_accuracy", helper_accuracy)
-        object.__setattr__(self, "defer_below", defer_below)
 
     @classmethod
     def preset(cls, name: str | None) -> Self:

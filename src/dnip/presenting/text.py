@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from dnip.base.errors import listed
 from dnip.base.typing import Confusion
 from dnip.base.validation import flat
-from dnip.method.coefficients import NEVER, Coefficients, FitRecord
+from dnip.method.coefficients import Coefficients, FitRecord
 from dnip.method.objective import MetricObjective
 from dnip.metrics import CLASS_METRICS, HEADLINE, METRICS, class_accuracies, odd_classes
 from dnip.metrics.intervals import class_accuracy_intervals
@@ -364,8 +364,6 @@ def describe_fit(
         parts.append(wrapped("\n".join(fitted.notes)))
     if fitted.deferring:
         parts.append(_describe_deferring(fitted, confidence))
-    if fitted.coefficients.fit.defer_below is not None:
-        parts.append(_served(fitted.coefficients))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
     parts.append(f"{_optimum(solution)}\n{wrapped(solution.sentence)}")
@@ -498,41 +496,21 @@ def _classes(fitted: Fit, level: float) -> str:
 
 
 def _describe_deferring(fitted: Fit, confidence: float) -> str:
-    """Return what other rows are expected to show if some are deferred, next to simpler ways."""
+    """Return what other rows are expected to show if some are deferred, next to none."""
     defer, points = fitted.coefficients.defer, {point.asked: point for point in fitted.deferring}
     assert defer is not None
-    chosen, helper, rows = points[defer.share], defer.helper_accuracy, []
-    ways = {
-        "nothing": points[0].common,
-        "one threshold": chosen.common,
-        "one per class": chosen.by_class,
-    }
-    for name, way in ways.items():
-        numbers = way.to_dict(confidence)
+    helper, rows = defer.helper_accuracy, []
+    for asked in (0.0, defer.share):
+        numbers = points[asked].to_dict(confidence)
         interval = "{:.3f} to {:.3f}".format(*numbers["intervals"]["cobias"])
         metrics = [numbers[metric] for metric in ("share", "accuracy", "cobias")]
-        rows.append((name, *metrics, interval, numbers["worst_class_accuracy"]))
+        rows.append((*metrics, interval, numbers["worst_class_accuracy"]))
     figures = [Column(name, 3) for name in ("deferred", "accuracy", "COBias")]
     level = Column(f"{100 * confidence:g} % interval", right=True)
-    columns = [Column("thresholds"), *figures, level, Column("worst class", 3)]
+    columns = [*figures, level, Column("worst class", 3)]
     who = "; of those that remain" if helper is None else f" to a helper, right on {helper:.0%}"
     title = f"Expected on other rows, {100 * defer.share:.3g}% of them deferred{who}:"
     return f"{title}\n{to_text(columns, rows)}"
-
-
-def _served(coefficients: Coefficients) -> str:
-    """Return how much of each predicted class is served, and how often that is right."""
-    floor, defer = coefficients.fit.defer_below, coefficients.defer
-    assert floor is not None
-    assert defer is not None
-    thresholds = [None if t == NEVER else t for t in defer.thresholds.tolist()]
-    columns = {
-        Column("class"): coefficients.classes,
-        Column("threshold", 3): thresholds,
-        **{Column(name, 3): floor[name] for name in ("served", "right")},
-    }
-    title = f"To serve each class right at {floor['rate']:g}, {floor['sure']:.0%} sure:"
-    return f"{title}\n{columns_to_text(columns)}"
 
 
 def _deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
@@ -540,20 +518,15 @@ def _deferring_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     defer = fitted.coefficients.defer
     if defer is None:
         return None
-    front = []
-    for asked, common, by_class in fitted.deferring:
-        ways = {"one_threshold": common, "per_class": by_class}
-        scores = {name: way.to_dict(confidence) for name, way in ways.items()}
-        front.append({"asked": asked, **scores})
+    front = [{"asked": point.asked, **point.to_dict(confidence)} for point in fitted.deferring]
     return {**defer.to_dict(), "front": front}
 
 
 def deferring_facts(fit: FitRecord) -> Iterator[tuple[str, str]]:
     """Yield what other rows are expected to show by the share deferred, if a fit has judged it."""
-    template = "COBias {cobias:.3f} at accuracy {accuracy:.3f}"
     for point in fit.deferring:
-        by_class, by_one = (template.format(**point[way]) for way in ("each", "one"))
-        text = f"{by_class}; by one threshold {by_one}" if point["asked"] else by_class
+        scores = point.get("each", point["one"])  # files of old have a threshold for each class
+        text = "COBias {cobias:.3f} at accuracy {accuracy:.3f}".format(**scores)
         yield f"expected, {percent(point['asked'])} deferred", text
 
 

@@ -86,8 +86,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         :meth:`deferred` says which.
     helper_accuracy : float or None, default=0.9
         How often that helper is right; None: serve the examples that remain best.
-    defer_below : float, default=None
-        Instead of a share: how often what is served of each predicted class is to be right.
     classes : sequence of length N, default=None
         Without an estimator: the class of each column of X, in order, also of those that y
         lacks. None: the sorted labels of y. Some scorers, such as log loss, need sorted classes.
@@ -169,7 +167,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
-        defer_below: float | None = None,
         evidence: bool | None = None,
         only_if_better: bool = False,
         classes: Sequence[Any] | None = None,
@@ -190,7 +187,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.target_prior = target_prior
         self.defer = defer
         self.helper_accuracy = helper_accuracy
-        self.defer_below = defer_below
         self.evidence = evidence
         self.only_if_better = only_if_better
         self.classes = classes
@@ -353,7 +349,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             robust=self.robust,
             defer=self.defer,
             helper_accuracy=self.helper_accuracy,
-            defer_below=self.defer_below,
         )
 
     def _unseen_probabilities(

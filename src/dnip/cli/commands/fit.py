@@ -74,8 +74,8 @@ def _rows(text: str) -> int | None:
     "--defer",
     type=float,
     metavar="SHARE",
-    help="The share of rows to leave to a person or a larger model, such as 0.3. Learns a "
-    "threshold for each predicted class.",
+    help="The share of rows to leave to a person or a larger model, such as 0.3: "
+    "those that it is least sure of.",
 )
 @options.option(
     "--out",
@@ -192,14 +192,6 @@ def _rows(text: str) -> int | None:
     help="Rows to fit on at most; of a larger table, a sample is drawn.",
 )
 @options.option(
-    "--defer-below",
-    type=float,
-    metavar="RATE",
-    heading="Deferring",
-    help="Instead of a share: of each predicted class, serve only rows that are right at least "
-    "this often, such as 0.95, with 95 % confidence.",
-)
-@options.option(
     "--helper-accuracy",
     metavar="RATE|none",
     heading="Deferring",
@@ -254,10 +246,10 @@ def fit(
         raise click.BadParameter("--picture draws the path: add --path")
     target = check_out(out, table, classes)
     check_files(reads, {"out": target})
-    if evidence is False and (only_if_better or chosen["defer_below"] is not None):
-        asked = "--only-if-better" if only_if_better else "--defer-below"
+    if evidence is False and only_if_better:
         raise InvalidInputError(
-            f"{asked} learns from refits, but evidence is off", hint="Leave --no-evidence out"
+            "--only-if-better learns from refits, but evidence is off",
+            hint="Leave --no-evidence out",
         )
     settings = settings_of(**chosen)
     if settings.robust == "off" and unlabelled is not None and settings.target_prior != "estimate":
@@ -368,7 +360,7 @@ def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
     if raw:
         text = f"coefficients of 1 written to {target}: the raw argmax stays in force"
         return f"{text}, and no row is deferred" if defers else text
-    text = f"coefficients{' and thresholds' if defers else ''} written to {target}"
+    text = f"coefficients{' and a threshold' if defers else ''} written to {target}"
     if fitted.verdict in ("apply", "not judged"):
         return text
     return (
