@@ -140,8 +140,8 @@ def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
 
 def vote(body):
     """Two samples in three are happy; those of the last prompt are neither."""
-    text = "no idea" if "test message 8" in body["messages"][-1]["content"] else "So: happy"
-    return {"choices": [{"message": {"content": "I am sad" if body["seed"] == 2 else text}}]}
+    text = "no idea" if "test message 8" in body["messages"][-1]["content"] else "Sentiment: happy"
+    return {"choices": [{"message": {"content": "It is sad" if body["seed"] == 2 else text}}]}
 
 
 def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, folder):
@@ -282,6 +282,32 @@ def test_a_server_without_log_probabilities_says_so_at_the_first_answer(dnip, fo
     options = ("--endpoint", "chat", "--out", "opt.csv")
     dnip(*served(chats, *options)).assert_refused("no log-probabilities", "--votes")
     assert len(chats.requests) == 1
+
+
+def test_json_is_scored_at_the_value_of_its_key(dnip, folder, chats):
+    def answer(body):
+        assert body["response_format"] == {"type": "json_object"}
+        if "Hi" in body["messages"][-1]["content"]:
+            text = "I cannot say."
+            return completion(text, *((word, {word: 0.9, "x": 0.1}) for word in text.split(" ")))
+        p = {"bug": 0.6, "billing": 0.3}
+        why = ('why": "no billing', {'why": "no billing': 1.0})
+        places = [('{"', {'{"': 1.0}), why, ('", "topic": "', {'", "topic": "': 1.0}), ("bug", p)]
+        text = "".join(token for token, _ in places) + '"}'
+        return completion(text, *places, ('"}', {'"}': 1.0}))
+
+    chats.answer = answer
+    options = ("--endpoint", "chat", "--extra-body", '{"response_format": {"type": "json_object"}}')
+    run = dnip(*served(chats, *COLUMNS[:4], *options, "--out", "opt.csv"))
+    assert run.status == 0
+    assert "warning: opt.csv: 33% of the answers are left out, 1 of 3 (no label: 1" in run.err
+    assert {body["max_tokens"] for body in chats.requests} == {256}
+    table = ProbabilityTable.read("opt.csv")
+    assert table.ids.tolist() == ["7", "8"]
+    assert table.probabilities == pytest.approx(np.array([[1 / 3, 2 / 3]] * 2))
+    metadata = json.loads((folder / "opt.csv.meta.json").read_text())
+    assert metadata["question"]["answer"] == "json"
+    assert metadata["left_out"]["rows"] == ["9"]
 
 
 def test_a_limit_of_requests_is_waited_out(dnip, folder, chats, monkeypatch):

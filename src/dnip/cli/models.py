@@ -145,7 +145,9 @@ _OPTIONS = (
         type=int,
         metavar="N",
         heading=THOUGHT,
-        help="Tokens of an answer, reasoning included, at most. [default: 256; 2048 with --votes]",
+        help="Tokens of an answer, reasoning included, at most; a server's answer of more than one "
+        "is read where it states its label. [default: 1; 256 for JSON and for reasoning; 2048 with "
+        "--votes]",
     ),
 )
 

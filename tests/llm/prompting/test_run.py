@@ -1,11 +1,13 @@
 """A run asks what was not asked before, and writes its table whole from what is there."""
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dnip import BackendError, InvalidInputError, ProbabilityTable
+from dnip import BackendError, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.llm.prompting.engines.base import MissingEndpointError
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import make_plan
@@ -196,6 +198,38 @@ def test_a_run_that_was_refused_before_its_first_row_leaves_nothing(plan, tmp_pa
     with pytest.raises(InvalidInputError, match="labels collide"):
         run(plan, Refusing(), tmp_path / "table.csv")
     assert list(tmp_path.glob("table*")) == []
+
+
+class Vague(FakeEngine):
+    """Some answers state no label."""
+
+    def score(self, prompts, task):
+        for scored in super().score(prompts, task):
+            number = int(re.search(r"message (\d+)", prompts[scored.row].text)[1])
+            if number % 3 == 1:
+                details = {"unread": "no label", "said": f"well {number}"}
+                yield replace(scored, captured=np.zeros(2), details=details)
+            else:
+                yield scored
+
+
+def test_rows_whose_answer_states_no_label_are_left_out_loudly(tmp_path):
+    out, rows = tmp_path / "table.csv", [{"text": f"message {i}", "id": f"t{i}"} for i in range(6)]
+    with pytest.warns(DNIPWarning, match="table.csv: 33% of the answers are left out, 2 of 6"):
+        summary = run(plan_for(rows), Vague(), out)
+    assert (summary.n, summary.n_asked) == (4, 6)
+    table = ProbabilityTable.read(out, TASK.classes)
+    assert table.ids.tolist() == ["t0", "t2", "t3", "t5"]
+    left_out = json.loads(metadata_path(out).read_text())["left_out"]
+    assert left_out["reasons"] == [{"reason": "no label", "n": 2, "example": "'well 1'"}]
+    assert left_out["rows"] == ["t1", "t4"]
+    assert "states no label, which are not in the table: 2" in " ".join(summary.notes())
+    with pytest.warns(DNIPWarning, match="left out"):  # and is not asked again
+        assert run(plan_for(rows), FakeEngine(stop_after=0), out) == replace(
+            summary, n_asked=0, n_kept=6
+        )
+    with pytest.raises(BackendError, match="no answer states a label: no label, such as 'well 1'"):
+        run(plan_for(rows[1:2]), FakeEngine(stop_after=0), out)
 
 
 class Endpoint(FakeEngine):

@@ -167,7 +167,8 @@ def open_model(
         for name in kind.OPTIONS
         if (value := getattr(options, name, None)) is not None
     }
-    if settings.pop("chain_of_thought", False) and kind is not VotingEngine:
+    reasons = settings.pop("chain_of_thought", False) and kind is not VotingEngine
+    if reasons or issubclass(kind, OpenAIEngine):
         chat = options.chat or options.endpoint == Endpoint.CHAT
         settings["stop"] = None if chat else stop
     if not issubclass(kind, ServerEngine):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +27,7 @@ from dnip.base.errors import (
     InvalidInputError,
     OutputError,
     counted,
+    listed,
     load_optional,
     shown,
     warn,
@@ -34,6 +36,7 @@ from dnip.base.files import check_writable, read_text, write_text
 from dnip.base.validation import flat
 from dnip.llm.answers.fill import Fill, fill_unreported, open_decisions
 from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
+from dnip.llm.prompting.engines.servers import UNREAD
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.models import ModelOptions, open_engines
 from dnip.llm.prompting.plan import Plan, plan_texts
@@ -45,7 +48,7 @@ from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import is_storable
 from dnip.tables.columns import FALLBACK, ROW, SAMPLES, class_columns
 from dnip.tables.files import format_of
-from dnip.tables.origin import QUESTION, metadata_path
+from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path, warn_of_left_out
 
 # Of an engine's description, what another version of a library changes.
 _VERSIONS = ("versions", "torch", "transformers")
@@ -214,6 +217,9 @@ class RunSummary:
         Rows whose decision could change with labels that the engine did not report.
     found : str or None
         The endpoint that was found out now, where the one that is tried first is not there.
+    left_out : dict
+        The rows whose answer tells nothing of the labels, which are not in the table: ``n`` ``of``
+        so many, the three commonest ``reasons``, and the names of the ``rows``.
     details : dict
         Sums over rows of the numbers that the engine gave for each, such as fall-backs.
     """
@@ -227,6 +233,7 @@ class RunSummary:
     least_mass: float
     n_open: int
     found: str | None
+    left_out: dict[str, Any]
     details: dict[str, float]
 
     def sentence(self, out: str | os.PathLike[str]) -> str:
@@ -248,6 +255,8 @@ class RunSummary:
             yield "no row has a label: --label names the column of labels, without a new request"
         if self.n_alike:
             yield f"rows with the prompt of another row, asked once: {self.n_alike:,}"
+        if left_out := self.left_out["n"]:
+            yield f"rows whose answer states no label, which are not in the table: {left_out:,}"
         if self.n_open:
             yield (
                 "rows whose decision depends on labels that the server did not report: "
@@ -320,11 +329,13 @@ def run_plan(
             "package_version": __version__,
         }
         summary = _write(target, plan, asked, fill)
+        warn_of_left_out(target.name, summary.left_out)
         question = asked.engine.question(prompts, plan.task).to_dict()
         content = {
             "settings": settings,
             "summary": vars(summary),
             "origin": origin_of_run(settings),
+            LEFT_OUT: summary.left_out,
             QUESTION: question,
         }
         write_text(paths["metadata"], json.dumps(content, indent=2, ensure_ascii=False) + "\n")
@@ -430,7 +441,16 @@ def _hash(content: object) -> str:
 
 
 def _write(target: Path, plan: Plan, asked: _Asked, fill: Fill) -> RunSummary:
-    rows, texts, classes = asked.rows, plan.texts, plan.task.classes
+    kept = [n for n, row in enumerate(asked.rows) if UNREAD not in row.details]
+    left_out = _left_out(plan, asked.rows)
+    if not kept:
+        reasons = [f"{one['reason']}, such as {one['example']}" for one in left_out["reasons"]]
+        raise BackendError(
+            f"no answer states a label: {listed(reasons)}",
+            hint="Look at prompt and answers with --check, and ask for the label alone, first, or "
+            "as JSON",
+        )
+    rows, texts, classes = [asked.rows[n] for n in kept], plan.texts.take(kept), plan.task.classes
     captured = np.array([row.captured for row in rows])
     ceiling = np.array([row.captured if row.ceiling is None else row.ceiling for row in rows])
     # Label words that begin alike are counted twice in a sum.
@@ -464,13 +484,34 @@ def _write(target: Path, plan: Plan, asked: _Asked, fill: Fill) -> RunSummary:
         n_labelled=int((texts.labels >= 0).sum()),
         n_asked=asked.n_asked,
         n_kept=asked.n_kept,
-        n_alike=len(rows) - asked.n_asked - asked.n_kept,
+        n_alike=len(asked.rows) - asked.n_asked - asked.n_kept,
         mean_mass=float(captured_mass.mean()),
         least_mass=float(captured_mass.min()),
         n_open=int(open_decisions(captured, ceiling).sum()),
         found=asked.found,
+        left_out=left_out,
         details=numbers,
     )
+
+
+def _left_out(plan: Plan, rows: Sequence[ScoredRow]) -> dict[str, Any]:
+    """Return which rows tell nothing of the labels, and why."""
+    unread = {n: row.details for n, row in enumerate(rows) if UNREAD in row.details}
+    reasons = Counter(details[UNREAD] for details in unread.values())
+    first = {details[UNREAD]: n for n, details in reversed(unread.items())}
+    return {
+        "n": len(unread),
+        "of": len(rows),
+        "reasons": [
+            {
+                "reason": why,
+                "n": n,
+                "example": shown(unread[first[why]].get("said") or plan.texts.name(first[why])),
+            }
+            for why, n in reasons.most_common(3)
+        ],
+        "rows": [plan.texts.name(n) for n in unread],
+    }
 
 
 class _Answers:

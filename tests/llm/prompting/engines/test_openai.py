@@ -1,6 +1,7 @@
 """What OpenAI-compatible servers are asked for, and what is read from their answers."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -154,7 +155,7 @@ def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
 
 @cases(
     ([" go", "od", ", then"], 0),  # a label of two tokens
-    ([" good", ".", " go"], 0),  # the beginning of a label is none
+    ([" go", ".", " good"], 2),  # the beginning of a label is none
     ([" goodness", " me"], None),
 )
 def test_a_label_is_spelled_whole(tokens, last):
@@ -165,6 +166,60 @@ def test_a_label_is_spelled_whole(tokens, last):
     row, _ = asked(completion(*places))
     assert row.details["fallback"] == (last is None)
     assert (row.captured[2] == 0.75) == (last is not None)
+
+
+# --- a label with a reason, or in JSON ---
+JSON = {"extra_body": {"response_format": {"type": "json_object"}}}
+TOLD = [0.5, 0.25, 0.125]
+GOOD = place("good", dict(zip(WORDS, TOLD, strict=True)))
+
+
+@each_shape
+@cases(
+    (JSON, [place('{"'), place("label"), place('": "'), GOOD, place('"}')], 256),
+    (JSON, [place('{"why": "bad'), place('", "label": "'), GOOD, place('"}')], 256),
+    (
+        {"max_new_tokens": 30},
+        [
+            place(" Good", {" Good": 0.5, " great": 0.25, " bad": 0.125}),
+            place(", because bad"),
+            place(" is bad."),
+        ],
+        30,
+    ),
+    ({"max_new_tokens": 30}, [place("Sentiment:"), place(" good", SURE), place(".\n")], 30),
+)
+def test_an_answer_is_scored_where_it_states_its_label(endpoint, shape, settings, places, longest):
+    row, request = asked(shape(*places), kind=OpenAIEngine, endpoint=endpoint, **settings)
+    np.testing.assert_allclose(row.captured, TOLD)
+    assert (row.details, request["max_tokens"]) == ({}, longest)
+    assert row.answer == "".join(token for token, _ in places)
+
+
+@cases(("It is hard to say.", "no label"), ("good or bad", "several labels"), ("", "empty answer"))
+def test_an_answer_that_states_no_label_is_not_scored(text, reason):
+    places = [place(word, {word: 0.5, "x": 0.25}) for word in re.findall(r" ?[\w.]+", text)]
+    row, _ = asked(completion(*places, text=text), kind=OpenAIEngine, max_new_tokens=9)
+    assert row.details == {"unread": reason, "said": text}
+    assert not row.captured.any()
+
+
+def test_a_refusal_is_not_scored_where_one_token_is_asked_for():
+    refusal = chat(place("I"))
+    refusal["choices"][0] |= {"finish_reason": "content_filter"}
+    row, _ = asked(refusal, kind=OpenAIEngine, endpoint="chat")
+    assert row.details["unread"] == "refusal"
+
+
+@cases(({"max_tokens": None, "max_completion_tokens": 50}, True), ({"max_tokens": 1}, False))
+def test_the_length_that_a_request_gives_itself_counts(more, is_whole):
+    answer = completion(place(" good", SURE), place(", for it is bad"))
+    row, request = asked(answer, kind=OpenAIEngine, extra_body=more)
+    assert request.get("max_completion_tokens") == more.get("max_completion_tokens")
+    np.testing.assert_allclose(row.captured, TOLD)
+    engine = OpenAIEngine("m", extra_body=more)
+    assert (engine.longest > 1) == is_whole
+    assert engine.describe()["max_new_tokens"] == engine.longest
 
 
 # --- the JSON of servers ---

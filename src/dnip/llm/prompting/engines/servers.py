@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +22,7 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, lo
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
 from dnip.llm.answers.answer import Answer
-from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.completions import UnclearError, no_logprobs, read_completion
 from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
 from dnip.llm.decisions import read_decisions
 from dnip.llm.decisions.answers import asked_question
@@ -32,7 +32,7 @@ from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring, check_first_tokens
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.llm.questions import Question
+from dnip.llm.questions import Question, answer_form
 from dnip.tables.cells import is_storable
 from dnip.tables.columns import FALLBACK, SAMPLES
 
@@ -447,6 +447,14 @@ def _read_key(variable: str) -> str | None:
 
 #: The most tokens that OpenAI's own service reports per position; vLLM's default limit as well.
 MAX_TOP_LOGPROBS = 20
+#: Tokens of a whole answer, at most, unless it is said.
+WHOLE = 256
+#: In the details of a row, why its answer tells nothing of the labels.
+UNREAD = "unread"
+# Letters of such an answer that are kept.
+_SAID = 200
+# The fields of a request that say the same, of which the first counts.
+_LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
 #: The most token ids that vLLM takes in ``logprob_token_ids``.
 MAX_LABEL_TOKEN_IDS = 128
 
@@ -475,9 +483,11 @@ def asked(prompt: Prompt, *, chat: bool) -> dict[str, Any]:
 class OpenAIEngine(ServerEngine):
     """Scores labels by the log-probabilities that an OpenAI-compatible server reports.
 
-    One request per prompt, for one token. Labels outside the reported ones are bounded: captured 0,
-    and in `ScoredRow.ceiling` the most that they can be. ``details["ambiguous"]`` is the
-    probability on tokens that begin several labels' answers, where there is any.
+    One request per prompt, for one token; or for a whole answer, such as JSON or a label with a
+    reason, which is read where it states its label (see `Rule`). Labels outside the reported ones
+    are bounded: captured 0, and in `ScoredRow.ceiling` the most that they can be.
+    ``details["ambiguous"]`` is the probability on tokens that begin several labels' answers, where
+    there is any; ``details["unread"]`` says why an answer tells nothing of the labels.
 
     Parameters
     ----------
@@ -491,6 +501,10 @@ class OpenAIEngine(ServerEngine):
         The model's own. Servers that can (vLLM) then report the labels' first tokens exactly, and
         they are matched by id where the server tells ids. Without it a reported token counts for
         the only label whose answer it begins; see `LabelReader`.
+    max_new_tokens : int, optional
+        Tokens of an answer, at most; by default 1, or 256 where `extra_body` asks for JSON.
+    stop : str, optional
+        Text that ends a whole answer, beside what the model itself ends it with.
 
     Examples
     --------
@@ -500,7 +514,10 @@ class OpenAIEngine(ServerEngine):
     ['small', 'completions', 5]
     """
 
-    OPTIONS = (*ServerEngine.OPTIONS, "endpoint", "top_logprobs", "tokenizer", "fill")
+    OPTIONS = (
+        *ServerEngine.OPTIONS,
+        *("endpoint", "top_logprobs", "tokenizer", "fill", "max_new_tokens"),
+    )
     KIND = "a server's log-probabilities"
     NAME = "openai"
     ENDPOINTS = PATHS
@@ -508,15 +525,33 @@ class OpenAIEngine(ServerEngine):
     endpoint: str = Endpoint.COMPLETIONS
     top_logprobs: int = MAX_TOP_LOGPROBS
     tokenizer: HubTokenizer | None = None
+    max_new_tokens: int | None = None
+    stop: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("top_logprobs", self.top_logprobs, at_least=1, at_most=MAX_TOP_LOGPROBS)
+        check_integer("max_new_tokens", self.longest, at_least=1)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of an answer, at most."""
+        more = self.extra_body or {}
+        for name in _LONGEST_ANSWER:
+            if isinstance(own := more.get(name), int):
+                return own
+        forms = {part.partition(" ")[0] for part in answer_form(more).split(", ")}
+        return self.max_new_tokens or (WHOLE if forms & {"json", "schema"} else 1)
+
+    @property
+    def _scores_first(self) -> bool:
+        """Whether the first token of a label is read, in the exact form that the task gives it."""
+        return self.longest == 1
 
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""
         name = None if self.tokenizer is None else self.tokenizer.name
-        return {**super().describe(), "tokenizer": name}
+        return {**super().describe(), "tokenizer": name, "max_new_tokens": self.longest}
 
     def _prepare(
         self, prompts: Sequence[Prompt], task: Task
@@ -527,21 +562,33 @@ class OpenAIEngine(ServerEngine):
         ids = self._label_token_ids(prompts, task)
         if ids is not None:
             fields |= {"logprob_token_ids": ids, "return_tokens_as_token_ids": True}
-        fields |= self._answer_fields()
-        reader = label_reader(task, chat=self.chat, token_ids=ids)
+        fields |= {"max_tokens": self.longest, "temperature": 0}
+        fields |= {"stop": None if self.stop is None or self.longest == 1 else [self.stop]}
+        reader = self._reader(task, ids)
 
         def read(content: Any) -> Read:
             answer = read_completion(content)
-            match, details = self._read(answer, reader)
+            try:
+                match, details = self._read(answer, reader)
+            except UnclearError as error:
+                said = (answer.content or "")[:_SAID]
+                details = {UNREAD: error.message, "said": said}
+                return np.zeros(task.n_classes), None, details, answer.content
             if match.ambiguous > 0:
                 details["ambiguous"] = match.ambiguous
             return match.captured, match.ceiling, details, answer.content
 
         return lambda prompt: asked(prompt, chat=self.chat) | fields, read
 
+    def _reader(self, task: Task, ids: tuple[int, ...] | None) -> LabelReader:
+        """Return what reads the answers: the first token of a label, or a whole answer."""
+        if self._scores_first:
+            return label_reader(task, chat=self.chat, token_ids=ids)
+        return reader_of(task.label_words, task.classes)
+
     def _label_token_ids(self, prompts: Sequence[Prompt], task: Task) -> tuple[int, ...] | None:
         """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
-        if self.tokenizer is None:
+        if self.tokenizer is None or not self._scores_first:
             return None
         lead = prompts[0].lead
         labels = self.tokenizer.label_tokens(prompts, task, chat=self.chat, lead=lead)
@@ -559,16 +606,29 @@ class OpenAIEngine(ServerEngine):
             )
         return check_first_tokens(labels, self.tokenizer.decode)
 
-    def _answer_fields(self) -> dict[str, Any]:
-        """Return what a request says of the answer."""
-        return {"max_tokens": 1, "temperature": 0}
-
     def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
-        """Return what an answer says of the labels, and what else is known of it."""
-        match = reader.weigh(answer, Reading())
-        if self.top_logprobs > 1:
-            match.check_told()
-        return match, {}
+        """Return what an answer says of the labels, and what else is known of it.
+
+        Raises
+        ------
+        UnclearError
+            If it tells nothing of them.
+        BackendError
+            If the server reports no probabilities, or the answer is damaged.
+        """
+        if answer.refused or not (answer.content or answer.positions):
+            raise UnclearError("refusal" if answer.refused else "empty answer")
+        if self._scores_first:
+            match = reader.weigh(answer, Reading())
+            if self.top_logprobs > 1:
+                match.check_told()
+            return match, {}
+        if not answer.positions:
+            raise no_logprobs()
+        reading = reader.locate(answer.until(self.stop))
+        if not reading.tells:
+            raise UnclearError(f"{reading.reason}, cut" if answer.cut else reading.reason)
+        return reader.weigh_label(answer, reading), {}
 
 
 @dataclass(frozen=True)
@@ -582,31 +642,24 @@ class OpenAIReasoningEngine(OpenAIEngine):
 
     Parameters
     ----------
-    model, server, endpoint, top_logprobs, tokenizer, extra_body
+    model, server, endpoint, top_logprobs, tokenizer, extra_body, stop
         As for `OpenAIEngine`; label tokens are those that follow the reasoning.
     max_new_tokens : int, default=256
         Most tokens of an answer.
-    stop : str, optional
-        Text that ends an answer, beside what the model itself ends it with.
     """
 
-    OPTIONS = (*OpenAIEngine.OPTIONS, "chain_of_thought", "max_new_tokens")
+    OPTIONS = (*OpenAIEngine.OPTIONS, "chain_of_thought")
     KIND = "chain of thought"
 
-    max_new_tokens: int = 256
-    stop: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
+    max_new_tokens: int | None = WHOLE
+    _scores_first = True
 
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""
         return {**super().describe(), "decoding": "greedy"}
 
-    def _answer_fields(self) -> dict[str, Any]:
-        stop = None if self.stop is None else [self.stop]
-        return {"max_tokens": self.max_new_tokens, "temperature": 0, "stop": stop}
+    def _reader(self, task: Task, ids: tuple[int, ...] | None) -> LabelReader:
+        return replace(super()._reader(task, ids), last=True)
 
     def _read(self, answer: Answer, reader: LabelReader) -> tuple[Match, dict[str, Any]]:
         reading = reader.locate(answer.until(self.stop))
@@ -690,7 +743,9 @@ class VotingEngine(ServerEngine):
             cast = votes.setdefault(row, [])
             cast.append(vote)
             if len(cast) == self.samples:
-                details = {SAMPLES: self.samples, "unmatched": cast.count(None)}
+                details: dict[str, Any] = {SAMPLES: self.samples, "unmatched": cast.count(None)}
+                if cast.count(None) == self.samples:
+                    details[UNREAD] = "no sample states a label"
                 yield ScoredRow(row, reader.shares(votes.pop(row)).captured, details=details)
 
 
