@@ -77,6 +77,8 @@ def test_what_is_missing_is_counted_and_named(dnip, write):
         "source decisions, model m, question kind",
     ]
     assert run.err.splitlines() == [
+        "warning: batch.jsonl: 60% of the answers are left out, 3 of 5 (the request failed: 2, "
+        "such as 'b'; the model refuses: 1, such as 'e'); numbers are of the other rows",
         "note: refusals, which are not in the table: 1 (e)",
         "note: failed requests, which are not in the table: 2 (b, c)",
         "note: answers without the question, which are not in the table: 1",
@@ -101,6 +103,8 @@ def test_votes_are_counted_and_their_steps_are_told(dnip, write):
         "source votes, question text; captured mass 0.875 on average",
     ]
     assert run.err.splitlines() == [
+        "warning: a.jsonl: 38% of the answers are left out, 3 of 8 (no label is stated: 2, such as "
+        "'no'; the model refuses: 1, such as 'c'); numbers are of the other rows",
         "note: votes of a row: 2 to 3, and half a vote more for each class; rows with ties for the "
         "best class: 1; no votes, of 8 answers: 1 refusals and 2 without one class",
         "note: rows without a vote, which are not in the table: 1 (c)",
@@ -131,7 +135,7 @@ REFUSED = {
     "unknown": (lines({"some": {"thing": 1}}), "", (),
                 ("a.jsonl: line 1: this is an answer of no known source", "lm-eval: samples of")),
     "two labels": (lines(decision(0.5, **ID)), "id,label\na,ham\na,spam\n", GOLD,
-                   ("row 2: the id 'a' is already at gold.csv: row 1",)),
+                   ("row 2: the id 'a' has two different labels", "--last")),
     "no label": (lines(decision(0.5, **ID)), "id,label\nx,ham\n", GOLD,
                  ("no answer's id is in the gold file",)),
     "another source": (lines(decision(0.5), completion("ham")), "", (),

@@ -155,6 +155,12 @@ def _decoded(data: bytes, source: str, *, by_excel: bool) -> str:
 
 
 def _json(text: str, source: str) -> Iterator[Found]:
+    if text.lstrip()[:9].lower() == "@relation":
+        raise InvalidInputError(
+            f"{source}: this is ARFF, of Weka and OpenML",
+            hint="Save it as CSV: a first line with the names of its @ATTRIBUTE lines, then what "
+            "follows @DATA",
+        )
     position, line = 0, 1
     while match := _BEGIN.search(text, position):
         start = match.start()

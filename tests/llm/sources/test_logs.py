@@ -246,7 +246,6 @@ def test_the_log_probability_of_several_words_ends_where_they_begin(tmp_path):
 
 @cases(
     ({"results": {"t": {"acc": 0.5}}, "configs": {}, "versions": {}}, "--log_samples"),
-    ({"columns": ["ham", "spam"], "index": [0, 1], "data": [[0.1, 0.9]] * 2}, "orient='records'"),
     ({"ham": {"0": 0.1, "1": 0.2}, "spam": {"0": 0.9, "1": 0.8}}, "orient='records'"),
     ({"0": {"ham": 0.1, "spam": 0.9}, "1": {"ham": 0.2, "spam": 0.8}}, "orient='records'"),
     ({"fields": {}, "suggestions": {"label": {"value": "ham", "score": 0.9}}}, "suggested class"),

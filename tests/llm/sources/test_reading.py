@@ -148,7 +148,7 @@ def test_rows_of_several_questions_are_counted_and_one_is_chosen(tmp_path):
     one, other = (Question.of("m", "decision", CLASSES, text) for text in ("Which?", "What?"))
     folder = tmp_path / "topic"  # as a sidecar records it
     folder.mkdir()
-    row = {"time": "now", "model": "m", "ham": 0.25, "spam": 0.75}
+    row = {"time": "now", "model": "m", "p_ham": 0.25, "p_spam": 0.75}
     rows = [
         json.dumps({"id": f"{n}-{i}", **row, "question": json.dumps(asked.to_dict())})
         for n, asked in enumerate((one, other))
@@ -157,7 +157,9 @@ def test_rows_of_several_questions_are_counted_and_one_is_chosen(tmp_path):
     (folder / "record-0.jsonl").write_text("\n".join(rows) + "\n")
     with pytest.raises(InvalidInputError, match=r"2 questions .*m, decision \(.{8}\): 3.*--only"):
         read_answers([folder], None)
-    with pytest.raises(InvalidInputError, match="no answer is of the model or the question 'n'"):
+    with pytest.raises(
+        InvalidInputError, match="no answer is of n; models and columns: m"
+    ):
         read_answers([folder], None, only="n")
     imported = read_answers([folder], None, only=other.fingerprint[:6])
     assert imported.table.ids.tolist() == ["1-0", "1-1", "1-2"]

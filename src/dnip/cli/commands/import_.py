@@ -66,8 +66,8 @@ from dnip.llm.answers.fill import Fill
 @options.option(
     "--on",
     metavar="ID",
-    help="Name of the ids, in the answers and in the file of labels; row joins by order. "
-    "[default: id]",
+    help="Name of the ids, in the answers and in the file of labels, or A=B where these differ; "
+    "row joins by order. [default: id]",
 )
 @options.option(
     "--label",
@@ -95,10 +95,16 @@ from dnip.llm.answers.fill import Fill
 )
 @options.option(
     "--only",
-    metavar="MODEL",
+    metavar="COLUMN=VALUE",
+    multiple=True,
     heading="Details",
-    help="Of mixed answers, read those of this model only; or those to the question whose "
-    "fingerprint begins so.",
+    help="Of mixed rows, read those with this value only; or the answers of a model, or to the "
+    "question whose fingerprint begins so. May be given several times.",
+)
+@options.flag(
+    "--last",
+    heading="Details",
+    help="Take the last label where the file of labels has several for an id.",
 )
 @options.option(
     "--key",
@@ -134,12 +140,13 @@ def import_(
     classes: tuple[str, ...] | None,
     from_: str | None,
     question: str | None,
-    only: str | None,
+    only: tuple[str, ...],
     map_: tuple[tuple[str, str], ...],
     gold: Path | None,
     on: str | None,
     label: str | None,
     keep: tuple[str, ...],
+    last: bool,
     key: str | None,
     answer: Literal["stated", "last"],
     fill: Fill,
@@ -172,6 +179,7 @@ def import_(
             normalise=normalise,
             key=key,
             answer=answer,
+            last=last,
         )
         write_import(imported, out)
     summary = imported.summary

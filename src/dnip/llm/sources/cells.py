@@ -192,6 +192,20 @@ def _ranked(cells: Mapping[str, object]) -> list[Scores]:
     return _named(map(_pair, pairs.values())) if len(pairs) > 1 else []
 
 
+def are_shares(content: object, wanted: Wanted) -> bool:
+    """Say whether a cell holds probabilities of the classes, by name, that share 1."""
+    cells = map(parsed, content.values()) if isinstance(content, dict) else ()
+    named = [
+        Scores([*cell.values()], [*cell])
+        for cell in cells
+        if isinstance(cell, dict) and _are([*cell.values()], (int, float))
+    ]
+    return any(
+        scores.are_of(wanted) and min(scores.values) >= 0 and _is_share(scores.values)
+        for scores in named
+    )
+
+
 def in_cells(content: dict[str, Any], wanted: Wanted) -> list[float] | None:
     """Read the one cell that holds a number for each class; None if there is none."""
     cells = {name: parsed(cell) for name, cell in content.items() if name not in (ID, LABEL)}
@@ -217,15 +231,18 @@ def in_cells(content: dict[str, Any], wanted: Wanted) -> list[float] | None:
 def _shared(scores: Scores, wanted: Wanted) -> list[float]:
     """Return the numbers of the classes, which share a probability of 1 where they are named."""
     values = scores.in_order(wanted)
-    slack = _MISSED + _ROUNDED * len(values)
-    is_share = any(math.isclose(sum(values) / whole, 1, abs_tol=slack) for whole in (1, 100))
-    if scores.names is not None and min(values) >= 0 and not is_share:
+    if scores.names is not None and min(values) >= 0 and not _is_share(values):
         raise InvalidInputError(
             f"the scores of the classes sum to {sum(values):.3g}, not to 1",
             hint="Let the classes share a probability of 1: a pipeline does so with top_k=None and "
             "without multi_label",
         )
     return values
+
+
+def _is_share(values: Sequence[float]) -> bool:
+    slack = _MISSED + _ROUNDED * len(values)
+    return any(math.isclose(sum(values) / whole, 1, abs_tol=slack) for whole in (1, 100))
 
 
 def _is_classification(content: Answer) -> bool:

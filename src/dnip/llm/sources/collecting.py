@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
+from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed, warn
 from dnip.llm.answers.completions import SilentError
 from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
 from dnip.llm.questions import Question, chat_question
-from dnip.llm.sources.cells import parsed, scores_in
+from dnip.llm.sources.cells import are_shares, parsed, scores_in
 from dnip.llm.sources.columns import ANSWERS, COLUMNS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
-from dnip.llm.sources.harness import answers_in, unwrapped
+from dnip.llm.sources.harness import answers_in, check_known, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
 from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
@@ -37,6 +38,11 @@ _IDS = (ID, "request_id", "doc_id")
 _HOLDERS = ("data", "results", "responses", "predictions", "rows", "records", "items", "answers")
 #: Under which names a line of a batch holds the id of its request.
 _BATCH_IDS = ("custom_id", "key", "recordId")
+# Columns of which one value at a time makes a table.
+_MIXED = re.compile(
+    r"(?:.*[_. -])?(?:model|seed|fold|split|epoch|step|checkpoint|run)(?:[_. -]?(?:id|name|no))?",
+    re.IGNORECASE,
+)
 #: Why answers are left out, in words.
 LOST = {
     "refused": "the model refuses",
@@ -86,8 +92,8 @@ class Collector:
         The names under which answers hold their ids and labels, where they are given.
     keep : sequence of str
         The names of what is carried into the table.
-    only : str or None
-        A model, or the first letters of a fingerprint: other answers are left out.
+    only : sequence of str
+        A model, or the first letters of a fingerprint, or COLUMN=VALUE: others are left out.
     model, question : str or None
         What the answers say.
     rows : dict of Row
@@ -107,6 +113,8 @@ class Collector:
     naming : dict or None
         Columns, but those of answers, that hold the names of classes and nothing else, as keys;
         None before the first row.
+    mixtures : dict of dict
+        How many rows have each value, of columns such as model, seed and fold.
     """
 
     wanted: Wanted
@@ -115,7 +123,7 @@ class Collector:
     on: str | None = None
     label: str | None = None
     keep: Sequence[str] = ()
-    only: str | None = None
+    only: Sequence[str] = ()
     model: str | None = None
     question: str | None = None
     rows: dict[object, Row] = field(default_factory=dict)
@@ -126,6 +134,7 @@ class Collector:
     questions: dict[str, None] = field(default_factory=dict)
     asked: dict[Question, int] = field(default_factory=dict)
     naming: dict[str, None] | None = None
+    mixtures: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add_all(self, values: Iterable[Found]) -> None:
         """Add values of files: answers, or lists of answers.
@@ -177,10 +186,11 @@ class Collector:
             else:
                 self._lose("silent", row_id, where, "no log-probabilities are there")
             return
+        is_wanted = self._is_wanted_row(saved)
         source = self._check_source(content)
         asked = self._asked(source, content, _request_beside(saved))
         self.asked[asked] = self.asked.get(asked, 0) + 1
-        if not self._is_chosen(asked):
+        if not is_wanted or not self._is_chosen(asked):
             self.n_other += 1
             return
         texts = source.texts(content) if self.voting else {}
@@ -247,6 +257,8 @@ class Collector:
 
     def _check_source(self, content: Answer) -> Source:
         self.source = self.source or recognise(content)
+        if self.source is ROWS and not self.rows and are_shares(content, self.wanted):
+            self.source = COLUMNS
         if self.source is None:
             known = "; ".join(f"{name}: {source.title}" for name, source in SOURCES.items())
             raise InvalidInputError(
@@ -286,10 +298,12 @@ class Collector:
         """Refuse answers to several questions or of several models; list them with their counts."""
         known = {asked: n for asked, n in self.asked.items() if asked.model or asked.form}
         chosen = {asked: n for asked, n in known.items() if self._is_chosen(asked)}
-        if self.only and not chosen:
+        if self.only and self.n_other == self.n_answers > 0 and not self.questions:
+            columns = (f"{name}: {listed([*counts])}" for name, counts in self.mixtures.items())
+            there = listed([*filter(None, [_counted(known), *columns])]) or "none"
             raise InvalidInputError(
-                f"no answer is of the model or the question {self.only!r}; there are "
-                f"{_counted(known)}"
+                f"no answer is of {listed(self.only)}; models and columns: {there}",
+                hint="Give --only a model, the first letters of a fingerprint, or COLUMN=VALUE",
             )
         fields = zip(*(vars(asked).values() for asked in chosen), strict=True)
         if any(len({*values} - {None}) > 1 for values in fields):
@@ -310,8 +324,42 @@ class Collector:
         return max(whole, key=lambda asked: asked.fixed is not None).to_dict() if whole else None
 
     def _is_chosen(self, asked: Question) -> bool:
-        only = self.only
-        return only is None or asked.model == only or asked.fingerprint.startswith(only)
+        names = [only for only in self.only if not self._pairs_of(only)]
+        return all(asked.model == name or asked.fingerprint.startswith(name) for name in names)
+
+    def _pairs_of(self, only: str) -> tuple[str, str] | None:
+        """Return the column and the value that rows are chosen by; None for a model."""
+        column, equals, value = only.partition("=")
+        return (column, value) if equals and column in self.mixtures else None
+
+    def _is_wanted_row(self, saved: Answer) -> bool:
+        """Count a row by columns such as model and seed; return whether it is to be read."""
+        cells = saved if isinstance(saved, dict) else {}
+        asked = {only.partition("=")[0] for only in self.only if "=" in only}
+        for name, cell in cells.items():
+            if (name in asked or _MIXED.fullmatch(name)) and isinstance(cell, str | int | float):
+                counts = self.mixtures.setdefault(name, {})
+                counts[str(cell)] = counts.get(str(cell), 0) + 1
+        pairs = filter(None, map(self._pairs_of, self.only))
+        return all(str(cells.get(column)) == value for column, value in pairs)
+
+    def warn_of_mixtures(self) -> None:
+        """Warn where rows are of several models, seeds, folds or the like."""
+        used = {self.on, self.label, *self.keep, *(only.partition("=")[0] for only in self.only)}
+        several = {
+            name: listed([f"{value} ({n:,})" for value, n in counts.items()])
+            for name, counts in self.mixtures.items()
+            if len(counts) > 1 and name not in used
+        }
+        if several and self.source in (COLUMNS, ROWS):
+            kinds = "; ".join(f"{name}: {values}" for name, values in several.items())
+            choice = " ".join(
+                f"--only {name}={next(iter(self.mixtures[name]))}" for name in several
+            )
+            warn(
+                f"rows of several kinds are in one table ({kinds}); coefficients are for one of "
+                f"them: choose, as with {choice}"
+            )
 
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
@@ -414,6 +462,7 @@ def _counted(asked: Mapping[Question, int]) -> str:
 def _flattened(values: Iterable[Found]) -> Iterator[Found]:
     """Yield answers, also those in lists and in files of tools."""
     for where, content in values:
+        check_known(content, where)
         source = recognise(content)
         may_hold = source is None or (source in (COLUMNS, ROWS) and isinstance(content, dict))
         answers = answers_in(content, where) if may_hold else None

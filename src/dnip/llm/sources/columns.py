@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -187,10 +187,11 @@ def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
             hint=f"Write a first line, such as {','.join(wanted.classes)}",
         )
     if len(numbers) == 1 and len(missing) >= n - 1:
+        column = next(iter(numbers))
+        one = f"type --map CLASS={column}, for 1 - p of the other class; " if n == 2 else ""
         return InvalidInputError(
-            f"only column {next(iter(numbers))} holds a number, but there are {n} classes",
-            hint="Give a column for each class: 1 - p is the other one of two; a table with a row "
-            "for each class has to be pivoted",
+            f"only column {column} holds a number, but there are {n} classes",
+            hint=f"Give each class a column; {one}a table with a row for each has to be pivoted",
         )
     columns = [*numbers] if may_be else [f"COLUMN_{number + 1}" for number in range(n)]
     order = ", if that is their order" if may_be else ""
@@ -252,6 +253,8 @@ def _is_near(total: float, n: int, whole: float) -> bool:
 def _read(row: Answer, wanted: Wanted) -> Row:
     cells = row if isinstance(row, dict) else {"the row": row}
     columns = _columns_of(cells, wanted)
+    if columns is None and (column := _positive(cells, wanted)) is not None:
+        return _of_one(cells, column, wanted)
     if columns is None:
         in_one = None if cells.keys() & {*wanted.names} else in_cells(cells, wanted)
         if in_one is None:
@@ -288,6 +291,29 @@ def _read(row: Answer, wanted: Wanted) -> Row:
     return Row(scores, mass=known, columns=columns)
 
 
+def _positive(row: Mapping[str, object], wanted: Wanted) -> str | None:
+    """Return the only column of two classes, which --map gives to one of them."""
+    mapped = _mapped(row, wanted)
+    is_one = len(wanted.classes) == 2 and len(mapped) == 1
+    return next(iter(mapped.values())) if is_one and not {*wanted.classes} & {*row} else None
+
+
+def _of_one(row: Mapping[str, object], column: str, wanted: Wanted) -> Row:
+    """Return the probabilities of two classes, of which one has a column."""
+    cell = row[column]
+    if _is_blank(cell):
+        raise SilentError(f"the cell of {column} is empty", hint="Give a number in every row")
+    p = as_number(cell, column)
+    if not 0 <= p <= 1:
+        raise InvalidInputError(
+            f"column {column}: the number is {p:g}, but it is the only one of two classes",
+            hint="Give probabilities from 0 to 1: 1 - p is taken for the other class",
+        )
+    pairs = [(p, column) if name == column else (1 - p, f"1 - {column}") for name in wanted.names]
+    scores, columns = zip(*pairs, strict=True)
+    return Row(np.array(scores), columns=columns)
+
+
 def _is_blank(cell: object) -> bool:
     return is_missing(cell) or str(cell).strip().casefold() in _BLANK
 
@@ -297,7 +323,7 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
     logs = np.array([min(values.get(name, -math.inf), 0.0) for name in columns])
     most = float(logs.max())
     total = math.inf if max(values.values()) > ROUNDING else float(np.exp(logs).sum())
-    if not total <= 1 + len(values) * ROUNDING:
+    if not total <= 1 + max(len(values) * ROUNDING, _rounding(values.values())):
         raise _not_logarithms(columns, min(values.values()), max(values.values()))
     if most == -math.inf:
         raise InvalidInputError(
@@ -314,6 +340,12 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
         bound = Reported(tokens).bound
     ceiling = np.where(missing, bound, scores) if missing.any() else None
     return Row(scores, ceiling, mass=mass, columns=columns, logarithms=True)
+
+
+def _rounding(logs: Iterable[float]) -> float:
+    """Return how far the sum of exponentials may be off, by the decimals of the logarithms."""
+    decimals = max(len(f"{log:.6f}".rstrip("0").partition(".")[2]) for log in logs)
+    return 10.0**-decimals if decimals > 1 else 0.0
 
 
 def _not_logarithms(columns: Sequence[str], least: float, most: float) -> InvalidInputError:

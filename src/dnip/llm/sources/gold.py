@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
+from dnip.llm.sources.cells import parsed
 from dnip.llm.sources.source import Wanted, as_map
 from dnip.tables.cells import check_ids, check_scalars, is_missing
 from dnip.tables.columns import ID
@@ -61,6 +61,7 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
     >>> class_indices(["BIZ", "Biz"], wanted, Places("gold.csv", (), places="ab"))
     array([0, 0])
     """
+    cells = [_only(cell) for cell in cells]
     classes = wanted.classes
     called = {name: n for n, name in enumerate(wanted.names) if name not in classes}
     spellings = Counter(name.casefold() for name in (*classes, *called))
@@ -92,20 +93,21 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
         first: dict[str, str] = {}
         for text in texts:
             first.setdefault(text.casefold(), text)
-        others = [text for key, text in first.items() if key not in known and not key.isdecimal()]
+        others = [text for key, text in first.items() if not (key in known or key.isdecimal())]
         if others and shown(others[0]) in error.message:
-            error.hint = (
-                f"The classes are {listed(classes, most=10)}; say which class a label means: "
-            )
-            error.hint += _maps(
-                others,
-                [
-                    name
-                    for name in classes
-                    if name.casefold() not in {text.casefold() for text in texts}
-                ],
-            )
+            free = [name for name in classes if name.casefold() not in first]
+            names = free if len(free) == len(others) == 1 else ["CLASS"] * len(others)
+            error.hint = f"The classes are {listed(classes, most=10)}; say which class a label "
+            error.hint += f"means: {as_map(names[:_MOST_MAPS], others[:_MOST_MAPS])}"
         raise
+
+
+def _only(cell: object) -> object:
+    """Return the only item of a list, which may be written as a text; None for an empty one."""
+    value = parsed(cell)
+    if not isinstance(value, list):
+        return cell
+    return value[0] if len(value) == 1 else value or None
 
 
 def _names_several(cell: object, names: set[str]) -> bool:
@@ -115,21 +117,24 @@ def _names_several(cell: object, names: set[str]) -> bool:
     return isinstance(cell, list) and len(names.intersection(map(str, cell))) > 1
 
 
-def _maps(labels: Sequence[str], classes: Sequence[str]) -> str:
-    """Return the options that map labels to classes that look alike, to be typed."""
-    free = {name.casefold(): name for name in classes}
-    meant: dict[str, str] = {}
-    for label in labels[:_MOST_MAPS]:
-        close = get_close_matches(label.casefold(), free, n=1, cutoff=0.5)
-        if close:
-            meant[label] = free.pop(close[0])
-    others = [label for label in labels[:_MOST_MAPS] if label not in meant]
-    if len(others) == len(free) == 1:
-        meant[others[0]] = free.popitem()[1]
-    return as_map([meant.get(label, "CLASS") for label in labels[:_MOST_MAPS]], labels[:_MOST_MAPS])
+class Gold(NamedTuple):
+    """Labels of a file of their own.
+
+    Attributes
+    ----------
+    labels : dict of str to int
+        Class indices, -1 for an unlabelled row, by id; by row, by the number of the row from 0.
+    ids : list
+        By row, the ids that stand there, None where there are none.
+    """
+
+    labels: dict[str, int]
+    ids: list[object]
 
 
-def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> dict[str, int]:
+def read_gold(
+    path: Path, wanted: Wanted, on: str | None, label: str | None, *, last: bool = False
+) -> Gold:
     """Read gold labels.
 
     Parameters
@@ -142,11 +147,8 @@ def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> 
         The column of the ids, or ``"row"``; None for ``"id"``.
     label : str or None
         The column of the labels; None for ``"label"``.
-
-    Returns
-    -------
-    dict of str to int
-        Class indices, -1 for an unlabelled row, by id; by row, by the number of the row from 0.
+    last : bool, default=False
+        Whether of several labels of an id the last one counts.
 
     Raises
     ------
@@ -155,6 +157,7 @@ def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> 
     """
     on, label = on or ID, label or LABEL
     ids: list[object] = []
+    own: list[object] = []
     cells: list[object] = []
     places: list[str] = []
     for where, row in read_values(path):
@@ -169,31 +172,49 @@ def read_gold(path: Path, wanted: Wanted, on: str | None, label: str | None) -> 
                     f"{listed(tuple(held)) or 'none'}",
                     hint="Name the columns with --on and --label; --on row joins rows in order",
                 )
+        own.append(held.get(ID))
         ids.append(len(ids) if on == BY_ROW else name)
         cells.append(cell)
         places.append(where)
     location = Places(str(path), (), places=places)
     check_scalars(ids, on, location)
     indices = class_indices(cells, wanted, location).tolist()
-    first: dict[tuple[object, int], str] = {}  # the same label may be told twice
-    for pair, where in zip(zip(ids, indices, strict=True), places, strict=True):
-        first.setdefault(pair, where)
-    location = Places(str(path), (), places=list(first.values()))
-    names = check_ids([name for name, _ in first], n_examples=len(first), location=location)
-    return dict(zip(names.tolist(), (index for _, index in first), strict=True))
+    first: dict[object, str] = {}
+    for name, where in zip(ids, places, strict=True):
+        first.setdefault(name, where)
+    checked = check_ids(
+        [*first], n_examples=len(first), location=Places(str(path), (), places=[*first.values()])
+    )
+    names = dict(zip(first, checked.tolist(), strict=True))
+    labels: dict[str, int] = {}
+    for key, index, where in zip(ids, indices, places, strict=True):
+        name, before = names[key], first[key]
+        if labels.setdefault(name, index) != index and not last:
+            raise InvalidInputError(
+                f"{where}: the id {name!r} has two different labels, {_class(wanted, index)} here "
+                f"and {_class(wanted, labels[name])} in {before}",
+                hint="Give --last to take the last one, or leave the wrong rows out",
+            )
+        labels[name] = index
+    return Gold(labels, own)
+
+
+def _class(wanted: Wanted, index: int) -> str:
+    return "none" if index == UNLABELLED else wanted.classes[index]
 
 
 def join_by_row(
-    gold: dict[str, int], numbers: Sequence[int], n_answers: int, source: str
+    gold: Gold, numbers: Sequence[int], ids: Sequence[str] | None, n_answers: int, source: str
 ) -> Labels:
     """Return the class index of each row, -1 where it has no label.
 
     Parameters
     ----------
-    gold : dict
-        What `read_gold` returns.
+    gold : Gold
     numbers : sequence of int
         Which of all answers each row is.
+    ids : sequence of str or None
+        The ids of the rows.
     n_answers : int
         Answers in all, refusals and failed requests included.
     source : str
@@ -202,14 +223,24 @@ def join_by_row(
     Raises
     ------
     InvalidInputError
-        For another number of gold labels than of answers.
+        For another number of gold labels than of answers, or ids in another order.
     """
-    if len(gold) != n_answers:
+    if len(gold.labels) != n_answers:
         raise InvalidInputError(
-            f"{source}: there are {n_answers:,} answers, but {len(gold):,} gold labels",
+            f"{source}: there are {n_answers:,} answers, but {len(gold.labels):,} gold labels",
             hint="Joining by row needs a gold label for each answer, failed ones included",
         )
-    return np.array([gold[str(number)] for number in numbers], np.int64)
+    theirs = [str(gold.ids[number]) for number in numbers]
+    if ids is not None and set(theirs) & set(ids):
+        pairs = zip(numbers, ids, theirs, strict=True)
+        for number, name, other in pairs:
+            if name != other:
+                raise InvalidInputError(
+                    f"{source}: answer {number + 1} has the id {name!r}, but row {number + 1} of "
+                    f"the labels {other!r}: they are not in the same order",
+                    hint=f"Join them by their ids: leave out --on {BY_ROW}",
+                )
+    return np.array([gold.labels[str(number)] for number in numbers], np.int64)
 
 
 def join_by_id(gold: dict[str, int], ids: Sequence[str] | None, source: str) -> Labels:

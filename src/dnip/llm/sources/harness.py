@@ -27,8 +27,17 @@ _SILENT = {
         "results of lm-evaluation-harness hold scores of whole tasks, no samples",
         "Run it with --log_samples, and import the samples",
     ),
-    ("columns", "index", "data"): ("this is a data frame in one object", _BY_ROW),
 }
+_ARRAYS = "Write a row for each answer, with a probability under the name of each class"
+# Answers whose shape is known, and which hold arrays without the names of what they are.
+_NAMELESS = {("model_name", "outputs"): "this is a response of Triton or KServe (the v2 protocol)"}
+
+
+def check_known(content: Answer, where: str) -> None:
+    """Refuse answers that are known, but do not say which number is of which class."""
+    for keys, message in _NAMELESS.items():
+        if isinstance(content, dict) and {*keys} <= content.keys():
+            raise InvalidInputError(f"{where}: {message}, whose arrays are not read", hint=_ARRAYS)
 
 
 def answers_in(content: Answer, where: str) -> list[Answer] | None:
@@ -77,6 +86,9 @@ def _answers(content: Answer, where: str) -> list[Answer] | None:
         answers = results["results"]
     elif content and content.keys() <= {"spec", "final_report"}:  # of OpenAI's evals
         answers = []
+    columns, data = content.get("columns"), content.get("data")
+    if isinstance(columns, list) and isinstance(data, list):  # of pandas, and of W&B
+        answers = [dict(zip(columns, cells, strict=True)) for cells in data]
     if answers is not None:
         return answers
     for keys, (message, hint) in _SILENT.items():

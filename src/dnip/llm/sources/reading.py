@@ -71,10 +71,11 @@ def read_answers(
     keep: Sequence[str] = (),
     fill: Fill | str = Fill.HALF,
     votes: bool = False,
-    only: str | None = None,
+    only: str | Sequence[str] = (),
     normalise: str | None = None,
     key: str | None = None,
     answer: str = "stated",
+    last: bool = False,
 ) -> Import:
     """Read saved answers of one model into a probability table.
 
@@ -107,8 +108,9 @@ def read_answers(
         of one row if they have the same id, or are several to one prompt. A probability is a share
         of the row's votes, to which each class gets half a vote more, and captured mass the share
         of its answers that are votes. A row without a vote is left out.
-    only : str, optional
-        The model, or the first letters of a question's fingerprint, whose answers are read.
+    only : str or sequence of str
+        Which answers are read: those of a model, or of a question, by the first letters of its
+        fingerprint; or rows where ``"COLUMN=VALUE"``.
     normalise : {"characters"}, optional
         Divide the log-likelihoods of choices by the lengths of their texts, which are no handicap
         then; for samples of harnesses.
@@ -117,6 +119,8 @@ def read_answers(
         Of answers in JSON, the key whose value is the label.
     answer : {"stated", "last"}
         Which label is read: the one that is stated, or else the only one of the last sentence.
+    last : bool, default=False
+        Whether of several labels of an id in the file with gold labels the last one counts.
 
     Returns
     -------
@@ -136,6 +140,7 @@ def read_answers(
     (array([[0.25, 0.75]]), 'decisions', 'topic')
     """
     classes, columns = _columns(answers, classes)
+    on, equals, on_gold = on.partition("=") if on else (None, "", "")
     if on == BY_ROW and gold is None:
         raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
     _check_keep(keep, classes)
@@ -148,9 +153,21 @@ def read_answers(
         key=key,
         last=check_choice("answer", answer, ("stated", "last")) == "last",
     )
-    truth = None if gold is None else read_gold(Path(gold), wanted, on, label)
+    truth = (
+        None
+        if gold is None
+        else read_gold(Path(gold), wanted, on_gold if equals else on, label, last=last)
+    )
     kind = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    collector = Collector(wanted, kind, votes, on, label if gold is None else None, keep, only)
+    collector = Collector(
+        wanted,
+        kind,
+        votes,
+        on,
+        label if gold is None else None,
+        keep,
+        [only] if isinstance(only, str) else only,
+    )
     collector.add_all(_values(answers))
     paths = [source for source in answers if isinstance(source, str | os.PathLike)]
     files = tuple(valid_unicode(os.fspath(path)) for path in paths)
@@ -165,20 +182,24 @@ def read_answers(
     ids, mass = _ids(rows, location), _mass(rows, location)
     if truth is None:
         labels = _own_labels(rows, wanted, location)
-    elif on == BY_ROW:
-        labels = join_by_row(truth, [row.number for row in rows], collector.n_answers, origin)
     else:
-        labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
+        names = None if ids is None else ids.tolist()
+        labels = (
+            join_by_row(truth, [row.number for row in rows], names, collector.n_answers, origin)
+            if on == BY_ROW
+            else join_by_id(truth.labels, names, origin)
+        )
     table = ProbabilityTable(p, None, ids, classes, origin, mass)
     table = ProbabilityTable(replace(table.rows, labels=labels))
     _warn_of_own_labels(table)
+    collector.warn_of_mixtures()
     left_out = _left_out(collector, unread, polled["answers"] if polled else 0)
     warn_of_left_out(origin, left_out)
     counts |= {"n_normalised": 0} if mass is not None else {}
     counts |= {"files": files, "votes": polled, "why": left_out}
     counts["unreported"] = tuple(classes[n] for n in _never_reported(scores) if ceiling is not None)
     is_joined = truth is not None and on != BY_ROW
-    counts["n_unknown"] = _unknown(truth or {}, ids, collector) if is_joined else 0
+    counts["n_unknown"] = _unknown(truth.labels, ids, collector) if truth and is_joined else 0
     counts["others"] = _others(rows, keep, numbered=ids is None and not votes)
     return Import(table, _summary(collector, table, counts))
 
