@@ -157,9 +157,7 @@ def test_rows_of_several_questions_are_counted_and_one_is_chosen(tmp_path):
     (folder / "record-0.jsonl").write_text("\n".join(rows) + "\n")
     with pytest.raises(InvalidInputError, match=r"2 questions .*m, decision \(.{8}\): 3.*--only"):
         read_answers([folder], None)
-    with pytest.raises(
-        InvalidInputError, match="no answer is of n; models and columns: m"
-    ):
+    with pytest.raises(InvalidInputError, match="no answer is of n; models and columns: m"):
         read_answers([folder], None, only="n")
     imported = read_answers([folder], None, only=other.fingerprint[:6])
     assert imported.table.ids.tolist() == ["1-0", "1-1", "1-2"]
