@@ -8,6 +8,7 @@ from scipy import stats
 import dnip
 from cases import cases
 from dnip import InvalidInputError, ProbabilityTable
+from dnip.comparing import choose
 from dnip.metrics import metric_intervals
 from dnip.tables import Asked, Scan
 from dnip.using.slices import HALVES, _binomial_tail, as_counted, slices_of
@@ -54,6 +55,30 @@ def test_copies_are_found_wherever_a_range_is_shown(tmp_path):
         assert result.grouping.sentence.startswith("100 of 150 rows are copies")
         assert result.to_dict()["groups"] == {"rows": 150, "groups": 50, "copies": True}
     assert dnip.evaluate(p, y).grouping is None
+
+
+def test_groups_widen_the_ranges_of_a_report_and_a_comparison(tmp_path):
+    rng = np.random.default_rng(9)
+    (p, y), (q, z) = rows(200, rng), rows(40, rng)
+    frames = []
+    for probabilities, labels, times in ((p, y, 1), (q, z, 10)):
+        often = np.repeat(probabilities, times, axis=0)
+        frame = pd.DataFrame(often, columns=CLASSES)
+        frame["label"] = np.array(CLASSES)[np.repeat(labels, times)]
+        frames.append(frame.assign(user=np.repeat(np.arange(len(labels)), times)))
+    opt, test = frames
+    fitted = dnip.fit(opt, groups="user", evidence=False)
+    page, alone = (
+        dnip.report(each, coefficients=fitted, **given)
+        for each, given in ((test, {"groups": "user"}), (test.drop(columns="user"), {}))
+    )
+    with pytest.warns(dnip.DNIPWarning, match="ranges are those of 40 groups"):
+        grouped = dnip.compare(opt, test, choose("dnip"), groups="user", n_seeds=1)
+    assert page.data["choices"][0]["accuracy"] == alone.data["choices"][0]["accuracy"]
+    assert "ranges are those of 40 groups" in page.to_html()
+    low, high = (getattr(grouped.of("raw").estimates["accuracy"], end) for end in ("low", "high"))
+    expected = dnip.evaluate(test, groups="user").to_dict(0.9)["raw"]["intervals"]["accuracy"]
+    assert [low, high] == pytest.approx(expected)
 
 
 def test_an_empty_cell_is_a_group_of_its_own(tmp_path):
@@ -189,5 +214,5 @@ def test_check_counts_a_group_once():
     assert width[1] > 1.5 * width[0]
     by = dnip.check(noisy, fitted, labels, by=["x", "y"] * 200)
     assert [part.name for part in by.slices.parts] == ["x", "y"]
-    with pytest.raises(InvalidInputError, match="new rows: 1, from which"):
+    with pytest.raises(InvalidInputError, match="new rows: 1, too few"):
         dnip.check(noisy, fitted, labels, groups=["u"] * 400)

@@ -25,7 +25,7 @@ from dnip.cli.gone import check_gone
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
-    from dnip.tables import ProbabilityTable, Rows, Scan
+    from dnip.tables import Asked, ProbabilityTable, Rows, Scan
     from dnip.using.drift import Check
     from dnip.using.evaluation import Evaluation
 
@@ -421,17 +421,21 @@ def line(command: str, table: Path, classes: Sequence[str] | None) -> str:
 
 
 def read_others(
-    first: ProbabilityTable | Rows, classes: Sequence[str] | None, *paths: Path | None
+    first: ProbabilityTable | Rows,
+    classes: Sequence[str] | None,
+    *paths: Path | None,
+    asked: Asked | None = None,
 ) -> list[ProbabilityTable | None]:
     """Return tables that may be given next to a first one, None for one that is not.
 
     Columns p0, p1, … have the classes of the first table.
     """
-    from dnip.tables import ProbabilityTable
+    from dnip.tables import Asked, ProbabilityTable
 
+    asked = asked or Asked()
     if classes is None and not first.classes[0].isdigit():
         classes = first.classes
-    return [None if path is None else ProbabilityTable.read(path, classes) for path in paths]
+    return [None if path is None else ProbabilityTable.read(path, classes, asked) for path in paths]
 
 
 def model_files(*models: str | None) -> list[Path]:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import DNIPError, MissingDependencyError, listed, warn
 from dnip.base.files import atomic_path, new_folder, write_text
-from dnip.base.typing import Confusion, Labels, Probabilities
+from dnip.base.typing import Confusion, Counts, Labels, Probabilities
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.methods import RAW, Method, OptSet, choose
 from dnip.method.objective import Objective
@@ -39,6 +39,7 @@ from dnip.presenting.pictures import (
 )
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.groups import Grouping, is_quick
 from dnip.tables.labels import check_several_classes
 from dnip.tables.table import (
     BALANCED_UP_TO,
@@ -50,6 +51,7 @@ from dnip.tables.table import (
     draw_rows,
     scored_rows,
 )
+from dnip.using.slices import as_counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +66,15 @@ class Material:
         Labelled test rows.
     sources : tuple of str
         Names of the opt and the test table.
+    grouping : Grouping or None
+        Test rows that belong together.
     """
 
     opt: OptSet
     test: Probabilities
     true: Labels
     sources: tuple[str, str]
+    grouping: Grouping | None = None
 
     @classmethod
     def of(
@@ -129,7 +134,12 @@ class Material:
             content_free=np.concatenate(free),
             classes=opt.classes,
         )
-        return cls(learned_from, scored.probabilities, scored.labels, (opt.source, test.source))
+        p, labels, sources = scored.probabilities, scored.labels, (opt.source, test.source)
+        quick = p if is_quick(len(labels), opt.n_classes) else None
+        grouping, _ = Grouping.of(scored.groups, quick, labels, opt.n_classes)
+        if grouping is not None:
+            warn(f"{test.source}: {grouping.sentence}")
+        return cls(learned_from, p, labels, sources, grouping)
 
     def missing(self, labels: Labels) -> tuple[str, ...]:
         """Return the names of the classes that no label names."""
@@ -183,6 +193,7 @@ def compare(
     unlabelled: TableLike | None = None,
     content_free: TableLike | None = None,
     classes: Sequence[Any] | None = None,
+    groups: str | None = None,
     n_labels: int | None = None,
     n_seeds: int = 3,
     confidence: float = 0.9,
@@ -206,6 +217,9 @@ def compare(
         Rows of inputs without content, such as N/A, for contextual calibration.
     classes : sequence, optional
         The class of each column, as for :func:`dnip.evaluate`.
+    groups : str, optional
+        The column of both tables that says what rows belong to: those of a group of test rows count
+        as one in intervals.
     n_labels : int, optional
         Labels that each run draws from the opt rows; all by default.
     n_seeds : int, default=3
@@ -249,7 +263,7 @@ def compare(
     goal = Objective() if objective is None else objective
     check_integer("seeds", n_seeds, at_least=1)
     check_level("confidence", confidence)
-    material = _material(data, test, unlabelled, content_free, classes)
+    material = _material(data, test, unlabelled, content_free, classes, groups)
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
     asked = choose(None, goal, scale=scale) if methods is None else methods
@@ -275,7 +289,8 @@ def compare(
                 raise
             skipped[method.name] = str(error)
             continue
-        scored.append(MethodScores.of(method, fits, confidence, scored[0] if scored else None))
+        raw = scored[0] if scored else None
+        scored.append(MethodScores.of(method, fits, confidence, raw, material.grouping))
     return Comparison(
         *material.sources,
         classes=material.opt.classes,
@@ -299,18 +314,24 @@ def _material(
     unlabelled: TableLike | None,
     content_free: TableLike | None,
     classes: Sequence[Any] | None,
+    groups: str | None,
 ) -> Material:
     """Return the rows of all tables, which have the classes of the first."""
 
-    def table(rows: Any, classes: Sequence[Any] | None) -> ProbabilityTable:  # noqa: ANN401
+    def table(
+        rows: Any,  # noqa: ANN401
+        classes: Sequence[Any] | None,
+        groups: str | None = None,
+    ) -> ProbabilityTable:
         p, y = rows if isinstance(rows, tuple) else (rows, None)
-        return as_table(p, y, classes)
+        return as_table(p, y, classes, groups=groups)
 
-    opt = table(data, classes)
+    opt = table(data, classes, groups)
     more, free = (
         None if rows is None else table(rows, opt.classes) for rows in (unlabelled, content_free)
     )
-    return Material.of(opt, table(test, opt.classes), unlabelled=more, content_free=free)
+    scored = table(test, opt.classes, groups)
+    return Material.of(opt, scored, unlabelled=more, content_free=free)
 
 
 def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:
@@ -401,7 +422,12 @@ class MethodScores:
 
     @classmethod
     def of(
-        cls, method: Method, fits: Sequence[ScoredFit], confidence: float, raw: MethodScores | None
+        cls,
+        method: Method,
+        fits: Sequence[ScoredFit],
+        confidence: float,
+        raw: MethodScores | None,
+        grouping: Grouping | None = None,
     ) -> MethodScores:
         """Sum up the fits of a method.
 
@@ -413,16 +439,22 @@ class MethodScores:
             Level of the intervals, between 0 and 1.
         raw : MethodScores or None
             Of the raw argmax; None for itself.
+        grouping : Grouping, optional
+            Test rows that belong together.
         """
+
+        def counted(counts: Counts) -> Counts:
+            return counts if grouping is None else as_counted(counts, grouping.counted)
+
         values = {m: [metric.of(fit.confusion) for fit in fits] for m, metric in METRICS.items()}
-        bounds = [metric_intervals(fit.confusion, confidence) for fit in fits]
+        bounds = [metric_intervals(counted(fit.confusion), confidence) for fit in fits]
         estimates = {
             m: Estimate.mean(values[m], [ends.get(m, _NO_INTERVAL) for ends in bounds])
             for m in METRICS
         }
         differences = {}
         if raw is not None:
-            changes = [difference_intervals(fit.agreement, confidence) for fit in fits]
+            changes = [difference_intervals(counted(fit.agreement), confidence) for fit in fits]
             for m in PAIRED:
                 gains = [value - raw.estimates[m].value for value in values[m]]
                 differences[m] = Estimate.mean(gains, [change[m] for change in changes])

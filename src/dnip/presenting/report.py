@@ -35,9 +35,11 @@ from dnip.metrics.intervals import wilson
 from dnip.presenting.formats import percent, shorten
 from dnip.presenting.text import deferring_facts, findings, served_facts, verdict
 from dnip.tables import ProbabilityTable
+from dnip.tables.groups import Grouping
 from dnip.tables.table import TableLike, as_table, check_same_classes
 from dnip.using.drift import LEAST_ROWS, check
 from dnip.using.evaluation import Evaluation, evaluate
+from dnip.using.slices import as_counted
 
 _LABELS = (
     "Labels per class are the rows of a class that have a label. Where they are few, a simple "
@@ -127,6 +129,7 @@ def report(
     coefficients: CoefficientsLike | None = None,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
+    groups: ArrayLike | str | None = None,
     confidence: float = 0.9,
 ) -> Report:
     """Make one page about a table, which shows itself in a notebook.
@@ -135,7 +138,7 @@ def report(
 
     Parameters
     ----------
-    data, y, classes, label
+    data, y, classes, label, groups
         As for :func:`dnip.evaluate`.
     coefficients : Coefficients, Fit or path, optional
         Show what these do to the rows. By default the rows are fitted, as :func:`dnip.fit` does,
@@ -166,7 +169,7 @@ def report(
     given = None if coefficients is None else as_coefficients(coefficients)
     if classes is None and given is not None:
         classes = given.classes
-    table = as_table(data, y, classes, label)
+    table = as_table(data, y, classes, label, groups=groups)
     has_labels = table.labels is not None and bool((table.labels >= 0).any())
     if given is None:
         if not has_labels:
@@ -194,6 +197,8 @@ def report(
     judged = fitted if is_own and fitted is not None and fitted.evidence is not None else None
     if judged is not None and judged.evidence is not None:
         evaluation = judged.evidence.evaluation
+    if evaluation.grouping is not None:
+        facts += (("Rows that belong together", (("ranges", evaluation.grouping.sentence),)),)
     choices, chosen = _choices(evaluation, judged, given, confidence)
     return Report(
         f"Class accuracies of {Path(table.source).name}",
@@ -228,7 +233,7 @@ def _choices(
         {
             "name": "before",
             "weights": [1] * len(evaluation.classes),
-            **_measure(evaluation.raw, level),
+            **_measure(evaluation.raw, level, evaluation.grouping),
         }
     ]
     others = () if fitted is None else fitted.alternatives
@@ -238,7 +243,9 @@ def _choices(
         choices.append({"name": f"β = {other.beta:g}", **_measure(counts, level)})
     chosen = next((n for n, other in enumerate(others, 1) if other.is_chosen), 1)
     if not others:
-        choices.append({"name": "coefficients", **_measure(evaluation.reweighted, level)})
+        choices.append(
+            {"name": "coefficients", **_measure(evaluation.reweighted, level, evaluation.grouping)}
+        )
     choices[chosen] |= {
         "weights": (coefficients.weights / coefficients.weights.max()).round(4).tolist(),
         "coefficients": coefficients.to_json(),
@@ -246,7 +253,9 @@ def _choices(
     return choices, chosen
 
 
-def _measure(confusion: Confusion, level: float) -> dict[str, Any]:
+def _measure(
+    confusion: Confusion, level: float, grouping: Grouping | None = None
+) -> dict[str, Any]:
     """Return counts, metrics and intervals of one side, ready for JSON.
 
     The page shows `totals` as they are, `rates` and `details` times 100: none is rounded again.
@@ -259,7 +268,8 @@ def _measure(confusion: Confusion, level: float) -> dict[str, Any]:
     """
     summary = scores(confusion, with_counts=False)
     rates = summary["class_accuracies"]
-    bounds = wilson(np.diag(confusion), confusion.sum(axis=1), level).round(4).tolist()
+    counts = confusion if grouping is None else as_counted(confusion, grouping.counted)
+    bounds = wilson(np.diag(counts), counts.sum(axis=1), level).round(4).tolist()
     values = {name: summary[name] for name in HEADLINE}
     shown = {
         METRICS[name].title: f"{value:.3f}" if name == "cobias" else percent(value)
@@ -410,7 +420,9 @@ and COBias from 1.000 to 0.000. As far as these rows can show, COBias falls, and
                 return f"{lead}This page shows the rows of the fit."
             return f"{lead}This is what refits expect of other rows. {text}"
         case {"verdict": str(verdict)} if not is_own:
-            text = f"Verdict of the fit: {verdict}. These are other rows. {text}"
+            known = None if evaluation.overlap is None else evaluation.overlap.sentence
+            which = "These are other rows." if not known else f"{known[:1].upper()}{known[1:]}."
+            text = f"Verdict of the fit: {verdict}. {which} {text}"
     if is_own:
         return f"{text} These are the rows of the fit itself; give others for a verdict."
     bounds = evaluation.to_dict(level)["difference"]["intervals"]

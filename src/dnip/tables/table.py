@@ -28,7 +28,7 @@ from dnip.tables.cells import (
     check_vector,
     texts_of,
 )
-from dnip.tables.columns import CONTENT_FREE, Asked, make_frame
+from dnip.tables.columns import CONTENT_FREE, NOTHING, Asked, make_frame
 from dnip.tables.files import Scan, block_of, open_writer, read_rows
 from dnip.tables.labels import (
     UNLABELLED,
@@ -166,7 +166,10 @@ class ProbabilityTable:
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], classes: Sequence[str] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        classes: Sequence[str] | None = None,
+        asked: Asked = NOTHING,
     ) -> ProbabilityTable:
         r"""Read a table from CSV, Parquet or JSON lines, by suffix.
 
@@ -180,6 +183,8 @@ class ProbabilityTable:
             Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz; or a folder of Parquet files.
         classes : sequence of str, optional
             Class names, where neither columns nor the file tell them.
+        asked : Asked, optional
+            Columns that say what rows belong to, how much they count, or what they are compared by.
 
         Raises
         ------
@@ -197,7 +202,7 @@ class ProbabilityTable:
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return cls(joined(read_rows(path, classes)))
+        return cls(joined(read_rows(path, classes, asked)))
 
     @classmethod
     def from_frame(
@@ -520,7 +525,7 @@ def as_table(
     group, weight, key = (v if isinstance(v, str) else None for v in (groups, weights, by))
     asked = Asked(group, weight, key)
     if isinstance(data, str | os.PathLike):
-        data = ProbabilityTable(joined(read_rows(data, classes, asked)))
+        data = ProbabilityTable.read(data, classes, asked)
     elif is_frame:
         data = ProbabilityTable(read_frame(data, classes, label, y, asked))
     elif asked.names:

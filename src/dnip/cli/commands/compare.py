@@ -62,6 +62,7 @@ from dnip.cli.console import complain, finish, live_progress
     "empty label are used in the same way.",
 )
 @options.beta
+@options.group
 @options.json
 @options.option(
     "--content-free",
@@ -85,6 +86,7 @@ def compare(
     unlabelled: Path | None,
     content_free: Path | None,
     beta: float | None,
+    group: str | None,
     scale: str | None,
     confidence: float,
     json: bool,
@@ -93,7 +95,7 @@ def compare(
     from dnip.comparing import choose, compare as compare_methods
     from dnip.comparing.comparison import FILES, describe_comparison, write_comparison
     from dnip.method.objective import Objective
-    from dnip.tables import ProbabilityTable
+    from dnip.tables import Asked, ProbabilityTable
 
     objective = Objective() if beta is None else Objective(beta=beta)
     chosen = choose(methods, objective, scale=scale)
@@ -102,8 +104,9 @@ def compare(
     with new_folder(out) as folder:  # before long work
         for name in FILES:
             check_writable(folder / name)
-    rows = ProbabilityTable.read(table, classes)
-    scored, more, free = options.read_others(rows, classes, test, unlabelled, content_free)
+    rows = ProbabilityTable.read(table, classes, Asked(group))
+    more, free = options.read_others(rows, classes, unlabelled, content_free)
+    (scored,) = options.read_others(rows, classes, test, asked=Asked(group))
     assert scored is not None
     with live_progress("comparing") as show:
         result = compare_methods(

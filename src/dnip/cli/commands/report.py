@@ -36,6 +36,7 @@ from dnip.cli.console import finish, live_progress
     help="Where to write the page.",
 )
 @options.classes
+@options.group
 @options.json
 @options.confidence
 def report(
@@ -43,6 +44,7 @@ def report(
     coefficients: Path | None,
     out: Path,
     classes: tuple[str, ...] | None,
+    group: str | None,
     confidence: float,
     json: bool,
 ) -> None:
@@ -52,7 +54,9 @@ def report(
 
     check_files({"table": table, "coefficients": coefficients}, {"out": out})
     with live_progress("searching"):
-        page = report_on(table, coefficients=coefficients, classes=classes, confidence=confidence)
+        page = report_on(
+            table, coefficients=coefficients, classes=classes, groups=group, confidence=confidence
+        )
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
     if coefficients is None and not page.verdict.startswith("No signal"):
