@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from dnip import DNIPClassifier, InvalidInputError
-from dnip.sklearn.predicting import predict_out_of_fold
+from dnip.sklearn.classifier import predict_out_of_fold
 
 X, TARGET = load_wine(return_X_y=True)
 WINES = np.array(["red", "rosé", "white"])

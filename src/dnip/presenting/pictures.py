@@ -301,7 +301,7 @@ class _Display:
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        from dnip.sklearn.predicting import probabilities_of  # noqa: PLC0415 - only here
+        from dnip.sklearn.classifier import probabilities_of  # noqa: PLC0415 - only here
 
         coefficients = getattr(estimator, "coefficients_", None)
         inner = estimator if coefficients is None else estimator.estimator_
