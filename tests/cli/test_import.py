@@ -190,10 +190,10 @@ def test_the_remedy_of_a_message_works_when_it_is_typed(dnip, write):
     dnip("import", "a.csv", *CLASSES, "--question", "x").assert_refused("Leave --question out")
     write("b.csv", "text;p_ham;p_spam;label\nso;0,5;0,5;ham\nit;0,25;0,75;spam\n")
     run = dnip("fit", "b.csv")
-    run.assert_refused("type: dnip import b.csv --classes A,B,C --out opt.csv")
+    run.assert_refused("type: dnip import b.csv --classes ham,spam --out opt.csv")
     write("c.csv", "text,prob_ham,prob_spam,label\nso,0.5,0.5,ham\nit,0.25,0.75,spam\n")
     run = dnip("fit", "c.csv")
-    run.assert_refused("Type: dnip import c.csv --classes ham,spam --out opt.csv")
+    run.assert_refused("type: dnip import c.csv --classes ham,spam --out opt.csv")
     assert dnip("import", "c.csv", "--classes", "ham,spam", "--out", "opt.csv").status == 0
     write("d.jsonl", lines({"id": "1", "model": "m", "choices": []}))
     dnip("fit", "d.jsonl").assert_refused("type: dnip import d.jsonl")

@@ -77,6 +77,19 @@ class Command(click.Command):
                 f"with {' or '.join(takers)}"
             )
 
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's
+        """Run the command; of a file that is no probability table, show how it becomes one."""
+        try:
+            return super().invoke(ctx)
+        except InvalidInputError as error:
+            table = ctx.params.get("table")
+            if isinstance(table, Path) and error.message.startswith(f"{table}:"):
+                from dnip.llm.sources.proposing import propose
+
+                is_foreign = "dnip import" in (error.hint or "")
+                error.hint = propose(table, is_foreign=is_foreign) or error.hint
+            raise
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and examples."""
         super().format_help_text(ctx, formatter)

@@ -144,7 +144,7 @@ class Collector:
         InvalidInputError
             For the first answer that is damaged, or does not agree with those before.
         """
-        for where, content in _flattened(values):
+        for where, content in flattened(values):
             try:
                 self._add(where, content)
             except (InvalidInputError, BackendError) as error:
@@ -459,7 +459,7 @@ def _counted(asked: Mapping[Question, int]) -> str:
     )
 
 
-def _flattened(values: Iterable[Found]) -> Iterator[Found]:
+def flattened(values: Iterable[Found]) -> Iterator[Found]:
     """Yield answers, also those in lists and in files of tools."""
     for where, content in values:
         check_known(content, where)
@@ -472,7 +472,7 @@ def _flattened(values: Iterable[Found]) -> Iterator[Found]:
             yield Found(where, content)
             continue
         inner = (Found(f"{where}, answer {n}", answer) for n, answer in enumerate(answers, 1))
-        yield from _flattened(inner)
+        yield from flattened(inner)
 
 
 def _rows_within(content: dict[str, Any]) -> list[Answer] | None:

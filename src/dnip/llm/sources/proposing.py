@@ -1,0 +1,157 @@
+"""The line of `dnip import` that reads a file which is no probability table."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from shlex import join
+from typing import Any, NamedTuple
+
+from dnip.base.errors import DNIPError, DNIPWarning, InvalidInputError
+from dnip.llm.files import read_values
+from dnip.llm.sources.collecting import flattened
+from dnip.llm.sources.reading import read_answers
+from dnip.tables.cells import is_number
+from dnip.tables.columns import ID, resolve_columns
+from dnip.tables.labels import LABEL
+
+# So many rows are looked at, of files of so many bytes at most.
+_MOST_ROWS, _MOST_BYTES = 500, 1 << 26
+# More classes are not typed.
+_MOST_CLASSES = 50
+# How far rounded probabilities may be from a sum of 1.
+_SLACK = 0.02
+
+
+class _Guess(NamedTuple):
+    """Classes, and the columns that hold their probabilities; no columns for answers."""
+
+    classes: tuple[str, ...]
+    columns: tuple[str, ...]
+    label: str | None
+
+
+def propose(path: Path, *, is_foreign: bool = False) -> str | None:
+    """Return the line to type for a file, or why there is none; None where nothing is known.
+
+    Nothing is proposed that does not work: the file is read as the line says.
+
+    Parameters
+    ----------
+    path : Path
+        A file that is no probability table.
+    is_foreign : bool, default=False
+        Whether that is known, even where its columns are called like those of one.
+    """
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DNIPWarning)
+            rows = [found.content for found in islice(flattened(read_values(path)), _MOST_ROWS)]
+            guess = _guess([row for row in rows if isinstance(row, dict)])
+            if guess is None or (not is_foreign and _is_table(rows[0], guess)):
+                return None
+            read_answers([path], guess.classes, label=guess.label)
+    except InvalidInputError as error:
+        return f"`dnip import` says: {error}"
+    except (DNIPError, OSError):
+        return None
+    label = [] if guess.label in (None, LABEL) else ["--label", str(guess.label)]
+    line = ["dnip", "import", os.fspath(path), "--classes", ",".join(guess.classes), *label]
+    return f"To make a table of it, type: {join([*line, '--out', 'opt.csv'])}"
+
+
+def _is_table(row: Mapping[str, Any], guess: _Guess) -> bool:
+    """Return whether the columns are those of a table, so that something else is odd."""
+    try:
+        layout = resolve_columns(tuple(row), classes=None, source="")
+    except InvalidInputError:
+        return False
+    return {*layout.probabilities} == {*guess.columns} and guess.label in (None, LABEL)
+
+
+def _guess(rows: Sequence[Mapping[str, Any]]) -> _Guess | None:
+    """Return the classes of rows and their label, as far as the rows show them."""
+    if not rows:
+        return None
+    names = [name for name in rows[0] if all(name in row for row in rows)]
+    for classes, columns in _sets(rows, names):
+        others = [name for name in names if name not in columns]
+        return _Guess(classes, columns, next(_labels(rows, others, classes), None))
+    for name in sorted(names, key=_rank):
+        values = {str(row[name]): None for row in rows if isinstance(row[name], str | int)}
+        if _rank(name) == 0 and 1 < len(values) <= min(_MOST_CLASSES, len(rows) / 2 + 1):
+            return _Guess(tuple(sorted(values)), (), name)
+    return None
+
+
+def _sets(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield classes and their columns, the most first: numbers that share 1 in every row."""
+    numbers = [name for name in names if all(_is_cell(row[name]) for row in rows)]
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for one, other in pairwise(numbers):
+        before, after = _common(one, other), _common(one[::-1], other[::-1])[::-1]
+        pattern = re.compile(rf"{re.escape(before)}(.+){re.escape(after)}", re.DOTALL)
+        named = {name: match[1] for name in numbers if (match := pattern.fullmatch(name))}
+        found[tuple(named)] = tuple(named.values())
+    runs = ((i, j) for i in range(len(numbers)) for j in range(len(numbers), i + 1, -1))
+    for i, j in islice(runs, _MOST_ROWS):
+        found.setdefault(tuple(numbers[i:j]), tuple(numbers[i:j]))
+    for columns, classes in sorted(found.items(), key=lambda item: -len(item[0])):
+        if all(_share(columns, row) for row in rows):
+            yield classes, columns
+
+
+def _common(one: str, other: str) -> str:
+    """Return what two names begin with, up to a mark between words."""
+    pairs = zip(one, other, strict=False)
+    n = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return re.sub(r"[^\W_]*\Z", "", one[:n])
+
+
+def _is_cell(cell: object) -> bool:
+    return not isinstance(cell, bool) and is_number(_plain(cell))
+
+
+def _plain(cell: object) -> str:
+    """Return a number as a text, with a decimal point."""
+    text = str(cell).strip().removesuffix("%").strip()
+    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+
+
+def _share(columns: Sequence[str], row: Mapping[str, Any]) -> bool:
+    """Return whether numbers are probabilities of all classes, or their logarithms."""
+    values = [float(_plain(row[name])) for name in columns]
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return False
+    if max(values) <= 0 and min(values) < 0:
+        return abs(math.fsum(map(math.exp, values)) - 1) < _SLACK
+    total = math.fsum(values)
+    return min(values) >= 0 and any(abs(total / whole - 1) < _SLACK for whole in (1, 100))
+
+
+def _labels(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], classes: Sequence[str]
+) -> Iterator[str]:
+    """Yield the columns that hold nothing but classes, gold labels before predictions."""
+    known = {name.casefold() for name in classes} | {""}
+    for name in sorted(names, key=_rank):
+        cells = {str(row[name]).strip().casefold() for row in rows}
+        if name != ID and cells <= known and cells != {""} and _rank(name) < 2:
+            yield name
+
+
+def _rank(name: str) -> int:
+    """Return 0 for a name of gold labels, 1 for an unknown one, 2 for that of a prediction."""
+    if re.search(r"pred|answer|output|response|argmax|guess", name, re.IGNORECASE):
+        return 2
+    words = r"label|gold|truth|target|true|actual|correct|annotation|expected|reference|class\b"
+    return 0 if re.search(rf"{words}|\by\b", name, re.IGNORECASE) else 1

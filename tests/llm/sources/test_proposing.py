@@ -1,0 +1,60 @@
+"""The line of `dnip import` that a foreign table is met with, typed as it stands."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+from cases import cases
+from dnip.llm.sources.proposing import propose
+
+SHARES = np.round(np.random.default_rng(3).dirichlet(np.ones(3), 40), 4)
+TRUTH = SHARES.argmax(axis=1)
+ANIMALS = ("cat", "car", "dog")
+
+
+def rows_of(pattern, label, classes=ANIMALS, **others):
+    return [
+        {"uid": f"u{n}", **others, label: classes[truth]}
+        | {"guess": classes[0]}
+        | {pattern.format(name): value for name, value in zip(classes, p, strict=True)}
+        for n, (p, truth) in enumerate(zip(SHARES.tolist(), np.roll(TRUTH, 9), strict=True))
+    ]
+
+
+@cases(
+    ("score_{}", "truth"),
+    ("confidence({})", "animal"),
+    ("{}", "Gold"),
+    ("{} %", "label"),
+    ("prob.{}.raw", "y"),
+)
+def test_the_line_reads_the_table_with_its_labels(tmp_path, monkeypatch, dnip, pattern, label):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a b.jsonl").write_text("\n".join(map(json.dumps, rows_of(pattern, label))))
+    run = dnip("evaluate", "a b.jsonl")
+    assert run.status == 1
+    line = shlex.split(run.err.partition("type: ")[2].strip())
+    assert line[:3] == ["dnip", "import", "a b.jsonl"]
+    made = dnip(*line[1:])
+    assert made.status == 0, made.err
+    assert made.out.splitlines()[0] == "40 rows written to opt.csv, 40 of them with a label"
+    assert dnip("evaluate", "opt.csv").status == 0
+
+
+def test_texts_without_probabilities_are_met_with_what_import_says(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,answer,label\n" + "so,ham,ham\nit,spam,spam\n" * 4)
+    assert "import` says" in propose(path)
+    assert "logprobs=True" in propose(path)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "label,ham,spam\nham,0.5,0.5\nham,2,3\n", "a,b\n1,x\n"]
+)
+def test_nothing_is_made_up(tmp_path, content):
+    path = tmp_path / "a.csv"
+    path.write_text(content)
+    assert "type:" not in (propose(path) or "")
+    assert propose(tmp_path / "none.csv") is None
