@@ -57,7 +57,7 @@ WORDS = {
         "label",
     ),
     *("keep", "group", "normalise"),
-    *("by", "upstream", "host", "max_body", "chat", "record", "record_size"),
+    *("by", "key", "weight", "upstream", "host", "max_body", "chat", "record", "record_size"),
     *("to", "labels", "answer_prefix", "table_name", "columns", "only"),
 }
 GIVEN = {"export": ["--to", "logit-bias"]}

@@ -168,7 +168,7 @@ def test_a_disk_that_fills_leaves_the_old_output_and_nothing_beside_it(fitted):
     Path("out.parquet").write_bytes(b"old")
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
     command = [DNIP, "apply", "t.parquet", "--coefficients", "c.json", "--out", "out.parquet"]
     run = ran(*command, preexec_fn=limit)

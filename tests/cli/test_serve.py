@@ -186,8 +186,14 @@ def test_the_first_lines_say_which_file_corrects_what(folder):
     (["--chat", "a"], "--chat a has no file. To collect answers, give --classes and --record"),
     (["--chat", "a", "--classes", "x,y"], "--chat a has no file"),
     (["--classes", "x,y"], "--classes is for a --chat NAME without a file"),
-    (["--chat", "a", "--chat", "b", "--classes", "x,y", "--record", "r"], "told apart"),
-    (["--chat", "a", "--chat", "b=c.json", "--classes", "x,y", "--record", "r"], "told apart"),
+    (
+        ["--chat", "a", "--chat", "b", "--classes", "x,y", "--record", "r"],
+        "cannot be distinguished",
+    ),
+    (
+        ["--chat", "a", "--chat", "b=c.json", "--classes", "x,y", "--record", "r"],
+        "cannot be distinguished",
+    ),
     (["--chat", "a", "--classes", "x", "--record", "r"], "at least 2 classes"),
 )
 def test_chats_that_cannot_be_corrected_are_refused(dnip, folder, options, told):
@@ -270,7 +276,7 @@ def test_killed_and_begun_again_it_serves_clients_that_try_again(folder, upstrea
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row in rows:
         a = decision({"state": int(row["id"][1:])})["answers"]["topic"]["probabilities"]["a"]
-        assert (row["a"], row["b"]) == (a, 1 - a)
+        assert (row["p_a"], row["p_b"]) == (a, 1 - a)
     found = Counter(row["id"] for row in rows)
     assert all(n <= min(tries[name], 2) for name, n in found.items())
 

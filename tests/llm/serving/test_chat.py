@@ -464,7 +464,7 @@ def test_one_chat_is_collected_at_a_time(tmp_path):
     from dnip.llm.serving.sidecar.application import make_app
 
     FITTED.save(tmp_path / "c.json")
-    with pytest.raises(InvalidInputError, match="cannot be told apart"):
+    with pytest.raises(InvalidInputError, match="cannot be distinguished"):
         make_app("http://h", {}, {"a": tmp_path / "c.json"}, collect=("b", CLASSES))
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         make_app("http://h", {}, collect=("b", ["x"]))

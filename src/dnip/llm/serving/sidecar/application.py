@@ -89,7 +89,7 @@ def make_app(
         collect = (collect[0], check_classes(collect[1]))
     if collect is not None and of_chats:
         raise InvalidInputError(
-            f"the chats {listed([*of_chats, collect[0]])} cannot be told apart, because one of "
+            f"the chats {listed([*of_chats, collect[0]])} cannot be distinguished: one of "
             "them has no coefficients",
             hint="Collect answers for it with a sidecar of its own",
         )
