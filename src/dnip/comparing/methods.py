@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, load_optional, unwarned
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.base.validation import check_choice
-from dnip.fitting.fit import fit_table
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.fit import fit
 from dnip.method.objective import Objective
 from dnip.tables.cells import check_probabilities
 from dnip.tables.labels import check_several_classes, names_of, read_indices
@@ -445,7 +444,7 @@ class PaperDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
-        return _fitted(opt, replace(FitSettings.preset("paper"), seed=seed), evidence=False)
+        return _fitted(opt, preset="paper", seed=seed, evidence=False)
 
 
 @dataclass(frozen=True)
@@ -476,27 +475,14 @@ class OurDNIP(Method):
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does, and judge the fit."""
         more = opt.unlabelled if len(opt.unlabelled) else None
-        settings = FitSettings(self.objective, scale=self.scale, seed=seed)
-        return _fitted(opt, settings, unlabelled=more)
+        asked = {"objective": self.objective, "scale": self.scale, "seed": seed}
+        return _fitted(opt, **asked, unlabelled=more)
 
 
-def _fitted(
-    opt: OptSet,
-    settings: FitSettings,
-    *,
-    unlabelled: Probabilities | None = None,
-    evidence: bool | None = None,
-) -> ClassWeights:
+def _fitted(opt: OptSet, **asked: Any) -> ClassWeights:  # noqa: ANN401 - as for `dnip.fit`
     """Fit, and note what the results tell of the fit."""
     with unwarned():  # of classes without labels: the comparison warns once for all methods
-        result = fit_table(
-            opt.probabilities,
-            opt.labels,
-            classes=opt.classes,
-            unlabelled=unlabelled,
-            evidence=evidence,
-            settings=settings,
-        )
+        result = fit(opt.probabilities, opt.labels, classes=opt.classes, **asked)
     solution = result.solution
     notes = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale.size}
     notes |= {"objective": solution.value, "terms": solution.terms, "verdict": result.verdict}

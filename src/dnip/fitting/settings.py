@@ -90,11 +90,6 @@ costs=None)
         object.__setattr__(self, "defer", defer)
         object.__setattr__(self, "helper_accuracy", helper_accuracy)
 
-    @classmethod
-    def preset(cls, name: str | None) -> Self:
-        """Return the settings that ``--preset`` names, with the plain optimum; None: the usual."""
-        return cls(preset=name)
-
     def at(self, beta: float) -> Self:
         """Return the same settings with another β."""
         if not isinstance(self.objective, Objective):
