@@ -62,7 +62,7 @@ types: $(VENV)/.dev          ## the type checker
 examples: $(VENV)/.dev       ## every file of examples/, run
 	@set -e; for example in examples/*.py; do echo "$$example"; $(BIN)/python "$$example" >/dev/null; done
 
-day: $(VENV)/.day model-folder ## serve, record, check, fit again: examples/a_day.py on a real `transformers serve`
+day: $(VENV)/.day model ## collect, fit, serve, check: examples/a_day.py on a real llama.cpp server
 	$(BIN)/python examples/a_day.py
 
 bench: $(VENV)/.dev          ## speed and quality, side by side in one run

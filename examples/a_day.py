@@ -1,15 +1,15 @@
 # Needs a checkout, and what `make day` installs and fetches; that runs it
 """
-A day of decisions
-==================
+A day of chats
+==============
 
-Requests go through ``dnip serve`` to a real ``transformers serve`` with SmolLM2-135M-Instruct, a
-small language model. The sidecar records what the model says. At noon somebody changes the prompt.
-``dnip check`` notices, ``dnip fit`` learns from the records and from the labels that have come by
-then, and the sidecar takes the new coefficients while it runs.
+SmolLM2-135M-Instruct, a small language model, answers chats behind a real llama.cpp server, and
+``dnip serve`` stands before it. It collects answers while there are no coefficients. Labels come in
+a file, ``dnip fit`` learns from both, and the sidecar corrects. Then three things change: the
+prompt, the form of the answer, and the texts. The sidecar notices the first two, and lets those
+answers pass as they are; ``dnip check`` notices the third.
 
-Then the same articles go as chats to a real llama.cpp server, for `transformers serve` gives no
-log-probabilities of chats. The model answers in JSON.
+``python examples/a_day.py URL`` asks another server of chats.
 """
 
 import json
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
 from contextlib import ExitStack, chdir
 from importlib.util import find_spec
 from itertools import permutations
@@ -28,18 +27,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dnip import Coefficients
 from dnip.metrics.confusion import cobias_of
 
 ROOT = Path(__file__).resolve().parents[1]
-MODEL = ROOT / "models" / "smollm2"
 GGUF = ROOT / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 NAMES = ["World", "Sports", "Business", "Technology"]
 TASK = "Read the news article and name its topic: World, Sports, Business or Technology."
-# The demonstration of the morning, and the one that replaces it at noon.
-OIL = "Oil prices rose above fifty dollars a barrel on fears of short supply.\nTopic: Business"
-WEB = "A flaw in the web browser lets attackers read files, security researchers warn.\n"
-WEB += "Topic: Technology"
+OTHER_TASK = "Which topic has this article: World, Sports, Business or Technology?"
+EXAMPLE = "Article: Oil prices rose above fifty dollars a barrel on fears of short supply.\nTopic:"
+SCHEMA = {"properties": {"topic": {"enum": NAMES}}, "required": ["topic"]}
+JSON = {"type": "json_schema", "json_schema": {"name": "topic", "schema": SCHEMA}}
 
 
 def dnip(*words: str) -> int:
@@ -48,63 +45,70 @@ def dnip(*words: str) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         sys.exit(done.stderr)
-    told = [row for row in done.stdout.splitlines() if row.startswith("verdict")]
-    print(f"  $ dnip {' '.join(words)}", *told, sep="\n    ", flush=True)
+    told = [row for row in done.stdout.splitlines() if row.startswith(("verdict", "captured"))]
+    print(f"$ dnip {' '.join(words)}", *told, sep="\n    ", flush=True)
     return done.returncode
 
 
-def serve(programs: ExitStack) -> str:
-    """Start the model and the sidecar, which end with the day; return the sidecar's URL."""
-    Path("decider").mkdir()
-    for file in MODEL.iterdir():
-        Path("decider", file.name).symlink_to(file)
-    options = {"labels": {"choice": [f" {name}" for name in NAMES]}}
-    Path("decider/decision.json").write_text(json.dumps(options))
-    Path("decider/decision_template.jinja").write_text("{{ state }}<|mark|>")
-    Coefficients(NAMES, [1, 1, 1, 1], 1).save("c.json")  # which correct nothing yet
-    port = free_port()
-    model = ["-c", "from transformers.cli.transformers import main; main()", "serve", "decider"]
-    model += ["--device", "cpu", "--port", port]
-    given = ("--coefficients", "topic=c.json", "--record", "recorded")
-    return behind(port, model, given, programs)
+class Sidecar:
+    """A running `dnip serve`, and its log."""
+
+    def __init__(self, programs: ExitStack, upstream: str, *options: str) -> None:
+        words = ["serve", "--upstream", upstream, "--port", "0", "--drain", "0", *options]
+        print(f"$ dnip {' '.join(words)}", flush=True)
+        self.log = Path(f"log-{time.monotonic_ns()}")
+        with self.log.open("w") as log:
+            command = [sys.executable, "-m", "dnip", *words]
+            program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        programs.enter_context(program)
+        programs.callback(program.terminate)
+        self.url = program.stdout.readline().split()[0]
+
+    def chat(self, name: str, text: str, *, task: str = TASK, **more: object) -> str:
+        """Ask for the topic of a text under a request id, and return what is answered."""
+        words = (("system", task), ("user", EXAMPLE), ("assistant", "Business"), ("user", text))
+        messages = [{"role": role, "content": content} for role, content in words]
+        body = {"messages": messages, "temperature": 0, "max_tokens": 12, **more}
+        answer = send(f"{self.url}/v1/chat/completions", name, body)
+        return answer["choices"][0]["message"]["content"]
+
+    def noticed(self, words: str) -> None:
+        """Print the line of the log in which the words stand; end where there is none."""
+        lines = [line for line in self.log.read_text().splitlines() if words in line]
+        if not lines:
+            sys.exit(f"not noticed: {words}")
+        print(f"    the log: {lines[0].partition(': ')[2][:150]} …", flush=True)
 
 
-def serve_chats(programs: ExitStack) -> str:
-    """Start llama.cpp's server and a sidecar for chats; return the sidecar's URL."""
-    Coefficients(NAMES, [1, 1, 1, 1], 1).save("chat.json")
-    port = free_port()
-    program = "import time, xllamacpp; asked = xllamacpp.CommonParams(); asked.port = int({!r}); "
-    program += "asked.model.path = {!r}; server = xllamacpp.Server(asked); time.sleep(1e6)"
-    model = ["-c", program.format(port, str(GGUF))]
-    return behind(port, model, ("--chat", "topic=chat.json", "--record", "recorded"), programs)
+def send(url: str, name: str, body: dict[str, object]) -> dict:
+    """Send a request under an id, and return the answer."""
+    head = {"Content-Type": "application/json", "X-Request-Id": name}
+    asked = urllib.request.Request(url, json.dumps(body).encode(), head)
+    with urllib.request.urlopen(asked, timeout=600) as answer:
+        return json.load(answer)
 
 
-def free_port() -> str:
-    """Return a port that nobody listens at."""
+def llama(programs: ExitStack) -> str:
+    """Start llama.cpp's server, and return its URL when the model is there."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
-        return str(probe.getsockname()[1])
-
-
-def behind(port: str, model: list[str], given: tuple[str, ...], programs: ExitStack) -> str:
-    """Start a model and a sidecar before it; return the sidecar's URL."""
-    sidecar = ["-m", "dnip", "serve", "--upstream", f"http://127.0.0.1:{port}", "--port", "0"]
-    sidecar += given
-    own = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    with Path("log").open("w") as log:
-        for words, out in ((model, log), (sidecar, subprocess.PIPE)):
-            command = [sys.executable, *words]
-            program = subprocess.Popen(command, env=own, stdout=out, stderr=log, text=True)
-            programs.enter_context(program)
-            programs.callback(program.terminate)
-    url = program.stdout.readline().split()[0]
-    for _ in range(1200):
+        port = probe.getsockname()[1]
+    program = "import time, xllamacpp; asked = xllamacpp.CommonParams(); "
+    program += f"asked.port = {port}; asked.model.path = {str(GGUF)!r}; "
+    program += "server = xllamacpp.Server(asked); time.sleep(1e6)"
+    with Path("llama.log").open("w") as log:
+        own = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+        model = subprocess.Popen([sys.executable, "-c", program], env=own, stdout=log, stderr=log)
+    programs.enter_context(model)
+    programs.callback(model.kill)
+    url = f"http://127.0.0.1:{port}"
+    for _ in range(600):
         try:
-            urllib.request.urlopen(f"{url}/readyz", timeout=60).close()
+            urllib.request.urlopen(f"{url}/health", timeout=60).close()
         except OSError:
             time.sleep(0.5)
         else:
             return url
-    sys.exit(Path("log").read_text())
+    sys.exit(Path("llama.log").read_text())
 
 
 def articles() -> list[tuple[str, int]]:
@@ -116,83 +120,58 @@ def articles() -> list[tuple[str, int]]:
     return [(" ".join(half["text"] for half in pairs[i]), pairs[i][0]["label"]) for i in order]
 
 
-def decision(url: str, name: str, text: str, example: str) -> str:
-    """Ask for a decision, and return the topic."""
-    state = f"{TASK}\n\nArticle: {example}\n\nArticle: {text}\nTopic:"
-    topic = {"type": "choice", "instructions": "Topic?", "criteria": dict.fromkeys(NAMES)}
-    body = {"model": "decider", "state": state, "questions": {"topic": topic}}
-    return send(f"{url}/v1/systemone", name, body)["answers"]["topic"]["choice"]
-
-
-def chat(url: str, name: str, text: str, example: str) -> str:
-    """Ask in a chat for JSON, and return the topic."""
-    shown, topic = example.split("\nTopic: ")
-    words = {"system": TASK, "user": shown, "assistant": json.dumps({"topic": topic})}
-    messages = [{"role": role, "content": content} for role, content in words.items()]
-    schema = {"properties": {"topic": {"enum": NAMES}}, "required": ["topic"]}
-    form = {"type": "json_schema", "json_schema": {"name": "topic", "schema": schema}}
-    body = {"messages": [*messages, {"role": "user", "content": text}], "response_format": form}
-    answer = send(f"{url}/v1/chat/completions", name, {**body, "temperature": 0})
-    return json.loads(answer["choices"][0]["message"]["content"])["topic"]
-
-
-def send(url: str, name: str, body: dict[str, object]) -> dict:
-    """Send a request under an id, and return the answer."""
-    head = {"Content-Type": "application/json", "X-Request-Id": name}
-    asked = urllib.request.Request(url, json.dumps(body).encode(), head)
-    with urllib.request.urlopen(asked, timeout=60) as answer:
-        return json.load(answer)
-
-
-def decide(
-    url: str, hour: str, news: list[tuple[str, int]], example: str, ask: Callable = decision
-) -> None:
-    """Ask for topics, and print how good they are; keep the records, and half of the labels."""
+def ask(sidecar: Sidecar, hour: str, news: list[tuple[str, int]], **more: object) -> None:
+    """Ask for topics, print how good they are, and write their labels into a file."""
+    form = more.pop("form", "Article: {}\nTopic:")
+    said = [sidecar.chat(f"{hour}-{n}", form.format(t), **more) for n, (t, _) in enumerate(news)]
     truth = np.array([label for _, label in news])
-    topics = [ask(url, f"{hour}-{n}", text, example) for n, (text, _) in enumerate(news)]
-    found = np.array([NAMES.index(topic) for topic in topics])
-    right = np.array([np.mean(found[truth == c] == c) for c in range(len(NAMES))])
-    told = f"accuracy {np.mean(found == truth):.3f}, COBias {cobias_of(right):.3f}"
-    print(f"{hour}: {len(news)} decisions, {told}, worst class {right.min():.3f}", flush=True)
-    labels = [f"{hour}-{n},{NAMES[truth[n]]}\n" for n in range(0, len(news), 2)]
+    right = np.array([NAMES[k] in text for k, text in zip(truth, said, strict=True)])
+    rates = np.array([right[truth == k].mean() for k in range(len(NAMES))])
+    told = f"accuracy {right.mean():.3f}, COBias {cobias_of(rates):.3f}"
+    print(f"    {hour}: {len(news)} chats, {told}, worst class {rates.min():.3f}", flush=True)
+    labels = [f"{hour}-{n},{NAMES[label]}\n" for n, label in enumerate(truth)]
     Path(f"{hour}.labels.csv").write_text("id,label\n" + "".join(labels))
     time.sleep(2)  # the sidecar writes twice a second
-    rows = [row for file in Path("recorded").rglob("*.jsonl") for row in file.open()]
+
+
+def rows_of(hour: str) -> str:
+    """Put the rows of an hour into a folder of their own, and return it."""
+    files = Path("recorded/topic").glob("*.jsonl")
+    rows = [row for file in files for row in file.open() if f'"{hour}-' in row]
     Path(hour).mkdir()
-    Path(hour, "rows.jsonl").write_text("".join(row for row in rows if f'"{hour}-' in row))
+    Path(hour, "rows.jsonl").write_text("".join(rows))
+    return hour
 
 
-def day(url: str) -> None:
-    """Begin without coefficients, and fit; then come 380 requests, and a new prompt among them."""
+def day(programs: ExitStack, upstream: str) -> None:
+    """Begin without coefficients, and fit; then change the prompt, the form and the texts."""
     news = articles()
-    decide(url, "yesterday", news[:160], OIL)
-    dnip("import", "yesterday", "--labels", "yesterday.labels.csv", "--out", "yesterday.csv")
-    dnip("fit", "yesterday.csv", "--out", "c.json")
-    decide(url, "morning", news[160:280], OIL)
-    dnip("check", "morning", "--coefficients", "c.json")
-    decide(url, "noon", news[280:440], WEB)
-    if dnip("check", "noon", "--coefficients", "c.json") == 0:
-        sys.exit("the new prompt was not noticed")
-    dnip("import", "noon", "--labels", "noon.labels.csv", "--out", "noon.csv")
-    dnip("fit", "noon.csv", "--out", "c.json")
-    decide(url, "evening", news[440:540], WEB)
+    chat = ("--chat", "topic", "--classes", ",".join(NAMES))
+    ask(Sidecar(programs, upstream, *chat, "--record", "collected"), "yesterday", news[:300])
+    labels = ("--labels", "yesterday.labels.csv")
+    dnip("import", "collected/topic", *labels, "--out", "yesterday.csv")
+    dnip("fit", "yesterday.csv", "--out", "topic.json")
+
+    sidecar = Sidecar(programs, upstream, "--chat", "topic=topic.json", "--record", "recorded")
+    ask(sidecar, "morning", news[300:400])
+    if dnip("check", rows_of("morning"), "--coefficients", "topic.json") != 0:
+        sys.exit("a change was noticed where there was none")
+    print("the prompt changes")
+    ask(sidecar, "noon", news[400:420], task=OTHER_TASK)
+    sidecar.noticed("wording of the question")
+    print("the answers come in JSON")
+    ask(sidecar, "afternoon", news[400:420], response_format=JSON)
+    sidecar.noticed("form of the answer")
+    print("the texts come without their last line")
+    ask(sidecar, "evening", news[420:520], form="{}")
+    if dnip("check", rows_of("evening"), "--coefficients", "topic.json") != 3:
+        sys.exit("it was not noticed that the mass fell")
 
 
-def day_of_chats(url: str) -> None:
-    """Begin without coefficients, and fit."""
-    news = articles()
-    decide(url, "before", news[:160], OIL, chat)
-    dnip("import", "before", "--labels", "before.labels.csv", "--out", "before.csv")
-    dnip("fit", "before.csv", "--out", "chat.json")
-    decide(url, "after", news[160:240], OIL, chat)
-
-
-if not MODEL.is_dir():
-    print(f"skipped: there is no {MODEL}; `make model-folder` makes it")
-elif not all(map(find_spec, ("torch", "transformers", "fastapi", "aiohttp", "xllamacpp"))):
-    print("skipped: `make day` installs torch, transformers[serving], aiohttp and xllamacpp")
+if len(sys.argv) < 2 and not GGUF.is_file():
+    print(f"skipped: there is no {GGUF}; `make model` fetches it")
+elif not all(map(find_spec, ("aiohttp", *([] if len(sys.argv) > 1 else ["xllamacpp"])))):
+    print("skipped: `make day` installs aiohttp and xllamacpp")
 else:
     with TemporaryDirectory() as folder, chdir(folder), ExitStack() as programs:
-        day(serve(programs))
-    with TemporaryDirectory() as folder, chdir(folder), ExitStack() as programs:
-        day_of_chats(serve_chats(programs))
+        day(programs, sys.argv[1] if len(sys.argv) > 1 else llama(programs))

@@ -42,14 +42,23 @@ class PassedError(InvalidInputError):
     hint : str, optional
     name : str, optional
         What the coefficients are called that are nearest to the question.
+    changes : tuple of str
+        What differs from their question, in a sentence each.
     """
 
     def __init__(
-        self, reason: str, message: str, *, hint: str | None = None, name: str | None = None
+        self,
+        reason: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        name: str | None = None,
+        changes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
         self.name = name
+        self.changes = changes
 
     @property
     def is_usual(self) -> bool:
@@ -192,6 +201,7 @@ def choose(
         f"the coefficients are for another question: {'; '.join(differences[name])}",
         hint="Fit on answers to this question",
         name=name,
+        changes=differences[name],
     )
 
 

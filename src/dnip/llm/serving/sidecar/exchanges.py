@@ -45,7 +45,9 @@ from dnip.method.coefficients import Coefficients
 
 
 class _OtherQuestionError(InvalidInputError):
-    """A question, or a model, that the coefficients are not for."""
+    """A question, or a model, that the coefficients are not for; and what differs."""
+
+    changes: tuple[str, ...] = ()
 
 
 class _UnreadableError(Exception):
@@ -363,7 +365,8 @@ class Decisions(_Api):
         reason = next((word for kind, word in _REASONS if isinstance(error, kind)), "damaged")
         refused = not (self._passes or reason == "corrected")
         text = f"passed on as it is: {error.message}"
-        self._metrics.missed(name, reason, text, quiet=refused)
+        changes = error.changes if isinstance(error, _OtherQuestionError) else ()
+        self._metrics.missed(name, reason, text, changes, quiet=refused)
         if refused:
             raise _refused(error.message) from None
 
@@ -422,7 +425,8 @@ class Chats(_Api):
         if error.reason == "question" and not self._passes:
             self._metrics.missed(name, error.reason, error.message, quiet=True)
             raise _refused(error.message) from None
-        self._metrics.passed(name, error.reason, f"a chat passed on as it is: {error}")
+        text = f"a chat passed on as it is: {error}"
+        self._metrics.passed(name, error.reason, text, error.changes)
 
     def _answered(self, request: dict[str, Any], question: Question, content: bytes) -> Answered:
         body = _read_answer(content)
@@ -451,9 +455,11 @@ def _check_same(name: str, question: Question | None, asked: Question | None) ->
     if question is None or asked is None:
         return
     if changes := question.changes(asked):
-        raise _OtherQuestionError(
+        error = _OtherQuestionError(
             f"question {name!r} is another one than that of the coefficients: {'; '.join(changes)}"
         )
+        error.changes = changes
+        raise error
 
 
 def _refused(message: str) -> FailedError:

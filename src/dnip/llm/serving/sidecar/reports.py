@@ -83,6 +83,7 @@ class Metrics(Collector):
         self._recorded = {"recorded": rows, "unrecorded": lost_rows}
         self._sums: Counter[tuple[str, ...]] = Counter()
         self._masses: dict[str, tuple[int, float]] = {}  # how many there are, and their sum
+        self._missed: set[tuple[str, ...]] = set()  # which kinds were in the log
         # By kind of failure: when it was last in the log, and how often it has come since.
         self._told: dict[str, tuple[float, int]] = {}
         self._registry = CollectorRegistry()
@@ -113,15 +114,29 @@ class Metrics(Collector):
                 for option, value in zip(decision.options, values, strict=True):
                     self._sums[before.question, option, stage] += value
 
-    def passed(self, question: str, reason: str, text: str) -> None:
+    def passed(self, question: str, reason: str, text: str, changes: tuple[str, ...] = ()) -> None:
         """Count an answer that passes as it is, and a question that is missed."""
         self.add((), 1)
-        self.missed(question, reason, text)
+        self.missed(question, reason, text, changes)
 
-    def missed(self, question: str, reason: str, text: str, *, quiet: bool = False) -> None:
-        """Count what is not corrected as it should be; the first time, it stands in the log."""
+    def missed(
+        self,
+        question: str,
+        reason: str,
+        text: str,
+        changes: tuple[str, ...] = (),
+        *,
+        quiet: bool = False,
+    ) -> None:
+        """Count what is not corrected as it should be; the first time, it stands in the log.
+
+        Where a question is another one, `changes` are sentences that begin with what differs: what
+        has not differed before is in the log, too.
+        """
         self._counts["missed"][question, reason] += 1
-        if self._counts["missed"][question, reason] == 1 and not quiet:
+        kind = (question, reason, *(change.partition(":")[0] for change in changes))
+        if kind not in self._missed and not quiet:
+            self._missed.add(kind)
             LOG.warning("%s", text, extra={"question": question, "reason": reason})
 
     def failed(self, status: int, kind: str, text: str) -> None:
