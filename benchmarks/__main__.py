@@ -35,7 +35,6 @@ from benchmarks.tables import SHARED, load
 BENCHMARKS = {
     "mixes": mixes.run,
     "verdicts": verdicts.run,
-    "gains": verdicts.gains,
     "coverage": coverage.run,
     "expected": expected.run,
     "drift": drift.run,

@@ -119,7 +119,6 @@ def test_any_fit_may_hand_rows_on(settings):
     assert np.average(deferred, weights=weight) == pytest.approx(0.2, abs=0.01)
     assert made.coefficients.defer.helper_accuracy == settings.get("helper_accuracy", 0.9)
     assert bool(made.deferring) == settings.get("evidence", True)
-    assert made.unweighted().defer is None
     read = Coefficients.from_json(made.coefficients.to_json())
     np.testing.assert_array_equal(read.deferred(p), deferred)
 

@@ -82,8 +82,6 @@ def test_the_path_and_the_report_are_that_fit_too(rows, table):
     expected = told(fit(p, names, objective, classes=NAMES))
     [point] = trace_path(table, betas=[BETA]).points
     of_path = told(point.fit)
-    for content in (expected["evidence"], of_path["evidence"]):
-        content.pop("objections")  # those of a fit name what another β revives
     for content in (expected, of_path):
         content["fit"]["evidence"].pop("reason")
     assert of_path == expected
@@ -108,10 +106,11 @@ def test_the_classifier_has_the_settings_of_a_fit_in_the_same_words():
         {name: (p.default, p.annotation) for name, p in signature(each).parameters.items()}
         for each in (FitSettings, dnip.fit, DNIPClassifier)
     )
+    settings.pop("chooses_beta")  # follows from the others
     rows = {"data", "y", "classes", "label", "unlabelled", "groups", "weights", "rows", "progress"}
     assert all(of_fit[name] == settings[name] for name in settings)
     assert of_fit.keys() == settings.keys() | rows | {"evidence"}
-    mine = {"estimator", "classes", "cv", "n_jobs", "only_if_better"}
+    mine = {"estimator", "classes", "cv", "n_jobs"}
     of_classifier["seed"] = of_classifier.pop("random_state")  # which scikit-learn's users type
     assert {name: of_classifier[name] for name in of_classifier.keys() - mine} == {
         name: of_fit[name] for name in of_fit.keys() - rows

@@ -1,14 +1,12 @@
 """The path over β, what a fit tells of other β, and limits on lost accuracy."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from dnip import Constraints, InvalidInputError, Objective, fit
-from dnip.fitting.fit import ALTERNATIVES, note_on_limit
+from dnip.fitting.choosing import BETAS
+from dnip.fitting.fit import note_on_limit
 from dnip.fitting.path import trace_path
-from dnip.fitting.refits import FEWEST
 from dnip.fitting.settings import FitSettings
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import difference_intervals
@@ -61,29 +59,15 @@ def narrow(costly):
 
 
 def test_alternatives_are_what_fits_at_their_beta_expect(costly, narrow):
-    assert [each.beta for each in narrow.alternatives] == [0.1, *ALTERNATIVES]
-    assert [each.beta for each in narrow.alternatives if each.is_chosen] == [0.1]
-    for each in narrow.alternatives[:2]:
+    assert [each.beta for each in narrow.alternatives] == [0.1, *BETAS]
+    assert [each.beta for each in narrow.alternatives if each.is_chosen] == []  # weights of 1
+    other = fit(*costly, beta=2.7)
+    assert [each.beta for each in other.alternatives if each.is_chosen] == [2.7]
+    for each in other.alternatives[1:]:
         side = fit(*costly, Objective(beta=each.beta)).evidence
         assert each.accuracy == side.accuracies[1]
         assert each.cobias == side.reweighted.cobias
         assert each.worst == side.reweighted.worst_class_accuracy
-
-
-def test_a_class_that_another_beta_makes_right_is_named_first_and_nothing_is_applied(narrow):
-    counts = narrow.evidence.evaluation.reweighted
-    silent = counts.copy()
-    silent[2] = [counts[2].sum(), 0, 0]
-    seen = replace(narrow.evidence.evaluation, reweighted=silent)
-    silenced = replace(narrow.evidence, evaluation=seen, objections=())
-    assert silenced.verdict == "apply"
-    named = silenced.completed(None, {0.25: narrow.evidence, 1.0: narrow.evidence})
-    assert named.objections == ("Never right here, but with --beta 0.25: class 2.",)
-    assert named.verdict == "keep"
-    # one row of a class is too few to tell
-    assert counts[2].sum() >= FEWEST
-    evidence = narrow.evidence
-    assert evidence.completed(None, {0.1: evidence}).objections == evidence.objections
 
 
 # --- limits on lost accuracy ---
@@ -117,5 +101,5 @@ def test_groups_make_the_folds_of_the_path_too(costly, tmp_path):
     p, y = costly
     groups = np.arange(len(y)) // 8
     [point] = trace_path(p, y, groups=groups, betas=(0.5,)).points
-    fitted = fit(p, y, groups=groups)
+    fitted = fit(p, y, beta=0.5, groups=groups)
     assert point.expected["cobias"] == fitted.evidence.reweighted.cobias

@@ -30,6 +30,7 @@ GONE: dict[tuple[str, str], str] = {
     ("pareto", ""): "dnip fit TABLE --path, then dnip fit TABLE --beta BETA",
     ("report", "--test"): "dnip fit TABLE, then dnip report TEST --coefficients coefficients.json",
     ("report", "--seed"): "dnip fit TABLE --seed N, then --coefficients coefficients.json",
+    ("fit", "--only-if-better"): "dnip fit writes weights of 1 where nothing is expected to gain",
     ("show", "FILE FILE"): "dnip show A, then dnip show B",
     ("audit", ""): "dnip prompt TEXTS --check, with the options of the run to come",
     ("prompt", "--data"): "dnip prompt TEXTS --task TASK, where TEXTS is a table such as "

@@ -49,6 +49,58 @@ from dnip.solvers import Coordinate, Progress, find_optimum
 from dnip.solvers.landscape import is_over
 from dnip.tables.sampling import RowSample
 
+# How deep below the likeliest class of its row a probability counts: so many times the depth of the
+# labels of most rows that the raw argmax gets wrong, where there are so many of these.
+_DEEP, _MOST_WRONG, _LEAST_WRONG = 3.0, 0.9, 5
+
+
+def find_floor(probabilities: Probabilities, labels: Labels) -> float | None:
+    """Return how far below the largest of its row a probability still decides, in nats.
+
+    A wrong row is decided otherwise by a weight of its label that makes up for how far the label
+    lies below the likeliest class. Beyond three times that of most wrong rows lie classes that no
+    sensible weight brings back; a classifier that is too sure has many. That of p^k is k times that
+    of p.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+
+    Returns
+    -------
+    float or None
+        None where fewer than five rows say so.
+
+    Examples
+    --------
+    >>> p = np.array([[0.5, 0.25, 0.25]] * 9)
+    >>> round(find_floor(p, np.ones(9, int)) / np.log(2), 6), find_floor(p, np.zeros(9, int))
+    (3.0, None)
+    """
+    of_label = probabilities[np.arange(len(labels)), labels]
+    wrong = (probabilities.argmax(axis=1) != labels) & (of_label > 0)
+    if np.count_nonzero(wrong) < _LEAST_WRONG:
+        return None
+    depths = np.log(probabilities[wrong].max(axis=1) / of_label[wrong])
+    return float(_DEEP * np.quantile(depths, _MOST_WRONG)) or None
+
+
+def raised(probabilities: Probabilities, floor: float | None) -> Probabilities:
+    """Return probabilities that lie no further than a floor below the largest of their row.
+
+    Examples
+    --------
+    >>> raised(np.array([[0.8, 0.2, 0.0]]), np.log(2)).round(3)
+    array([[0.5 , 0.25, 0.25]])
+    """
+    if floor is None or not len(probabilities):
+        return probabilities
+    least = probabilities.max(axis=1, keepdims=True) * np.exp(-floor)
+    higher = np.maximum(probabilities, least)
+    return np.asarray(higher / higher.sum(axis=1, keepdims=True))
+
+
 # Labels of a class at which it is halfway between the smooth estimator and the optimum: where
 # most rows have no label, and where all have one, so that the optimum follows their chance.
 _HALFWAY, _ALL_LABELLED = 4.0, 20.0
@@ -94,12 +146,16 @@ class Estimator:
         How many rows are in the group of each row; a group counts as one label.
     exponent, there
         As for :func:`dnip.fitting.estimate.fit_smooth`.
+    floor : float, optional
+        How deep below the largest of its row a probability counts; see `find_floor`.
 
     Attributes
     ----------
     rows : Problem
         The labelled rows; those that count, moved to where the unlabelled ones are, if these are
         different.
+    problem : Problem
+        The labelled rows as they came, by the class mix where the weights will be used.
     is_robust : bool
         Whether there are two estimates; else there is the plain optimum alone.
 
@@ -132,14 +188,15 @@ class Estimator:
         group_sizes: Floats | None = None,
         exponent: float = 1.0,
         there: Floats | None = None,
+        floor: float | None = None,
     ) -> None:
-        self.rows, self._problem = rows, rows
+        self.rows, self.problem = rows, rows
         target: Floats | None = None
         self._absent: tuple[int, ...] = ()
         if settings.target_prior is not None:
             target = check_prior(settings.target_prior, rows.classes)
             weight = weigh_rows(rows.labels, target, rows.classes, rows.weights)
-            self._problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
+            self.problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
             self._absent = tuple(np.flatnonzero(target == 0).tolist())
         goal = on_classes(settings.objective, rows.classes)
         helps = isinstance(goal, MetricObjective) or (
@@ -154,8 +211,9 @@ class Estimator:
             return
         rng = np.random.default_rng(settings.seed)
         counted = rows.counts > 0
-        p = np.asarray(rows.probabilities[counted], np.float64)
+        p = raised(np.asarray(rows.probabilities[counted], np.float64), floor)
         labels, counts = rows.labels[counted], rows.weights[counted]
+        unlabelled = raised(unlabelled, floor)
         if group_sizes is not None:
             counts = counts / group_sizes[counted]
         drift = None
@@ -209,7 +267,7 @@ class Estimator:
                 settings = replace(settings, time_limit=max(deadline - now, 0.0))
             return find_optimum(rows, settings, now, absent=self._absent, progress=progress)
 
-        problem, absent = self._problem, self._absent
+        problem, absent = self.problem, self._absent
         if not self.is_robust:
             return _RobustSolution(optimum_of(problem, settings), None)
         smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)

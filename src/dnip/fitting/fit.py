@@ -26,16 +26,25 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html, html_table
 from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
-from dnip.base.typing import Booleans, Floats, Integers, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import MAX_SCALE
+from dnip.fitting.choosing import BETAS, choose_beta, kept_sentence
 from dnip.fitting.deferring import Deferring, Served, defer_share
-from dnip.fitting.estimate import Blend, Estimator, calibrate_sample, estimate_of, find_target
-from dnip.fitting.refits import NO_SIGNAL, FitEvidence, Judged, Refits
+from dnip.fitting.estimate import (
+    Blend,
+    Estimator,
+    calibrate_sample,
+    estimate_of,
+    find_floor,
+    find_target,
+    raised,
+)
+from dnip.fitting.refits import DRAWS, FitEvidence, Judged, Refits
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
 from dnip.method.constraints import Constraints
 from dnip.method.objective import Costs, Goal, Objective, beta_of, on_classes
-from dnip.method.problem import Problem
+from dnip.method.problem import Problem, draw_per_class
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.metrics import HEADLINE, METRICS
@@ -292,6 +301,8 @@ class Fit:
         The class mix that the fit is for; None for that of the labelled rows.
     evidence : FitEvidence or None
         What the labels say of other rows; None if it was not asked for, or would take long.
+    choice : str or None
+        What was chosen instead of the usual, and what it costs, in one line.
     alternatives : tuple of Alternative
         What other β are expected to give on other rows; the one of this fit is among them. Empty
         without refits, and for objectives without β.
@@ -308,6 +319,7 @@ class Fit:
     decision: Blend | None = None
     target: TargetPrior | None = None
     evidence: FitEvidence | None = None
+    choice: str | None = None
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
     deferring: tuple[Served, ...] = ()
@@ -338,7 +350,7 @@ class Fit:
         """The reason of the verdict."""
         if self.evidence is not None:
             return self.evidence.reason
-        return NO_SIGNAL if self.verdict == "no signal" else NOT_JUDGED
+        return self.evaluation.no_signal if self.verdict == "no signal" else NOT_JUDGED
 
     def _repr_html_(self) -> str:
         """Return the verdict, what to expect of other rows, and every class, for notebooks."""
@@ -356,6 +368,11 @@ class Fit:
     def weights(self) -> Floats:
         """One weight per class, as :attr:`dnip.Coefficients.weights`."""
         return self.coefficients.weights
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether all weights are 1, which decides as the raw argmax does."""
+        return bool((self.weights == 1).all())
 
     def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict as :meth:`dnip.Coefficients.predict` does."""
@@ -396,27 +413,6 @@ class Fit:
             columns |= {"least_weight": least, "most_weight": most}
         return columns
 
-    def unweighted(self) -> Coefficients:
-        """Return coefficients of 1, which decide as the raw argmax does, with this record.
-
-        Examples
-        --------
-        >>> from dnip import fit
-        >>> fit([[0.9, 0.1], [0.6, 0.4]], [0, 1]).unweighted()
-        Coefficients(0: 1.000, 1: 1.000)
-        """
-        coefficients, raw = self.coefficients, (self.evidence or self).evaluation.raw
-        record = replace(
-            coefficients.fit,
-            scores={"rows": raw.sum(axis=1).tolist(), "right": np.diag(raw).tolist()},
-            sketch={**(coefficients.fit.sketch or {}), "changed_decisions": 0.0},
-        )
-        objective = dict(coefficients.objective)
-        for name in ("value", "term_values"):
-            objective.pop(name, None)
-        scale, classes = coefficients.scale, coefficients.classes
-        return Coefficients(classes, [scale.size] * len(classes), scale, objective, record)
-
     @property
     def captured_mass(self) -> CapturedMass | None:
         """How many rows of the opt table have a low captured mass; None if it is not known."""
@@ -424,8 +420,6 @@ class Fit:
 
 
 # --- From rows to a fit ---
-#: The β that a fit tells of, beside its own.
-ALTERNATIVES = (0.25, 0.5, 1.0, 2.7)
 #: The β of the path from the most accurate weights to the most even ones.
 PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
 
@@ -436,8 +430,9 @@ COMMON_SPREAD = math.log(50)
 # Level of the interval that keeps a limit on lost accuracy: one standard error to either side.
 _SPARE = 0.68
 
-# Rows times squared classes of a table whose refits are quick: they are made without being asked.
-_MOST_PRODUCTS = 5_000_000
+# Rows times squared classes of the rows that refits are made of; of those whose folds are drawn
+# several times; and the rows of a class that a sample of more must leave.
+_MOST_PRODUCTS, _FEW_PRODUCTS, _LEAST_ROWS = 5_000_000, 500_000, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -503,11 +498,15 @@ class Prepared:
         of copies then.
     exponent : float
         Brings ln p to the spread that the smooth estimate is made for.
+    floor : float or None
+        How deep below the likeliest class a probability counts, in nats.
     estimator : Estimator
-    is_quick : bool
-        Whether refits are made without being asked.
+    is_whole : bool
+        Whether refits are made of all labelled rows, rather than of a sample.
     is_judged : bool
-        Whether the fit is told what refits say.
+        Whether the fit is judged by refits.
+    may_keep : bool
+        Whether weights of 1 are written where the fit is not expected to gain.
     deadline : float or None
         A ``time.perf_counter`` reading.
     """
@@ -525,25 +524,55 @@ class Prepared:
     groups: Integers | None
     n_copies: int
     exponent: float
+    floor: float | None
     estimator: Estimator
-    is_quick: bool
+    is_whole: bool
     is_judged: bool
+    may_keep: bool
     deadline: float | None
 
     @cached_property
     def refits(self) -> Refits:
         """Fits without each fold of the labelled rows, made when they are asked for."""
+        rows, groups, mix = self.estimator.rows, self.groups, self.mix.counted
+        if mix is None:  # rows are judged in the mix that is fitted
+            mix = self.mix.unlabelled
+        if not self.is_whole:
+            rows, drawn = _sample_for_refits(rows)
+            groups = None if groups is None else groups[drawn]
+            mix = self.mix.labelled if mix is None else mix
         return Refits(
-            self.estimator.rows,
+            rows,
             replace(self.settings, robust="on" if self.estimator.is_robust else "off"),
             self.unlabelled,
-            target=self.mix.counted,
+            target=mix,
             is_mix_given=self.mix.target is not None,
             captured_mass=self.labelled.captured_mass,
-            groups=self.groups,
+            groups=groups,
             exponent=self.exponent,
             there=self.mix.unlabelled,
+            floor=self.floor,
+            draws=DRAWS if _products_of(rows) <= _FEW_PRODUCTS else 1,
         )
+
+
+def _products_of(rows: Problem) -> int:
+    return len(rows.labels) * rows.n_classes**2
+
+
+def _sample_for_refits(rows: Problem) -> tuple[Problem, Integers]:
+    """Return rows that are refitted quickly, in the same mix, and their numbers.
+
+    They count as no more labels than they are.
+    """
+    n = rows.n_classes
+    most = max(_MOST_PRODUCTS // n**3, _LEAST_ROWS)
+    drawn = draw_per_class(rows.labels, n, np.random.default_rng(0), most)
+    labels, weight = rows.labels[drawn], rows.weights[drawn]
+    sizes = np.bincount(rows.labels, rows.weights, n)
+    weight = weight * (sizes / np.maximum(np.bincount(labels, weight, n), 1e-300))[labels]
+    weight *= len(drawn) / weight.sum()
+    return Problem.trusted(rows.probabilities[drawn], labels, rows.classes, weight), drawn
 
 
 def prepare(
@@ -585,7 +614,7 @@ def prepare(
     deadline = None
     if settings.time_limit is not None:
         deadline = time.perf_counter() + settings.time_limit
-    table = sample.table
+    table, may_keep = sample.table, settings.robust != "off"
     if not sample.is_whole and settings.robust == "auto":
         settings = replace(settings, robust="off")
     labelled = scored_rows(table, "a fit")
@@ -595,7 +624,8 @@ def prepare(
     if more is not None:
         unlabelled = np.concatenate([unlabelled, more.probabilities])
     counts = sample.weights if weight is None else weight
-    settings, exponent = _on_common_scale(settings, p, counts, unlabelled)
+    floor = None if settings.robust == "off" else find_floor(p, labels)
+    settings, exponent = _on_common_scale(settings, p, labels, counts, unlabelled, floor)
     calibration = calibrate_sample(p, labels, weight, deadline=deadline)
     sizes = sample.class_sizes.astype(np.float64)
     if weight is not None:
@@ -605,11 +635,11 @@ def prepare(
     settings = replace(settings, target_prior=mix.asked)
 
     problem = Problem.trusted(p, labels, table.classes, counts)
-    is_quick = len(labels) * table.n_classes**2 <= _MOST_PRODUCTS
+    is_whole = _products_of(problem) <= _MOST_PRODUCTS
     n_copies = 0
     if groups is not None:
         groups = groups[table.labels != UNLABELLED]
-    elif is_quick and finds_copies:
+    elif is_whole and finds_copies:
         groups = find_copies(p, labels)
         n_copies = 0 if groups is None else len(labels) - len(np.unique(groups))
     estimator = Estimator(
@@ -620,7 +650,9 @@ def prepare(
         group_sizes=sizes_of(groups),
         exponent=exponent,
         there=mix.unlabelled,
+        floor=floor,
     )
+    is_needed = is_whole or _LEAST_ROWS * table.n_classes**3 <= _MOST_PRODUCTS
     return Prepared(
         settings=settings,
         sample=sample,
@@ -635,23 +667,33 @@ def prepare(
         groups=groups,
         n_copies=n_copies,
         exponent=exponent,
+        floor=floor,
         estimator=estimator,
-        is_quick=is_quick,
-        is_judged=is_quick if evidence is None else evidence,
+        is_whole=is_whole,
+        is_judged=is_needed if evidence is None else evidence,
+        may_keep=may_keep,
         deadline=deadline,
     )
 
 
 def _on_common_scale(
-    settings: FitSettings, p: Probabilities, counts: Floats | None, unlabelled: Probabilities
+    settings: FitSettings,
+    p: Probabilities,
+    labels: Labels,
+    counts: Floats | None,
+    unlabelled: Probabilities,
+    floor: float | None,
 ) -> tuple[FitSettings, float]:
     """Return the settings with a scale, and what brings ln p to the spread that is common to all.
 
-    The usual scale is as wide as the spread of all rows, so that p and p^k are one problem.
+    The usual scale is as wide as the spread of all rows among the classes that have labels, down to
+    the floor, so that p and p^k are one problem.
     """
     if settings.scale is not None:
         return settings, 1.0
     every = np.concatenate([p, unlabelled]) if len(unlabelled) else p
+    if floor is not None:
+        every = raised(every, floor)[:, np.unique(labels)]
     counts = np.ones(len(p)) if counts is None else counts
     scale = WeightScale.over(every, np.concatenate([counts, np.ones(len(unlabelled))]))
     assert scale.span is not None
@@ -678,33 +720,68 @@ def _mix_of(
 
 
 def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
-    """Return the fit of prepared rows, with what refits say of it and of other β."""
-    settings = rows.settings
-    has_path = isinstance(settings.objective, Objective) and rows.estimator.is_robust
-    has_path &= rows.is_quick
-    limit, note, is_raw = settings.constraints.max_accuracy_loss, None, False
-    if limit is not None and has_path:
-        beta = _beta_within(limit, rows)
-        note, is_raw = note_on_limit(limit, beta), beta is None
-        settings = settings if beta is None else settings.at(beta)
+    """Return the fit of prepared rows: what refits expect most of, or weights of 1.
+
+    The goal that the settings name is taken as it is; where they name none, β is chosen.
+    """
+    settings, limit = rows.settings, rows.settings.constraints.max_accuracy_loss
     solution, decision = rows.estimator.solve(settings, rows.deadline, progress)
-    if is_raw:
-        solution = _raw(solution, settings, rows.problem)
-    if solution.status is Status.INTERRUPTED or not (rows.is_judged or note):
-        return _told(rows, settings, solution, decision, note=note)
-    judged = rows.refits.judge_raw(settings) if is_raw else rows.refits.judge(settings)
-    others: dict[float, FitEvidence] = {}
-    if has_path and not is_raw and limit is None:
-        others = {b: rows.refits.judge(settings.at(b)).evidence for b in ALTERNATIVES}
-    return _told(rows, settings, solution, decision, judged, others, note)
+    has_beta = isinstance(settings.objective, Objective)
+    is_limited = limit is not None and has_beta and rows.estimator.is_robust and rows.is_whole
+    is_done = solution.status is Status.INTERRUPTED or not (rows.is_judged or is_limited)
+    if is_done or not rows.refits.are_possible:
+        return _told(rows, settings, solution, decision)
+
+    refits, others = rows.refits, dict[float, FitEvidence]()
+    beta: float | None = None
+    choice, note = None, None
+    if limit is not None and is_limited:
+        beta = _beta_within(limit, rows)
+        note = note_on_limit(limit, beta)
+    elif has_beta and beta_of(settings.objective) > 0:
+        others = {b: refits.judge(settings.at(b)).evidence for b in BETAS}
+        if settings.chooses_beta:
+            beta, choice = choose_beta(others)
+    if beta is not None and beta != beta_of(settings.objective):
+        settings = settings.at(beta)
+        solution, decision = rows.estimator.solve(settings, _anew(rows), progress)
+
+    judged = refits.judge(settings)
+    if others:
+        others[beta_of(settings.objective)] = judged.evidence
+    sure, is_kept = judged.evidence.sure, beta is None
+    if not is_limited:
+        is_kept = not (judged.evidence.gains and _gains_on_labels(solution, judged.evidence, rows))
+        choice = kept_sentence(judged.evidence, beta) if is_kept else choice
+    if is_kept and rows.may_keep:
+        solution = _raw(solution, settings, rows.estimator.problem)
+        judged = refits.judge_raw(settings)
+    judged = judged._replace(evidence=replace(judged.evidence, is_kept=is_kept, sure=sure))
+    return _told(rows, settings, solution, decision, judged, others, choice, note)
 
 
 def fit_at(rows: Prepared, beta: float) -> Fit:
     """Return the fit of prepared rows at one β, with what it is expected to give on other rows."""
-    settings = rows.settings.at(beta)
+    settings = replace(rows.settings.at(beta), chooses_beta=False)
     solution, decision = rows.estimator.solve(settings, rows.deadline)
-    judged = rows.refits.judge(settings) if rows.is_judged else None
+    judged = None
+    if rows.is_judged:
+        evidence, left_out = rows.refits.judge(settings)
+        judged = Judged(replace(evidence, is_kept=not evidence.gains), left_out)
     return _told(rows, settings, solution, decision, judged)
+
+
+def _anew(rows: Prepared) -> float | None:
+    """Return the deadline of a second search."""
+    limit = rows.settings.time_limit
+    return None if limit is None else time.perf_counter() + limit
+
+
+def _gains_on_labels(solution: Solution, evidence: FitEvidence, rows: Prepared) -> bool:
+    """Whether what is minimised falls on the labelled rows themselves."""
+    problem = rows.estimator.problem
+    raw = problem.in_examples(problem.confusion(np.ones(problem.n_classes)))
+    return bool(evidence.goal(solution.confusion) < evidence.goal(raw) - 1e-9)
 
 
 def _beta_within(limit: float, rows: Prepared) -> float | None:
@@ -744,6 +821,7 @@ def _told(
     decision: Blend | None,
     judged: Judged | None = None,
     others: Mapping[float, FitEvidence] | None = None,
+    choice: str | None = None,
     note: str | None = None,
 ) -> Fit:
     """Return a fit with everything that is told of it."""
@@ -769,8 +847,11 @@ def _told(
     evidence: FitEvidence | None = None
     alternatives: tuple[Alternative, ...] = ()
     if judged is not None:
-        evidence = judged.evidence.completed(evaluation.signal, others or {})
-        alternatives = _alternatives(evidence, others or {}, settings)
+        evidence = judged.evidence
+        known = replace(evidence.evaluation, signal=evaluation.signal, cause=evaluation.cause)
+        evidence = replace(evidence, evaluation=known)
+        is_raw = evidence.is_kept and rows.may_keep
+        alternatives = _alternatives(others or {}, None if is_raw else beta_of(settings.objective))
     deferring = _deferring(rows, settings, solution, evidence, judged)
     if deferring is not None:
         notes += deferring.notes
@@ -781,6 +862,7 @@ def _told(
         decision,
         rows.mix.target,
         evidence if rows.is_judged else None,
+        choice,
         alternatives,
         tuple(notes),
         () if deferring is None else deferring.points,
@@ -802,12 +884,9 @@ def _on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettin
 
 
 def _alternatives(
-    evidence: FitEvidence, others: Mapping[float, FitEvidence], settings: FitSettings
+    others: Mapping[float, FitEvidence], chosen: float | None
 ) -> tuple[Alternative, ...]:
-    """Return what other β are expected to give, and this one among them; none without others."""
-    if not others:
-        return ()
-    chosen = beta_of(settings.objective)
+    """Return what each β is expected to give."""
     return tuple(
         Alternative(
             beta,
@@ -817,7 +896,7 @@ def _alternatives(
             beta == chosen,
             other.evaluation,
         )
-        for beta, other in sorted({**others, chosen: evidence}.items())
+        for beta, other in sorted(others.items())
     )
 
 
@@ -876,7 +955,13 @@ def _record(
             rows=len(more),
             origin=origin_of(Path(more.source)),
         ),
-        evidence={"verdict": fitted.verdict, "reason": fitted.reason} if is_known else None,
+        evidence={
+            "verdict": fitted.verdict,
+            "reason": fitted.reason,
+            **({} if fitted.choice is None else {"choice": fitted.choice}),
+        }
+        if is_known
+        else None,
         search=fitted.solution.search_record(classes),
         scores={
             **expected,

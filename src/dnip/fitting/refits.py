@@ -5,10 +5,11 @@ Rows that belong together lie in one fold: several answers to one prompt, paraph
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from statistics import NormalDist
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +18,29 @@ from dnip.base.errors import InfeasibleError, listed, unwarned
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.fitting.estimate import Estimator
 from dnip.fitting.settings import FitSettings
-from dnip.method.objective import MetricObjective, Objective, ObjectiveLike, beta_of
+from dnip.method.objective import (
+    Compiled,
+    MetricObjective,
+    Objective,
+    ObjectiveLike,
+    beta_of,
+    name_of,
+    on_classes,
+)
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import METRICS, accuracy, balanced_accuracy
-from dnip.metrics.confusion import cobias_of, count_pairs
+from dnip.metrics.confusion import cobias_of, count_pairs, in_mix
 from dnip.metrics.intervals import Expectation, central, followed_chance, refit_spread
 from dnip.solvers import Coordinate
 from dnip.tables.groups import sizes_of
 from dnip.tables.mass import CapturedMass
 from dnip.using.evaluation import Evaluation
 
-#: Folds where nothing else is asked for.
-USUAL_FOLDS = 5
+#: Folds, and how often they are drawn: with one draw, a fifth of all verdicts depend on it.
+FOLDS, DRAWS = 5, 3
 # Line searches of a refit, as a part of those of a fit; more hardly change what is expected.
-_EFFORT = 0.25
+_EFFORT = 0.1
 
 
 class LeftOut(NamedTuple):
@@ -41,15 +50,21 @@ class LeftOut(NamedTuple):
     multipliers: Floats  # (N,)
 
 
+#: The folds of one draw: every row lies in one of them.
+Folds = list[LeftOut]
+
+
 class Judged(NamedTuple):
     """What refits say of a fit, and the refits."""
 
     evidence: FitEvidence
-    left_out: list[LeftOut]
+    left_out: Folds  # of the first draw
 
 
 class Refits:
-    """Estimators of all labelled rows but a fold, for every fold; asked for any β.
+    """Estimators of all labelled rows but a fold, for every fold of a few draws; at any β.
+
+    Nothing that a refit starts from has seen a label that it leaves out.
 
     Parameters
     ----------
@@ -67,8 +82,10 @@ class Refits:
         How many rows have a low captured mass, which is a fault of the prompt.
     groups : ndarray of shape (M,), optional
         The number of the group of each row. A group lies in one fold, and counts as one row.
-    exponent, there
+    exponent, there, floor
         As for :class:`dnip.fitting.estimate.Estimator`.
+    draws : int, default=3
+        How often folds are drawn.
 
     Examples
     --------
@@ -94,80 +111,93 @@ class Refits:
         groups: Integers | None = None,
         exponent: float = 1.0,
         there: Floats | None = None,
+        floor: float | None = None,
+        draws: int = DRAWS,
     ) -> None:
         self._rows, self._target, self._is_mix_given = rows, target, is_mix_given
         self._captured_mass, self._raw = captured_mass, decide(rows.probabilities)
         self._judged: dict[float, Judged] = {}
         sizes = sizes_of(groups)
         self._weight = None if sizes is None else 1 / sizes
-        folds = _folds_of(rows.labels, USUAL_FOLDS, settings.seed, groups)
 
-        p, y, self._folds = rows.probabilities, rows.labels, list[tuple[Booleans, Estimator]]()
-        with unwarned():
-            for fold in folds:
+        p, y = rows.probabilities, rows.labels
+        self._draws = list[list[tuple[Booleans, Estimator]]]()
+        for draw in range(draws):
+            estimators = []
+            for fold in _folds_of(y, FOLDS, settings.seed * DRAWS + draw, groups):
                 rest = ~fold
-                estimator = Estimator(
-                    Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
-                    _of_refits(settings),
-                    unlabelled,
-                    group_sizes=None if sizes is None else sizes[rest],
-                    exponent=exponent,
-                    there=there,
-                )
-                self._folds.append((fold, estimator))
+                with unwarned():
+                    estimator = Estimator(
+                        Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
+                        _of_refits(settings, draws),
+                        unlabelled,
+                        group_sizes=None if sizes is None else sizes[rest],
+                        exponent=exponent,
+                        there=there,
+                        floor=floor,
+                    )
+                estimators.append((fold, estimator))
+            self._draws.append(estimators)
 
-    def left_out(self, settings: FitSettings) -> list[LeftOut]:
-        """Return every fold and the weights that were fitted without it."""
-        refitted = []
+    @property
+    def are_possible(self) -> bool:
+        """Whether any fold can be left out."""
+        return all(self._draws)
+
+    def left_out(self, settings: FitSettings) -> list[Folds]:
+        """Return every fold of each draw, and the weights that were fitted without it."""
+        short = _of_refits(settings, len(self._draws))
+
+        def refit(estimator: Estimator) -> Floats:
+            try:
+                return estimator.solve(short).solution.multipliers
+            except InfeasibleError:  # such labels would have left the raw argmax
+                return np.ones(self._rows.n_classes)
+
         with unwarned():
-            for fold, estimator in self._folds:
-                try:
-                    multipliers = estimator.solve(_of_refits(settings)).solution.multipliers
-                except InfeasibleError:  # such labels would have left the raw argmax
-                    multipliers = np.ones(self._rows.n_classes)
-                refitted.append(LeftOut(fold, multipliers))
-        return refitted
+            return [
+                [LeftOut(fold, refit(estimator)) for fold, estimator in draw]
+                for draw in self._draws
+            ]
 
     def judge(self, settings: FitSettings) -> Judged:
         """Return what refits say of a fit at the β of these settings, made once for each β."""
         beta = beta_of(settings.objective)
         if beta not in self._judged:
-            left_out = self.left_out(settings)
-            self._judged[beta] = Judged(self.assess(settings, left_out), left_out)
+            draws = self.left_out(settings)
+            self._judged[beta] = Judged(self.assess(settings, draws), draws[0])
         return self._judged[beta]
 
     def judge_raw(self, settings: FitSettings) -> Judged:
         """Return the same of weights of 1."""
-        raw = [LeftOut(fold, np.ones(self._rows.n_classes)) for fold, _ in self._folds]
-        return Judged(self.assess(settings, raw), raw)
+        equal = np.ones(self._rows.n_classes)
+        draws = [[LeftOut(fold, equal) for fold, _ in draw] for draw in self._draws]
+        return Judged(self.assess(settings, draws), draws[0])
 
-    def assess(self, settings: FitSettings, left_out: list[LeftOut] | None = None) -> FitEvidence:
-        """Return what refits say of other rows; `left_out` is known already, if given."""
-        refits = self.left_out(settings) if left_out is None else left_out
-        p, labels, n = self._rows.probabilities, self._rows.labels, self._rows.n_classes
-        fitted, on_all, apart = self._raw.copy(), [], []
-        for rows, multipliers in refits:
-            predicted = decide(p, multipliers)
-            on_all.append(self._count(predicted))
-            apart.append(self._count(predicted, rows))
-            fitted[rows] = predicted[rows]
-        rights = 2 * (self._raw == labels) + (fitted == labels)
-        evaluation = Evaluation(
+    def assess(self, settings: FitSettings, draws: list[Folds] | None = None) -> FitEvidence:
+        """Return what refits say of other rows; `draws` are known already, if given."""
+        draws = self.left_out(settings) if draws is None else draws
+        p, n, raw = self._rows.probabilities, self._rows.n_classes, self._raw
+        cells, followed, spreads = list[Integers](), list[float](), list[float]()
+        for folds in draws:
+            fitted, on_all, apart = raw.copy(), [], []
+            for rows, multipliers in folds:
+                predicted = decide(p, multipliers)
+                on_all.append(self._count(predicted))
+                apart.append(self._count(predicted, rows))
+                fitted[rows] = predicted[rows]
+            cells.append((self._rows.labels * n + raw) * n + fitted)
+            followed.append(followed_chance(on_all, apart) if apart else 1.0)
+            spreads.append(refit_spread(on_all))
+        return FitEvidence.of(
             self._rows.classes,
-            len(labels) if self._weight is None else round(self._weight.sum()),
-            0,
-            self._count(self._raw),
-            self._count(fitted),
-            count_pairs(labels, rights, n, 4, self._weight).reshape(n, 2, 2),
+            Moves.of(cells, n, self._weight),
+            float(np.mean(followed)),
+            float(np.mean(spreads)),
+            settings.judged_by,
+            [multipliers for folds in draws for _, multipliers in folds],
             target=self._target,
             captured_mass=self._captured_mass,
-        )
-        return FitEvidence.of(
-            evaluation,
-            followed_chance(on_all, apart) if apart else 1.0,
-            refit_spread(on_all),
-            settings.objective,
-            [multipliers for _, multipliers in refits],
             is_mix_given=self._is_mix_given,
         )
 
@@ -179,9 +209,9 @@ class Refits:
         return count_pairs(self._rows.labels[rows], predicted[rows], n, n, weight)
 
 
-def _of_refits(settings: FitSettings) -> FitSettings:
+def _of_refits(settings: FitSettings, draws: int) -> FitSettings:
     """Return the settings of a refit: what is lost is judged by the rows left out."""
-    limit = None if settings.time_limit is None else settings.time_limit / USUAL_FOLDS
+    limit = None if settings.time_limit is None else settings.time_limit / (FOLDS * draws)
     constraints = settings.constraints
     if settings.robust != "off" and isinstance(settings.objective, Objective):
         constraints = replace(constraints, max_accuracy_loss=None)
@@ -232,23 +262,54 @@ def _folds_of(
 
 
 # --- What they say ---
-#: How sure it must be that error + β·COBias falls, or that the metric of the objective rises.
-NEEDED = 0.8
 #: Level of the intervals in texts.
 LEVEL = 0.9
-#: What is said of probabilities that know nothing of the class.
-NO_SIGNAL = (
-    "The probabilities say nothing about the class, beyond chance. No weights can\n"
-    "mend that. Change the prompt or the model."
-)
-#: Labels that each class needs, so that one can be left out.
-FEWEST = 2
+#: Labels that each class needs, so that one can be left out; and so that its accuracy counts where
+#: the worst class is looked at, or the worst tenth of so many classes.
+FEWEST, _FEW, _MANY_CLASSES = 2, 5, 20
 
+# How sure it has to be that a fit gains, for there to be nothing to say of it.
+_SURE = 0.8
 # No sample leaves no doubt at all.
 _SUREST = 0.99
-# The least standard deviation that chance is given.
-_LEAST_DEVIATION = 0.02
-_DRAWS, _SEED = 1_000, 0
+# The least standard deviation that chance is given, of a single row.
+_LEAST_DEVIATION = 0.2
+_DRAWS, _FEWER_DRAWS, _SEED = 1_000, 200, 0
+# What rounding leaves of a difference; and what of a rate is worth saying.
+_TINY, _WORTH_SAYING = 1e-9, 0.005
+
+
+class Moves(NamedTuple):
+    """How often a row of a class is predicted as one class before, and as one after."""
+
+    label: Integers  # (C,)
+    before: Integers
+    after: Integers
+    counts: Floats
+    n_classes: int
+
+    @classmethod
+    def of(cls, cells: Sequence[Integers], n_classes: int, weight: Floats | None) -> Moves:
+        """Count the mean of several draws of (label·N + before)·N + after."""
+        every = np.concatenate(cells)
+        rows = None if weight is None else np.tile(weight, len(cells))
+        known, number = np.unique(every, return_inverse=True)
+        counts = np.bincount(number.ravel(), rows) / len(cells)
+        pairs, after = np.divmod(known, n_classes)
+        return cls(*np.divmod(pairs, n_classes), after, counts, n_classes)
+
+    def confusion(self, predicted: Integers, counts: Floats | None = None) -> Counts:
+        """Return counts by class and by prediction, `before` or `after`."""
+        n = self.n_classes
+        counts = self.counts if counts is None else counts
+        return np.bincount(self.label * n + predicted, counts, n * n).reshape(n, n)
+
+    @property
+    def agreement(self) -> Counts:
+        """Return counts by class, whether right before, and whether right after, (N, 2, 2)."""
+        rights = 2 * (self.before == self.label) + (self.after == self.label)
+        n = self.n_classes
+        return np.bincount(4 * self.label + rights, self.counts, 4 * n).reshape(n, 2, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,44 +319,51 @@ class FitEvidence:
     Attributes
     ----------
     evaluation : Evaluation
-        Of the labelled rows. In `reweighted`, refits predict the rows that they have not seen.
+        Of the labelled rows. In `reweighted`, refits predict the rows that they have not seen: the
+        mean of a few draws of the folds.
     raw, reweighted : Expectation
         What other rows are likely to show, of what depends on gaps between classes.
+    goal : ObjectiveLike
+        What the fit is judged by: the objective that was asked for, or error + COBias/2.
     before, after : float
-        error + β·COBias to expect of the raw argmax and of the coefficients; 1 less the metric,
-        where the objective is one.
+        What to expect of it under the raw argmax and under the coefficients; 1 less the metric,
+        where it is one.
     sure : float
         How sure it is that this falls, 0.01..0.99.
     ranges : ndarray of shape (N, 2)
         Least and greatest weight of each class over the refits, the largest of each being 1.
     n_refits : int
         Refits that left labels out; 0 where there are too few labels for any.
-    objections : tuple of str
-        Reasons not to apply the coefficients; empty if they should be applied.
-    metric : str or None
-        The metric of the objective, by its name in ``METRICS``.
+    notes : tuple of str
+        What speaks against the coefficients, the weightiest first.
+    is_kept : bool
+        Whether the raw argmax is to be kept.
     """
 
     evaluation: Evaluation
     raw: Expectation
     reweighted: Expectation
+    goal: ObjectiveLike
     before: float
     after: float
     sure: float
     ranges: Floats
     n_refits: int
-    objections: tuple[str, ...]
-    metric: str | None = None
+    notes: tuple[str, ...] = ()
+    is_kept: bool = False
 
     @classmethod
     def of(
         cls,
-        evaluation: Evaluation,
+        classes: tuple[str, ...],
+        moves: Moves,
         followed: float,
         spread: float,
         goal: ObjectiveLike,
         multipliers: Sequence[Floats],
         *,
+        target: Floats | None = None,
+        captured_mass: CapturedMass | None = None,
         is_mix_given: bool = False,
     ) -> FitEvidence:
         """Judge refits by what they predict on rows that they have not seen.
@@ -305,70 +373,58 @@ class FitEvidence:
 
         Parameters
         ----------
-        evaluation : Evaluation
-            Of all labelled rows; `reweighted` and `agreement` are of refits on rows left out.
+        classes : tuple of str
+        moves : Moves
+            Of all labelled rows, from the raw argmax to refits that have not seen them.
         followed : float
             κ; see :func:`dnip.metrics.intervals.followed_chance`.
         spread : float
             See :func:`dnip.metrics.intervals.refit_spread`.
         goal : ObjectiveLike
-            A metric, or what has the weight of COBias.
+            What to judge by.
         multipliers : sequence of ndarray of shape (N,)
             Of each refit.
+        target : ndarray of shape (N,), optional
+            The class mix where the coefficients will be used; that of the labels by default.
+        captured_mass : CapturedMass, optional
         is_mix_given : bool, default=False
             Whether a class mix was asked for; what always one answer scores then counts for
             nothing.
         """
-        assert evaluation.reweighted is not None
-        expected = (
-            Expectation(evaluation.raw, 0.0),
-            Expectation(evaluation.reweighted, followed, spread=spread),
+        raw, fitted = moves.confusion(moves.before), moves.confusion(moves.after)
+        evaluation = Evaluation(
+            classes,
+            round(raw.sum()),
+            0,
+            np.rint(raw).astype(np.int64),
+            fitted,
+            moves.agreement,
+            target=target,
+            captured_mass=captured_mass,
         )
-        metric = goal if isinstance(goal, MetricObjective) else None
-        in_mix = [evaluation.in_population(counts) for counts in evaluation.sides.values()]
+        sides = Expectation(raw, 0.0), Expectation(fitted, followed, spread=spread)
+        goal = on_classes(goal, classes)
         before, after = (
-            metric(counts) if metric else 1 - accuracy(counts) + beta_of(goal) * side.cobias
-            for counts, side in zip(in_mix, expected, strict=True)
+            _value_of(goal, evaluation.in_population(counts), side)
+            for counts, side in zip((raw, fitted), sides, strict=True)
         )
-        sure = _how_sure(evaluation, before, after, goal)
-        equal = np.ones(len(evaluation.classes))
-        weights = np.array([omega / omega.max() for omega in multipliers] or [equal])
-        return cls(
+        weights = np.array([omega / omega.max() for omega in multipliers] or [np.ones(len(raw))])
+        evidence = cls(
             evaluation,
-            *expected,
+            *sides,
+            goal,
             before,
             after,
-            sure,
+            _how_sure(moves, target, before, after, goal),
             np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
             len(multipliers),
-            _object(evaluation, expected, sure, metric, is_mix_given=is_mix_given),
-            None if metric is None else metric.function.__name__,
         )
+        return replace(evidence, notes=_notes(evidence, is_mix_given=is_mix_given))
 
-    def completed(self, signal: bool | None, others: Mapping[float, FitEvidence]) -> Self:
-        """Return the same with what is known of the signal, and of other β.
-
-        Parameters
-        ----------
-        signal : bool or None
-            Whether probabilities tell anything of the class; without any, nothing else counts.
-        others : mapping of float to FitEvidence
-            What refits at other β say, by β. A class that only another β makes right at all is an
-            objection.
-        """
-        assert self.evaluation.reweighted is not None
-        silent, lines = np.diag(self.evaluation.reweighted) == 0, []
-        for beta, other in sorted(others.items()):
-            assert other.evaluation.reweighted is not None
-            revived = silent & (np.diag(other.evaluation.reweighted) > 0)
-            revived &= self.evaluation.raw.sum(axis=1) >= FEWEST
-            silent &= ~revived
-            if revived.any():
-                names = listed([self.evaluation.classes[c] for c in np.flatnonzero(revived)])
-                lines.append(f"Never right here, but with --beta {beta:g}: class {names}.")
-        objections = (NO_SIGNAL,) if signal is False else self.objections
-        evaluation = replace(self.evaluation, signal=signal)
-        return replace(self, evaluation=evaluation, objections=(*lines, *objections))
+    @property
+    def gains(self) -> bool:
+        """Whether what is minimised is expected to fall."""
+        return self.after < self.before - _TINY
 
     @property
     def accuracies(self) -> list[float]:
@@ -383,16 +439,36 @@ class FitEvidence:
         return after - before
 
     @property
+    def worst(self) -> tuple[float, float]:
+        """Accuracy of the worst class on rows left out, before and after; of many, a tenth."""
+        sizes = self.evaluation.raw.sum(axis=1)
+        known = sizes >= _FEW
+        if not known.any():
+            return 0.0, 0.0
+        n = np.count_nonzero(known)
+        lowest = -(-n // 10) if n >= _MANY_CLASSES else 1
+        before, after = (
+            float(np.sort(np.diag(counts)[known] / sizes[known])[:lowest].mean())
+            for counts in self.evaluation.sides.values()
+        )
+        return before, after
+
+    @property
     def verdict(self) -> str:
         """``"apply"``, ``"keep"`` the raw argmax, or ``"no signal"``."""
         if self.evaluation.signal is False:
             return "no signal"
-        return "keep" if self.objections else "apply"
+        return "keep" if self.is_kept else "apply"
+
+    @property
+    def metric(self) -> str | None:
+        """The metric that the goal is, by its name in ``METRICS``."""
+        return self.goal.function.__name__ if isinstance(self.goal, MetricObjective) else None
 
     @property
     def aim(self) -> str:
-        """What the fit was made for."""
-        return "error + β·COBias" if self.metric is None else METRICS[self.metric].title
+        """What the fit is judged by."""
+        return METRICS[self.metric].title if self.metric else name_of(self.goal)
 
     @property
     def change(self) -> str:
@@ -404,17 +480,17 @@ class FitEvidence:
 
     @property
     def reason(self) -> str:
-        """The reason of the verdict: objections, and the numbers."""
-        sides = self.raw, self.reweighted
-        worst = [side.worst_class_accuracy for side in sides]
+        """The reason of the verdict: notes, and the numbers."""
+        worst = [side.worst_class_accuracy for side in (self.raw, self.reweighted)]
         low, high = self.reweighted.intervals(LEVEL)["cobias"]
         numbers = (
-            f"On other rows: {self.aim} {self.change}\n(needed: {NEEDED:.0%}); "
+            f"On other rows: {self.aim} {self.change};\n"
             f"accuracy {_arrow(self.accuracies)}, worst class {_arrow(worst)},\n"
-            f"COBias {_arrow([side.cobias for side in sides])}, "
+            f"COBias {_arrow([self.raw.cobias, self.reweighted.cobias])}, "
             f"{LEVEL:.0%} sure to be from {low:.3f} to {high:.3f}"
         )
-        return "\n".join([*self.objections, numbers])
+        none = [self.evaluation.no_signal] if self.evaluation.signal is False else []
+        return "\n".join([*none, *self.notes, numbers])
 
     def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
         """Return everything, ready for JSON, with intervals of a level between 0 and 1."""
@@ -430,9 +506,9 @@ class FitEvidence:
             content["difference"]["intervals"]["cobias"] = central(change, confidence)
         return {
             "verdict": self.verdict,
-            "objections": list(self.objections),
+            "notes": list(self.notes),
             "sure": self.sure,
-            "needed": NEEDED,
+            "goal": self.aim,
             "objective": {"before": self.before, "after": self.after},
             "folds": self.n_refits,
             "weight_ranges": self.ranges.tolist(),
@@ -444,90 +520,116 @@ def _arrow(values: Sequence[float]) -> str:
     return " -> ".join(f"{value:.3f}" for value in values)
 
 
-def _how_sure(evaluation: Evaluation, before: float, after: float, goal: ObjectiveLike) -> float:
-    """Return how sure it is that what is minimised falls."""
-    assert evaluation.agreement is not None
-    assert evaluation.reweighted is not None
-    cells = evaluation.agreement.reshape(-1, 4)
-    sizes = cells.sum(axis=1)
-    present = sizes > 0
-    cells, sizes = cells[present], sizes[present]
-    shares = sizes / sizes.sum() if evaluation.target is None else evaluation.target[present]
-    shares = shares / shares.sum()
+def _value_of(goal: ObjectiveLike, counts: Counts, side: Expectation) -> float:
+    """Return what to expect of a goal: its value at these counts, with the gap to expect."""
+    value = goal(counts)
+    if isinstance(goal, Objective) and "cobias" in goal.terms:
+        name = "cobias" if goal.gap == "pairwise" else "cobias_single"
+        value += goal.beta * (float(side.drawn[name].mean()) - goal.terms_of(counts)[name])
+    return float(value)
 
-    def z(rows: Confusion, right: list[int], counts: Counts) -> Floats:
-        rates = rows[..., right].sum(axis=-1) / sizes
-        if isinstance(goal, MetricObjective):
-            return 1 - _metric_of_rates(goal, rates, shares, counts[np.ix_(present, present)])
-        return np.asarray(1 - rates @ shares + beta_of(goal) * cobias_of(rates))
 
+def _how_sure(
+    moves: Moves, target: Floats | None, before: float, after: float, goal: ObjectiveLike
+) -> float:
+    """Return how sure it is that what is minimised falls.
+
+    The rows of each class are drawn anew, with what was predicted of them before and after.
+    """
+    sizes = np.bincount(moves.label, moves.counts, moves.n_classes)
+    present = np.flatnonzero(sizes)
+    mix = sizes / sizes.sum() if target is None else target
     rng = np.random.default_rng(_SEED)
-    drawn = np.stack(
-        [rng.multinomial(n, c / n, _DRAWS) for n, c in zip(sizes, cells, strict=True)], axis=1
-    )
-    raw, fitted = evaluation.raw, evaluation.reweighted
-    deviation = float((z(drawn, [1, 3], fitted) - z(drawn, [2, 3], raw)).std())
-    sure = NormalDist().cdf((before - after) / max(deviation, _LEAST_DEVIATION))
+    by_class = goal if isinstance(goal, Compiled) and goal.is_by_class else None
+    n_draws = _FEWER_DRAWS if by_class is None else _DRAWS
+    drawn = np.zeros((n_draws, len(moves.label)))
+    for c in present:
+        of_class = moves.label == c
+        chances = moves.counts[of_class] / sizes[c]
+        drawn[:, of_class] = rng.multinomial(round(sizes[c]), chances / chances.sum(), n_draws)
+
+    if by_class is not None:
+        shares = mix[present] / mix[present].sum()
+
+        def changes(predicted: Integers) -> Floats:
+            right = predicted == moves.label
+            rates = np.stack(
+                [
+                    drawn[:, right & (moves.label == c)].sum(axis=1) / round(sizes[c])
+                    for c in present
+                ],
+                axis=1,
+            )
+            if isinstance(by_class, MetricObjective):
+                return np.asarray(1 - rates.mean(axis=1))
+            error = 1 - rates @ shares if "error" in by_class.terms else 0.0
+            gap = by_class.beta * cobias_of(rates) if "cobias" in by_class.terms else 0.0
+            return np.asarray(error + gap + np.zeros(n_draws))
+    else:
+
+        def changes(predicted: Integers) -> Floats:
+            counted = (moves.confusion(predicted, counts) for counts in drawn)
+            return np.array(
+                [goal(counts if target is None else in_mix(counts, target)) for counts in counted]
+            )
+
+    deviation = float((changes(moves.after) - changes(moves.before)).std())
+    least = _LEAST_DEVIATION / sqrt(sizes.sum())
+    sure = NormalDist().cdf((before - after) / max(deviation, least))
     return min(max(sure, 1 - _SUREST), _SUREST)
 
 
-def _metric_of_rates(
-    metric: MetricObjective, rates: Floats, shares: Floats, counts: Counts
-) -> Floats:
-    """Return the metric where classes have these accuracies, (..., N), and make these errors."""
-    if metric.is_by_class:
-        return np.asarray(rates.mean(axis=-1))
-    errors = counts - np.diag(np.diag(counts))
-    errors = errors / np.maximum(errors.sum(axis=1, keepdims=True), 1)
-    right = rates * shares
-    predicted = right + (shares - right) @ errors
-    return np.asarray((2 * right / (shares + predicted)).mean(axis=-1))
-
-
-def _object(
-    evaluation: Evaluation,
-    expected: tuple[Expectation, Expectation],
-    sure: float,
-    metric: MetricObjective | None,
-    *,
-    is_mix_given: bool,
-) -> tuple[str, ...]:
-    """Return the reasons not to apply the coefficients."""
-    raw, fitted, names = evaluation.raw, evaluation.reweighted, evaluation.classes
+def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> tuple[str, ...]:
+    """Return what speaks against coefficients, each with its size, the weightiest first."""
+    evaluation, names = evidence.evaluation, evidence.evaluation.classes
+    raw, fitted = evaluation.raw, evaluation.reweighted
     assert fitted is not None
-    if np.trace(raw) == raw.sum():
-        return ("The raw argmax gets every labelled row right: there is nothing to gain.",)
-    objections = []
+    rows, notes = raw.sum(axis=1), list[tuple[float, str]]()
+    before, after = evidence.accuracies
+
     mass = evaluation.captured_mass
     if mass is not None and mass.at_fault:
-        objections.append("The prompt is at fault: the labels capture little of the probability.")
-    rows = raw.sum(axis=1)
-    few = [names[c] for c in np.flatnonzero(rows < FEWEST).tolist()]
-    if few:
-        objections.append(
-            f"Too few labels to judge by, fewer than {FEWEST}, of class {listed(few)}."
-        )
-    silenced = (np.diag(raw) > 0) & (np.diag(fitted) == 0) & (rows >= FEWEST)
+        notes.append((1.0, "The prompt is at fault: the labels capture little of the probability."))
+    unlabelled, few = rows == 0, (rows > 0) & (rows < FEWEST)
+    for which, said in (
+        (unlabelled, "No label of class {}: nothing is known of its rows, and its weight is the "
+         "middle of the others'."),
+        (few, "A single label of class {}, so nothing is known of its other rows."),
+    ):  # fmt: skip
+        if which.any():
+            named = listed([names[c] for c in np.flatnonzero(which).tolist()])
+            notes.append((which.mean(), said.format(named)))
+    right, still = np.diag(raw), np.diag(fitted)
+    silenced = (right > 0) & (still == 0) & (rows >= FEWEST)
     if silenced.any():
-        named = listed([names[c] for c in np.flatnonzero(silenced).tolist()])
-        objections.append(f"On other rows nothing may be left right of class {named}.")
-    worst = [round(side.worst_class_accuracy, 3) for side in expected]  # as it is told
-    if metric is None and worst[1] < worst[0]:
-        objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
-    chance = 1 / len(names)
-    if balanced_accuracy(fitted) < min(chance, balanced_accuracy(raw)):
-        objections.append(
-            f"The mean class accuracy falls below {chance:.3f}, which guessing would reach."
+        named = listed(
+            [f"{names[c]} ({right[c]:,} of {rows[c]:,} before)" for c in np.flatnonzero(silenced)]
         )
+        lost = float(right[silenced].sum() / rows.sum())
+        notes.append((lost, f"On other rows nothing may be left right of class {named}."))
+    worst = [side.worst_class_accuracy for side in (evidence.raw, evidence.reweighted)]
+    if worst[1] < worst[0] - _WORTH_SAYING:
+        notes.append(
+            (worst[0] - worst[1], f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
+        )
+    if after < before - _WORTH_SAYING:
+        lost = before - after
+        notes.append((lost, f"It costs {100 * lost:.1f} points of accuracy."))
+    chance = 1 / len(names)
+    balanced = balanced_accuracy(fitted)
+    if balanced < min(chance, balanced_accuracy(raw)):
+        said = (
+            f"The mean class accuracy falls to {balanced:.3f}; guessing would reach {chance:.3f}."
+        )
+        notes.append((chance - balanced, said))
     always = None if is_mix_given else evaluation.always
-    if always is not None:
+    if always is not None and before >= always[1] > after:
         name, share = always
-        before, after = (accuracy(evaluation.in_population(side)) for side in (raw, fitted))
-        if before >= share > after:
-            objections.append(
-                f"Always answering {name} would be right on {share:.1%} of the rows. The raw "
-                f"argmax reaches that,\nand the coefficients do not, with {after:.1%}."
-            )
-    if sure < NEEDED:
-        objections.append("It is not sure enough that other rows gain; more labels would show it.")
-    return tuple(objections)
+        said = (
+            f"Always answering {name} would be right on {share:.1%} of the rows, not {after:.1%}."
+        )
+        notes.append((share - after, said))
+    if evidence.gains and evidence.sure < _SURE:
+        said = f"It is {evidence.sure:.0%} sure that other rows gain; more labels would show it."
+        notes.append((_SURE - evidence.sure, said))
+    return tuple(said for _, said in sorted(notes, key=lambda note: -note[0]))

@@ -13,7 +13,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Costs, Goal, Objective
+from dnip.method.objective import Costs, Goal, Objective, ObjectiveLike
 from dnip.method.scales import WeightScale
 from dnip.priors.target import PriorLike
 from dnip.solvers import Settings, Solver
@@ -33,6 +33,8 @@ class FitSettings(Settings):
         As for :func:`dnip.fit`.
     robust, target_prior, defer, helper_accuracy
         Likewise; the target prior is checked when the classes are known.
+    chooses_beta : bool, optional
+        Whether β is to be chosen; by default where no goal is named.
 
     Raises
     ------
@@ -53,6 +55,7 @@ costs=None)
     target_prior: PriorLike | None
     defer: float | None
     helper_accuracy: float | None
+    chooses_beta: bool
 
     def __init__(
         self,
@@ -70,8 +73,14 @@ costs=None)
         target_prior: PriorLike | None = None,
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
+        chooses_beta: bool | None = None,
     ) -> None:
         usual = Settings()
+        if chooses_beta is None:
+            named = (objective, beta, costs, preset)
+            chooses_beta = robust != "off" and all(part is None for part in named)
+            if constraints is not None and constraints.max_accuracy_loss is not None:
+                chooses_beta = False
         if preset is not None:
             usual = PRESETS[check_choice("preset", preset, list(PRESETS))]
             robust = "off" if robust == "auto" else robust
@@ -89,6 +98,12 @@ costs=None)
         object.__setattr__(self, "target_prior", target_prior)
         object.__setattr__(self, "defer", defer)
         object.__setattr__(self, "helper_accuracy", helper_accuracy)
+        object.__setattr__(self, "chooses_beta", chooses_beta)
+
+    @property
+    def judged_by(self) -> ObjectiveLike:
+        """What a fit is judged by: the goal that was named, or error + COBias/2."""
+        return Objective() if self.chooses_beta else self.objective
 
     def at(self, beta: float) -> Self:
         """Return the same settings with another β."""

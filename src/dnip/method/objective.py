@@ -345,6 +345,33 @@ def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLik
     return replace(objective, costs=Costs.of(objective.costs).in_order(classes))
 
 
+def name_of(objective: ObjectiveLike) -> str:
+    """Name what is minimised.
+
+    Examples
+    --------
+    >>> name_of(Objective()), name_of(Objective(beta=1.0)), name_of(Objective(beta=0.0))
+    ('error + COBias/2', 'error + COBias', 'error')
+    >>> name_of(Objective(beta=0.25, tau=0.2, costs=[[0, 1], [5, 0]]))
+    'mean cost + 0.25·COBias - 0.2·PMI'
+    """
+    if isinstance(objective, MetricObjective):
+        return f"1 - {objective.metric}"
+    if not isinstance(objective, Objective):
+        return str(objective.to_dict().get("function", "objective"))
+    parts = []
+    if "error" in objective.terms:
+        parts.append("error" if objective.costs is None else "mean cost")
+    if "cobias" in objective.terms and objective.beta > 0:
+        gap = "COBias" if objective.gap == "pairwise" else "COBias_single"
+        factor = {0.5: f"{gap}/2", 1.0: gap}.get(objective.beta, f"{objective.beta:g}·{gap}")
+        parts.append(factor)
+    named = " + ".join(parts)
+    if "pmi" in objective.terms and objective.tau > 0:
+        named += f" - {objective.tau:g}·PMI"
+    return named
+
+
 def beta_of(objective: ObjectiveLike) -> float:
     """Return the weight of COBias by which a fit is judged: the default, if it has none itself."""
     return objective.beta if isinstance(objective, Objective) else Objective().beta

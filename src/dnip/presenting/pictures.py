@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_writable
-from dnip.base.typing import Confusion
+from dnip.base.typing import Counts
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.formats import shorten
@@ -206,7 +206,7 @@ def _draw_class_accuracies(axes: Any, evaluation: Evaluation) -> None:  # noqa: 
     tidy(axes)
 
 
-def _score_line(evaluation: Evaluation, side: str, counts: Confusion) -> str:
+def _score_line(evaluation: Evaluation, side: str, counts: Counts) -> str:
     """Return accuracy and COBias of one side of an evaluation."""
     right = accuracy(evaluation.in_population(counts))
     name = f"{side}: " if len(evaluation.sides) > 1 else ""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, MissingDependencyError, load_optional, unwarned
 from dnip.base.escaping import html
 from dnip.base.files import write_text
-from dnip.base.typing import Booleans, Confusion, Integers
+from dnip.base.typing import Booleans, Counts, Integers
 from dnip.fitting.fit import Fit, fit
 from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
 from dnip.method.prediction import decide
@@ -253,9 +253,7 @@ def _choices(
     return choices, chosen
 
 
-def _measure(
-    confusion: Confusion, level: float, grouping: Grouping | None = None
-) -> dict[str, Any]:
+def _measure(confusion: Counts, level: float, grouping: Grouping | None = None) -> dict[str, Any]:
     """Return counts, metrics and intervals of one side, ready for JSON.
 
     The page shows `totals` as they are, `rates` and `details` times 100: none is rounded again.

@@ -12,7 +12,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from dnip.base.errors import listed
-from dnip.base.typing import Confusion
+from dnip.base.typing import Counts
 from dnip.base.validation import flat
 from dnip.method.coefficients import Coefficients, FitRecord
 from dnip.method.objective import MetricObjective
@@ -200,7 +200,7 @@ def describe_confusion(evaluation: Evaluation) -> str:
     return "\n\n".join(tables)
 
 
-def taken_for(classes: Sequence[str], confusion: Confusion) -> list[str]:
+def taken_for(classes: Sequence[str], confusion: Counts) -> list[str]:
     """Return the class that most errors of each class go to; nothing for one without errors."""
     return ["" if c < 0 else classes[c] for c in odd_classes(confusion)]
 
@@ -408,21 +408,21 @@ def _headlines(fitted: Fit, level: float) -> str:
     if evidence is None:
         sides = fitted.evaluation.to_dict(with_counts=False)
         lines = ["On the rows of the fit themselves, which says little of others:"]
-        objective = f"{_shown(fitted.solution, fitted.solution.value):.3f}"
+        title, value = _title(fitted.solution), _shown(fitted.solution, fitted.solution.value)
+        objective = f"{title:<12} {value:.3f}"
     else:
         sides = evidence.to_dict(level)
         by = f"by {evidence.n_refits} refits that each left labels out"
         lines = [
             f"On other rows, {by if evidence.n_refits else 'as far as these few labels show'}:"
         ]
-        objective = evidence.change
+        objective = f"{evidence.aim:<12} {evidence.change}"
     for metric in _FIRST:
         ends = " -> ".join(with_interval(sides[side], metric) for side in ("raw", "reweighted"))
         lines.append(f"{METRICS[metric].title:<12} {ends}")
-    lines.append(f"{'objective':<12} {objective}")
+    lines.append(objective)
     if evidence is not None:
-        aim = evidence.aim if evidence.metric is None else f"{evidence.aim}, which has no β to vary"
-        lines.append(f"In brackets: {100 * level:g} % intervals. Objective: {aim}.")
+        lines.append(f"In brackets: {100 * level:g} % intervals.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)
@@ -455,14 +455,22 @@ def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
     option = "" if out == "coefficients.json" else f" --coefficients {quote(out)}"
     steps = {
         "apply": f"correct new rows: dnip apply NEW.csv{option} --out corrected.csv",
-        "keep": "label more rows, and fit again",
+        "keep": "label more rows, and fit again; or name a goal, such as --beta 1",
         "no signal": "look at the prompt: dnip prompt TEXTS --check",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
     if evidence is not None and verdict == "apply" and evidence.accuracy_change < -_A_POINT:
         text += f", at a cost of {-100 * evidence.accuracy_change:.1f} points of accuracy"
     lines = [f"verdict: {text}"]
-    lines += [fitted.reason] if evidence is None else evidence.objections
+    lines += [] if fitted.choice is None else [fitted.choice]
+    if verdict == "keep" and not fitted.is_raw:
+        lines.append("The weights are written as they were asked for.")
+    if evidence is None:
+        lines.append(fitted.reason)
+    else:
+        lines += [fitted.evaluation.no_signal] if verdict == "no signal" else []
+        lines += evidence.notes
+    lines = wrapped("\n".join(lines)).split("\n")
     step = f"Next, {steps[verdict]}"
     lines.append(step if len(step) <= WIDTH else step.replace(": dnip", ":\ndnip"))
     if verdict == "apply":
@@ -566,6 +574,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "evidence": {
             "verdict": fitted.verdict,
             **({} if evidence is None else evidence.to_dict(confidence)),
+            "choice": fitted.choice,
             "alternatives": [other.to_dict() for other in fitted.alternatives],
         },
     }

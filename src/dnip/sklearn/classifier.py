@@ -15,7 +15,7 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.fit import fit_rows, prepare, sample_of
-from dnip.fitting.refits import LEVEL, NO_SIGNAL
+from dnip.fitting.refits import LEVEL
 from dnip.fitting.settings import FitSettings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import Costs, Goal
@@ -115,11 +115,9 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     n_jobs : int, default=None
         Folds fitted at the same time.
     evidence : bool, default=None
-        Whether to judge the fit by five refits of the coefficients, each without a fold of the
-        labels; None: if that is quick.
-    only_if_better : bool, default=False
-        Unless the verdict is "apply", leave weights of 1, which decide as the raw argmax does, and
-        warn. Not with ``evidence=False``.
+        Whether to judge the fit by refits of the coefficients, each without a fold of the labels,
+        and to choose by them; None: if that is quick. Where nothing is expected to gain, weights
+        are 1, which decides as the raw argmax does.
     random_state : int, default=0
         Seed of the solver; the same seed gives the same coefficients.
 
@@ -185,7 +183,6 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         defer: float | None = None,
         helper_accuracy: float | None = 0.9,
         evidence: bool | None = None,
-        only_if_better: bool = False,
         classes: Sequence[Any] | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
@@ -205,7 +202,6 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.defer = defer
         self.helper_accuracy = helper_accuracy
         self.evidence = evidence
-        self.only_if_better = only_if_better
         self.classes = classes
         self.cv = cv
         self.n_jobs = n_jobs
@@ -296,27 +292,21 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 weight=None if weight is None else weight[rows],
                 more=more,
                 finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
-                evidence=self.only_if_better or self.evidence,
+                evidence=self.evidence,
             )
             self.fit_ = fit_rows(prepared)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
-        coefficients = self.fit_.coefficients
-        if self.only_if_better and self.verdict_ != "apply":
-            coefficients = self.fit_.unweighted()
-        self.coefficients_, self.weights_ = coefficients, coefficients.weights
-        self.weight_indices_ = coefficients.weight_indices
+        self.coefficients_, self.weights_ = self.fit_.coefficients, self.fit_.weights
+        self.weight_indices_ = self.coefficients_.weight_indices
         self._warn_of_verdict()
         return self
 
     def _warn_of_verdict(self) -> None:
-        """Warn where it is followed, or accuracy is sure to fall by more than two points."""
+        """Warn where there is no signal, or accuracy is sure to fall by more than two points."""
         evidence = self.evidence_
-        if self.only_if_better and self.verdict_ != "apply":
-            why = " ".join(self.fit_.reason.split())
-            warn(f"the verdict is {self.verdict_!r}, so the raw argmax stays: {why}")
-        elif self.verdict_ == "no signal":
-            warn(" ".join(NO_SIGNAL.split()))
+        if self.verdict_ == "no signal":
+            warn(" ".join(self.fit_.evaluation.no_signal.split()))
         elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
             return
         elif evidence.evaluation.accuracy_change(LEVEL)[1] < 0:
@@ -326,9 +316,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             warn(
                 f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
                 f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
-                f"lose less, give {smaller}constraints=dnip.Constraints("
-                "max_accuracy_loss=0.01). With only_if_better=True, the raw argmax stays unless "
-                "the verdict is 'apply'"
+                f"lose less, give {smaller}constraints=dnip.Constraints(max_accuracy_loss=0.01)"
             )
 
     def _settings(self) -> FitSettings:
@@ -338,11 +326,6 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             raise InvalidInputError(
                 f"estimator must have fit, and {' or '.join(_RESPONSES)}; got {self.estimator!r}",
                 hint="Give a classifier that scores every class, or None for a matrix as X",
-            )
-        if self.only_if_better and self.evidence is False:
-            raise InvalidInputError(
-                "only_if_better follows the verdict of refits, but evidence is off",
-                hint="Leave evidence=False out",
             )
         if self.estimator is not None and self.classes is not None:
             raise InvalidInputError(

@@ -85,8 +85,8 @@ class Evaluation:
     n: int
     n_unlabelled: int
     raw: Confusion
-    reweighted: Confusion | None = None
-    agreement: Confusion | None = None
+    reweighted: Counts | None = None
+    agreement: Counts | None = None
     adjusted: Confusion | None = None
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
@@ -141,7 +141,7 @@ class Evaluation:
         )
 
     @property
-    def sides(self) -> dict[str, Confusion]:
+    def sides(self) -> dict[str, Counts]:
         """The confusion matrices that are known: before, after and adjusted."""
         sides = {"before": self.raw, "after": self.reweighted, "adjusted": self.adjusted}
         return {name: counts for name, counts in sides.items() if counts is not None}

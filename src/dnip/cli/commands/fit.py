@@ -98,12 +98,6 @@ def _rows(text: str) -> int | None:
     heading="Details",
     help="How much rows count: a column of numbers of 0 or more. [default: each counts as one]",
 )
-@options.flag(
-    "--only-if-better",
-    heading="Details",
-    help="Unless the verdict is to apply them, write coefficients of 1, which leave the most "
-    "probable class in force.",
-)
 @options.flag("--path", help="Show what a dozen β give. To take one: --beta.")
 @options.json
 @options.option(
@@ -205,7 +199,6 @@ def fit(
     unlabelled: Path | None,
     group: str | None,
     weight: str | None,
-    only_if_better: bool,
     path: bool,
     json: bool,
     picture: Path | None,
@@ -246,11 +239,6 @@ def fit(
         raise click.BadParameter("--picture draws the path: add --path")
     target = check_out(out, table, classes)
     check_files(reads, {"out": target})
-    if evidence is False and only_if_better:
-        raise InvalidInputError(
-            "--only-if-better learns from refits, but evidence is off",
-            hint="Leave --no-evidence out",
-        )
     settings = settings_of(**chosen)
     if settings.robust == "off" and unlabelled is not None and settings.target_prior != "estimate":
         raise InvalidInputError(
@@ -266,15 +254,14 @@ def fit(
             unlabelled=unlabelled,
             groups=group,
             weights=weight,
-            evidence=True if only_if_better else evidence,
+            evidence=evidence,
             progress=progress,
         )
-    raw = only_if_better and fitted.verdict != "apply"
-    save_coefficients(fitted.unweighted() if raw else fitted.coefficients, target)
+    save_coefficients(fitted.coefficients, target)
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
     text = describe_fit(fitted, confidence, str(table), str(target))
-    text += f"\n{_written(fitted, target, raw=raw)}"
-    content |= {"out": str(target), "holds": "raw" if raw else "fitted"}
+    text += f"\n{_written(fitted, target)}"
+    content |= {"out": str(target), "holds": "raw" if fitted.is_raw else "fitted"}
     finish(content, text, json=json, notes=notes_on_fit(fitted, unlabelled))
 
 
@@ -354,16 +341,9 @@ def _helper_accuracy(text: str | None, defer: float | None) -> float | None:
     return None if text == "none" else float(text or "0.9")
 
 
-def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
-    """Return what the file holds, by the verdict."""
-    defers = fitted.coefficients.defer is not None
-    if raw:
-        text = f"coefficients of 1 written to {target}: the raw argmax stays in force"
-        return f"{text}, and no row is deferred" if defers else text
-    text = f"coefficients{' and a threshold' if defers else ''} written to {target}"
-    if fitted.verdict in ("apply", "not judged"):
-        return text
-    return (
-        f"{text}: it holds the fit all the same;\n"
-        "--only-if-better would write 1 for every class, the raw argmax"
-    )
+def _written(fitted: Fit, target: Path) -> str:
+    """Return what the file holds."""
+    what = "coefficients of 1" if fitted.is_raw else "coefficients"
+    thresholds = "" if fitted.coefficients.defer is None else " and a threshold"
+    stays = ": the raw argmax stays in force" if fitted.is_raw else ""
+    return f"{what}{thresholds} written to {target}{stays}"
