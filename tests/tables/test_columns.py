@@ -72,6 +72,9 @@ PLACE = CellLocation("t.csv", ("p0", "p1", "p2"), first_row=10)
     (("a", "1", "c"), [("0", 0)]),
     (("False", "True", "nan"), [(True, 1), ("nan", 2)]),
     ((" a", "a", "b"), [(" a", 0)]),
+    (("Us", "de", "fr"), [("US", 0), ("us", 0), ("FR ", 2)]),
+    (("US", "us", "de"), [("US", 0), ("us", 1), ("DE", 2)]),
+    (("-1", "0", "1"), [(-1, 0), ("-1.0", 0), ("", -1)]),
 )
 def test_a_cell_is_read_by_itself(classes, cells):
     for cell, index in cells:
@@ -85,6 +88,8 @@ def test_a_cell_is_read_by_itself(classes, cells):
     (("0", "1", "2"), math.inf, ["'inf' is neither"]),
     (("0", "1", "2"), True, ["'True' is neither"]),
     (("a", "b", "c"), "B!", ["'B!' is neither a class name", "a, b, c"]),
+    (("US", "us", "de"), "Us", ["'Us' is neither a class name"]),
+    (("US", "us", "de"), "uS ", ["'uS ' is neither a class name"]),
     (("1", "2", "3"), "0", ["ambiguous", "class names: 1, 2, 3"]),
     (("a", "0", "c"), "1", ["ambiguous: the class name '0' is a number"]),
 )

@@ -42,6 +42,7 @@ DOORS = {
     "fit": lambda p, y, classes, _: dnip.fit(p, y, classes=classes, **QUICK),
     "solve": lambda p, y, classes, _: dnip.solve(p, y, classes=classes),
     "classifier": lambda p, y, classes, _: dnip.DNIPClassifier(classes=classes, **QUICK).fit(p, y),
+    "report": lambda p, y, classes, _: dnip.report(p, y, classes=classes),
     "table": lambda p, y, classes, _: dnip.evaluate(ProbabilityTable(p, y, classes=classes)),
     "frame": lambda p, y, classes, _: dnip.evaluate(frame_of(p, y), classes=classes),
     **{
@@ -104,7 +105,7 @@ def test_a_fault_has_one_message(tmp_path, door, p, y, classes, message):
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("door", sorted(DOORS.keys() - {"fit", "solve", "classifier"}))
+@pytest.mark.parametrize("door", sorted(DOORS.keys() - {"fit", "solve", "classifier", "report"}))
 @cases(
     *((NAMES, missing, -1) for missing in (None, "", np.nan, pd.NA, -1, "-1", -1.0)),
     (["nan", "None", "b"], None, -1),

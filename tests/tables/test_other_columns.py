@@ -101,6 +101,16 @@ def test_mass_may_be_the_name_of_a_class(tmp_path):
     assert ProbabilityTable.read(path, ["mass", "energy"]).mass is None
 
 
+def test_mass_is_low_below_a_tenth_and_worth_a_word_from_a_tenth_of_the_rows_on():
+    rows = [0.1] * 9
+    assert CapturedMass.of([*rows, 0.1]).low == 0
+    one = CapturedMass.of([*rows, np.nextafter(0.1, 0)])
+    assert (one.low, one.worth_telling, one.at_fault) == (1, True, False)
+    assert not CapturedMass.of([*rows, 0.1, 0.01]).worth_telling
+    assert not CapturedMass.of([0.01, 0.5]).at_fault
+    assert CapturedMass.of([0.01, 0.01, 0.5]).at_fault
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_chunks_give_what_the_whole_gives(seed):
     rng = np.random.default_rng(seed)

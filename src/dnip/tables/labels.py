@@ -370,7 +370,7 @@ def read_labels(
 
     None, NaN, `pandas.NA` and an empty text are rows without a label, and so is -1 unless it is the
     name of a class. A label that is the name of a class is that class; so is one in other letter
-    case, where no two classes differ in case only. 3.0 is the class 3. Any other whole number is
+    case, where no other class differs in case only. 3.0 is the class 3. Any other whole number is
     the index of a class, counted from 0. Where a class name is itself a whole number other than its
     index, such numbers are refused: they could mean either.
 
@@ -412,11 +412,11 @@ def read_labels(
         index_of |= {name: n for n, name in enumerate(plain) if once[name] == 1}
         index_of |= {"": UNLABELLED} | ({} if "-1" in plain else {"-1": UNLABELLED})
         index_of |= {name: n for n, name in enumerate(classes)}
+        times = Counter(name.casefold() for name in classes)
         folded = {name.casefold(): n for n, name in enumerate(classes)}
-        if len(folded) == len(classes):  # in other letter case, where that is clear
-            index_of = folded | index_of
+        folded = {name: n for name, n in folded.items() if times[name] == 1}
         # There are few different cells; each is read once.
-        known = {cell: _index(cell, index_of) for cell in set(cells)}
+        known = {cell: _index(cell, index_of, folded) for cell in set(cells)}
         if None in known.values():
             row = next(row for row, cell in enumerate(cells) if known[cell] is None)
             where = location.named(row, LABEL)
@@ -452,14 +452,23 @@ def _plain_indices(labels: Cells, n_classes: int) -> Labels | None:
     return labels.astype(np.int64, copy=False) if sound.all() else None
 
 
-def _index(label: object, index_of: dict[str, int]) -> int | None:
-    """Return the class index of a label, -1 if it is missing, None if it is of no class."""
+def _index(label: object, index_of: dict[str, int], folded: dict[str, int]) -> int | None:
+    """Return the class index of a label, -1 if it is missing, None if it is of no class.
+
+    Parameters
+    ----------
+    label : object
+    index_of : dict
+        The index of every name, as it is written.
+    folded : dict
+        The index of every name in small letters that is that of one class alone.
+    """
     if is_missing(label):
         return UNLABELLED
     text = str(label)
     bare = text.strip()
-    names = (name for name in (text, bare, _plain(bare), bare.casefold()) if name in index_of)
-    return index_of[name] if (name := next(names, None)) is not None else None
+    found = next((index_of[name] for name in (text, bare, _plain(bare)) if name in index_of), None)
+    return folded.get(bare.casefold()) if found is None else found
 
 
 def _plain(text: str) -> str:
