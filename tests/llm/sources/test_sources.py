@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.llm.sources import read_answers
 from dnip.llm.sources.registry import SOURCES
 from sidecars import completion
@@ -89,18 +89,24 @@ def chat(text, *positions, reason="stop", **message):
     return {"choices": [{**choice, "message": message, "finish_reason": reason}]}
 
 
-def test_the_last_label_of_a_longer_answer_is_read():
+def test_the_label_that_an_answer_states_is_read_and_others_are_left_out():
     first = ("It", {"It": 0.5, "spam": 0.25, "ham": 0.2})
     label = (" ham", {" ham": 0.6, " spam": 0.2, " a": 0.1})
     table, summary = read_answers([chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
     assert (summary.n_nameless, summary.several) == (0, ())
-    table, summary = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
-    assert (summary.n, summary.n_nameless) == (1, 1)
+    none = {"id": "9", **chat("It is", first, (" is", {" is": 1.0}))}
+    cut = {"id": "6", **chat("It", first, reason="length")}
     both = [("spam", {"spam": 0.9, "ham": 0.1}), (",", {",": 1.0}), label]
     several = {"id": "7", **chat("spam, ham", *both)}
-    table, summary = read_answers([several, {"id": "8", **chat("ham", label)}], CLASSES)
-    assert (table.ids.tolist(), summary.several) == (["8"], ("7",))  # nobody guesses
+    with pytest.warns(
+        DNIPWarning, match=r"50% of the .*, 2 of 4 \(.*such as 'spam, ham'; no label"
+    ):
+        table, summary = read_answers(
+            [cut, several, {"id": "8", **chat("ham", label)}, none], CLASSES
+        )
+    assert (table.ids.tolist(), summary.n_nameless) == (["6", "8"], 1)  # cut after its first token
+    assert (summary.several, summary.unstated) == (("7",), ("9",))  # nobody guesses
 
 
 @cases(
@@ -179,7 +185,7 @@ def test_refusals_are_counted_and_left_out(refusal):
          "the options are ham, spam, egg, but the classes are ham, spam"),
         ("hugging-face", [{"label": f"LABEL_{n}", "score": 0.25 + n / 2} for n in (1, 0)],
          "their order, --map ham=LABEL_0 --map spam=LABEL_1"),
-        ("columns", {"ham": 0.5, "egg": 0.5}, "no column for spam, and egg is left over"),
+        ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam; the columns are ham, egg"),
         ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
         ("columns", {"ham": 0.5, "spam": -0.5}, "Take a softmax of logits"),
         ("columns", {"ham": 0.5, "spam": 0.5, "mass": 2}, "answer 1, mass"),
@@ -302,7 +308,10 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
 
 
 @cases(
-    ([{"id": 1, "a": None}, {"id": 1, "a": "egg"}], "votes; refused: 1, unmatched: 1, "),
+    (
+        [{"id": 1, "a": None}, {"id": 1, "a": "egg"}],
+        "votes; no answer to the row is a vote: 1, answers that vote for no class: 1",
+    ),
     ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
     ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),
     ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b"),
@@ -355,9 +364,9 @@ HAM = {"token": "ham", "logprob": math.log(0.6)}
 
 
 @cases(
-    ({"answer": "ham", "confidence": 0.9}, "column answer names a class.*logprobs=True.*--votes"),
+    ({"answer": "ham", "confidence": 0.9}, "no column holds probabilities.*logprobs=True.*--votes"),
     ({"outputs": ["CompletionOutput(index=0, text='ham')"]}, "dataclasses.asdict"),
-    ({"lp": "{'ham': -0.5"}, "no column holds probabilities"),
+    ({"lp": "{'ham': -0.5"}, "no column ham; the columns are lp"),
     ({"lp": "__import__('os').system('true')"}, "no column ham"),
     ({"lp": "[" * 5000}, "no column ham"),
 )
@@ -385,7 +394,8 @@ def test_failed_rows_are_counted_and_nested_ids_are_found():
     rows = [{"of": {"row": {"id": n}}, "lp": {"ham": -1.0, "spam": -2.0}} for n in (1, 2)]
     rows.append({"of": {"row": {"id": 3}}, "lp": ""})
     table, summary = read_answers(rows, CLASSES, on="of.row.id")
-    assert (table.ids.tolist(), summary.failed) == (["1", "2"], ("3",))
+    assert (table.ids.tolist(), summary.failed) == (["1", "2"], ())
+    assert summary.silent == ("3",)
 
 
 def test_votes_of_a_row_may_stand_in_one_batch_file():

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import dnip
 from cases import cases
 from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
@@ -105,7 +106,7 @@ SPELT = {"P World": 0.5, "P sports": 0.25, "P Business": 0.125, "P technology": 
 
 def test_a_column_of_another_name_is_told_and_mapped_alone():
     with pytest.raises(
-        InvalidInputError, match=r"no column for Tech, and P technology is left"
+        InvalidInputError, match=r"there is no column World; the columns are P World"
     ) as e:
         read_answers([{**SPELT, "topic": "World"}], NEWS)
     assert "--map 'Tech=P technology'" in e.value.hint
@@ -254,7 +255,7 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, cut):
     ("id,probs,choices\n1,\"[0.9, 0.1]\",\"['a', 'b']\"\n", "the options are a, b"),
     ("id,label,ham,spam\n", "there are no answers"),
     ("id ham spam\n1 0.9 0.1\n", "Separate columns"),
-    ("generation,in_tokens,out_tokens\nham,9,3\n", "generation names a class.*logprobs=True"),
+    ("generation,in_tokens,out_tokens\nham,9,3\n", "no column holds probabilities.*logprobs=True"),
     ("id,ham,spam\n1,0.9,NA\n", "spam: 'NA' is not a number. Give a number in every row"),
 )
 def test_tables_without_a_column_for_each_class_say_what_to_change(tmp_path, text, told):
@@ -285,3 +286,106 @@ def test_columns_of_votes_that_are_numbered_belong_together(tmp_path):
     (tmp_path / "a.csv").write_text("id,run1,run2,run3\n1,ham,ham,spam\n2,spam,spam,ham\n")
     imported = read_answers([tmp_path / "a.csv"], ["ham", "spam"], votes=True)
     np.testing.assert_allclose(imported.table.probabilities[:, 0], [0.625, 0.375])
+
+
+# --- one column, several kinds of rows, labels of a file of their own ---
+def test_of_one_column_the_other_class_is_what_is_left(tmp_path):
+    rows = [{"id": n, "score": p, "y": y} for n, (p, y) in enumerate([(0.25, 0), ("75%", 1)])]
+    table, summary = read_answers(rows, BOTH, names={"spam": "score"}, label="y")
+    assert table.probabilities.tolist() == [[0.75, 0.25], [0.25, 0.75]]
+    assert summary.class_columns == ("1 - score", "score")
+    with pytest.raises(InvalidInputError, match=r"type --map CLASS=score, for 1 - p"):
+        read_answers([{"id": 1, "score": 0.5}], BOTH)
+    with pytest.raises(InvalidInputError, match=r"the number is 1\.5"):
+        read_answers([{"score": 1.5}], BOTH, names={"spam": "score"})
+
+
+def test_rows_of_several_kinds_are_named_and_one_is_chosen():
+    rows = [
+        {"ham": 0.25, "spam": 0.75, "model_id": model, "seed": seed, "lr": 0.1 * seed}
+        for model in ("small", "large")
+        for seed in (1, 2, 3)
+    ]
+    told = r"model_id: small \(3\), large \(3\); seed: 1 \(2\).*--only model_id=small --only seed=1"
+    with pytest.warns(DNIPWarning, match=told):
+        assert len(read_answers(rows, BOTH).table) == 6
+    table, summary = read_answers(rows, BOTH, only=["model_id=large", "seed=2"])
+    assert (len(table), summary.n_other) == (1, 5)
+    with pytest.raises(InvalidInputError, match=r"no answer is of seed=7; .*seed: 1, 2, 3"):
+        read_answers(rows, BOTH, only="seed=7")
+
+
+@cases(
+    ({"columns": ["id", "ham", "spam"], "data": [["x", 0.25, 0.75]]}, None),
+    ({"columns": ["ham", "spam"], "index": [0], "data": [[0.25, 0.75]]}, None),
+    ({"model_name": "m", "outputs": [{"name": "p", "data": [0.25, 0.75]}]}, "Triton or KServe"),
+)
+def test_arrays_with_the_names_of_columns_are_rows(content, told):
+    if told is None:
+        assert read_answers([content], BOTH).table.probabilities.tolist() == [[0.25, 0.75]]
+    else:
+        with pytest.raises(InvalidInputError, match=told):
+            read_answers([content], BOTH)
+
+
+def test_labels_given_twice_are_named_unless_the_last_is_asked_for(tmp_path):
+    gold = tmp_path / "gold.csv"
+    rows = [{"key": n, "ham": 0.25, "spam": 0.75} for n in "abc"]
+    gold.write_text("uid,label\na,ham\nb,spam\na,ham\nc,\n")
+    table = read_answers(rows, BOTH, gold=gold, on="key=uid").table
+    assert table.labels.tolist() == [0, 1, -1]
+    gold.write_text("uid,label\na,ham\nb,spam\na,spam\n")
+    with pytest.raises(InvalidInputError, match="id 'a' has two different labels, spam here"):
+        read_answers(rows, BOTH, gold=gold, on="key=uid")
+    assert read_answers(rows, BOTH, gold=gold, on="key=uid", last=True).table.labels[0] == 1
+
+
+def test_rows_are_not_joined_in_order_where_their_ids_contradict_it(tmp_path):
+    gold = tmp_path / "gold.csv"
+    rows = [{"id": n, "ham": 0.25, "spam": 0.75} for n in "ab"]
+    gold.write_text("id,label\nb,ham\na,spam\n")
+    with pytest.raises(InvalidInputError, match="id 'a', but row 1 of the labels 'b'"):
+        read_answers(rows, BOTH, gold=gold, on="row")
+    gold.write_text("id,label\na,ham\nb,spam\n")
+    assert read_answers(rows, BOTH, gold=gold, on="row").table.labels.tolist() == [0, 1]
+
+
+@cases((["ham"], 0), ([], -1), ('["spam"]', 1))
+def test_a_list_of_one_label_is_that_label(cell, label):
+    rows = [{"ham": 0.25, "spam": 0.75, "accept": cell}, {"ham": 0.5, "spam": 0.5, "accept": "ham"}]
+    assert read_answers(rows, BOTH, label="accept").table.labels.tolist() == [label, 0]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_dictionaries_of_rounded_probabilities_lose_no_row_and_zeros_stay(order):
+    cells = [(0.5, 0.5, 0.0), (0.34, 0.34, 0.33), (0.99, 0.0, 0.0), (0.0, 1.0, 0.0)][::order]
+    rows = [{"id": n, "p": str(dict(zip(NEWS, p, strict=False)))} for n, p in enumerate(cells)]
+    table, summary = read_answers(rows, NEWS[:3])
+    assert (len(table), table.mass, summary.left_out) == (4, None, ())
+    np.testing.assert_array_equal(table.probabilities == 0, np.array(cells) == 0)
+
+
+def test_log_probabilities_of_two_decimals_are_read():
+    rows = [
+        {"logprob_ham": -0.69, "logprob_spam": -0.69},
+        {"logprob_ham": 0, "logprob_spam": -9.21},
+    ]
+    table = read_answers(rows, BOTH).table
+    np.testing.assert_allclose(table.probabilities[:, 0], [0.5, 1], atol=1e-3)
+    with pytest.raises(InvalidInputError, match="softmax"):
+        read_answers([{"logprob_ham": -0.5, "logprob_spam": -0.55}], BOTH)
+
+
+def test_what_is_left_out_is_told_again_where_the_table_is_used(tmp_path):
+    rows = [
+        {"id": n, "ham": p, "spam": 1 - p, "label": n % 2}
+        for n, p in enumerate([0.25, 0.5, 0.75] * 10)
+    ]
+    rows += [{"id": f"x{n}", "ham": "", "spam": ""} for n in range(3)]
+    path, told = tmp_path / "t.csv", r"9% of the answers are left out, 3 of 33 \(the cells"
+    with pytest.warns(DNIPWarning, match=told):
+        write_import(read_answers(rows, BOTH), path)
+    with pytest.warns(DNIPWarning, match=told):
+        fitted = dnip.fit(path)
+    with pytest.warns(DNIPWarning, match=told):
+        dnip.check(path, coefficients=fitted)

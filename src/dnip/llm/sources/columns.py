@@ -6,14 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.llm.answers.answer import Answer as Text, Reported, Token
+from dnip.llm.answers.answer import Reported, Token
 from dnip.llm.answers.completions import ROUNDING, SilentError
-from dnip.llm.answers.reader import LabelReader, reader_of
 from dnip.llm.sources.cells import in_cells, scores_in
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
 from dnip.tables.cells import is_missing, is_number
@@ -155,89 +153,39 @@ def _check_one_label(
 
 
 def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
-    """Return the error for a row without a column for each class."""
-    reader, n = reader_of(wanted.names), len(wanted.classes)
+    """Return the error for a row without a column for each class: what is there, what to type."""
+    n, there = len(wanted.classes), f"the columns are {listed(tuple(row))}"
     cells = {name: cell for name, cell in row.items() if name not in RESERVED}
-    ordered = sorted(cells, key=lambda name: name not in ANSWERS)
-    naming = [name for name in ordered if _names_class(cells[name], reader)]
-    numbers = {
-        name: as_number(cell, name)
-        for name, cell in cells.items()
-        if not isinstance(cell, bool) and is_number(str(cell))
-    }
-    missing = [name for name in wanted.names if name not in row]
-    may_be = len(numbers) == n and _may_be_all([*numbers.values()])
+    numbers = [name for name, cell in cells.items() if is_number(str(cell))]
     if len(row) == 1 and len("".join(row).split()) > 1:
-        return InvalidInputError(
-            f"there is one column only, {listed(tuple(row))}",
-            hint="Separate columns with commas, semicolons, tabs or bars",
-        )
-    if (error := _some_missing(numbers, _mapped(row, wanted), wanted)) is not None:
-        return error
-    is_answer = bool(naming) and (naming[0] in ANSWERS or len(numbers) != 1)
-    if is_answer and len(missing) == n and not may_be:
-        return InvalidInputError(
-            f"column {naming[0]} names a class, but no column holds probabilities",
-            hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
-            "them beside each answer; or ask several times for each row, and give --votes",
-        )
+        what = f"there is one column only, {listed(tuple(row))}"
+        hint = "Separate columns with commas, semicolons, tabs or bars"
+        return InvalidInputError(what, hint=hint)
     if all(map(is_number, row)) and not any(map(str.isdecimal, row)):
+        what = f"the first line holds numbers, {listed(tuple(row))}, and not the names of columns"
+        first = ",".join(wanted.classes)
+        return InvalidInputError(what, hint=f"Write a first line, such as {first}")
+    is_whole = len(numbers) == n and _may_be_all([as_number(cells[x], x) for x in numbers])
+    if not is_whole and any(isinstance(cells.get(name), str) for name in ANSWERS):
         return InvalidInputError(
-            f"the first line holds numbers, {listed(tuple(row))}, and not the names of columns",
-            hint=f"Write a first line, such as {','.join(wanted.classes)}",
+            f"no column holds probabilities of the classes; {there}",
+            hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
+            "them next to each answer; or ask several times for each row, and give --votes",
         )
-    if len(numbers) == 1 and len(missing) >= n - 1:
-        column = next(iter(numbers))
-        one = f"type --map CLASS={column}, for 1 - p of the other class; " if n == 2 else ""
+    missing = next((name for name in wanted.names if name not in row), wanted.names[0])
+    if len(numbers) == 1:
+        one = f"type --map CLASS={numbers[0]}, for 1 - p of the other class; " if n == 2 else ""
         return InvalidInputError(
-            f"only column {column} holds a number, but there are {n} classes",
+            f"only column {numbers[0]} holds a number, but there are {n} classes",
             hint=f"Give each class a column; {one}a table with a row for each has to be pivoted",
         )
-    columns = [*numbers] if may_be else [f"COLUMN_{number + 1}" for number in range(n)]
-    order = ", if that is their order" if may_be else ""
+    columns = numbers if is_whole else [f"COLUMN_{number + 1}" for number in range(n)]
+    order = ", if that is their order" if is_whole else ""
     return InvalidInputError(
-        f"there is no column {missing[0]}; the columns are {listed(tuple(row))}",
+        f"there is no column {missing}; {there}",
         hint=f"Name the column of each class: {as_map(wanted.classes, columns)}{order}; count "
         "texts with --votes",
     )
-
-
-def _some_missing(
-    numbers: Mapping[str, float], mapped: Mapping[str, str], wanted: Wanted
-) -> InvalidInputError | None:
-    """Return the error where columns are called like some classes, and others are left over."""
-    sets: dict[tuple[str, str], dict[str, str]] = {}
-    columns = [column for column in numbers if column not in mapped.values()]
-    for column, name in product(columns, wanted.classes):
-        before, middle, after = _folded(column).partition(_folded(name))
-        if middle and name not in mapped:
-            sets.setdefault((before, after), {})[name] = column
-    if not sets:
-        return None
-    (before, after), called = max(sets.items(), key=lambda item: len(item[1]))
-    missing = [name for name in wanted.classes if name not in mapped.keys() | called.keys()]
-    left = [
-        column
-        for column in columns
-        if column not in called.values()
-        and _folded(column).startswith(before)
-        and _folded(column).endswith(after)
-    ]
-    values = [
-        numbers.get(column, math.nan) for column in (*mapped.values(), *called.values(), *left)
-    ]
-    if not missing or len(left) != len(missing) or not _may_be_all(values):
-        return None
-    order = ", if that is their order" if len(left) > 1 else ""
-    return InvalidInputError(
-        f"there is no column for {listed(missing)}, and {listed(left)} "
-        f"{'is' if len(left) == 1 else 'are'} left over",
-        hint=f"If they belong together, type {as_map(missing, left)}{order}",
-    )
-
-
-def _names_class(cell: object, reader: LabelReader) -> bool:
-    return isinstance(cell, str) and reader.vote(Text(cell)) is not None
 
 
 def _may_be_all(values: Sequence[float]) -> bool:
