@@ -186,15 +186,29 @@ def test_hostile_class_names_cannot_hide_in_the_text(form):
 
 
 @cases(
-    ("duckdb", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
-    ("sqlite", r"""'a\b''c"`' || CHAR(10)""", r'''"a\b'c""`"'''),
-    ("postgresql", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
-    ("snowflake", r"""'a' || CHR(92) || 'b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+    ("duckdb", "'a' || CHR(92) || 'b' || CHR(39) || 'c\"`' || CHR(36) || '' || CHR(10) || ''"),
+    ("sqlite", "'a' || CHAR(92) || 'b' || CHAR(39) || 'c\"`' || CHAR(36) || '' || CHAR(10) || ''"),
+    ("spark", r"""'a\U0000005cb\U00000027c"`\U00000024\U0000000a'"""),
 )
-def test_each_dialect_escapes_in_its_own_way(dialect, text, identifier):
-    name = "a\\b'c\"`"
-    assert DIALECTS[dialect].text(f"{name}\n") == text
-    assert DIALECTS[dialect].identifier(name) == identifier
+def test_texts_are_quoted_in_two_ways(dialect, text):
+    same = {"duckdb": ("postgresql", "snowflake"), "spark": ("bigquery",)}
+    for name in (dialect, *same.get(dialect, ())):
+        assert DIALECTS[name].text("a\\b'c\"`$\n") == text
+
+
+def test_identifiers_are_quoted_in_two_ways():
+    for name, dialect in DIALECTS.items():
+        backticks = name in ("spark", "bigquery")
+        assert dialect.identifier("it's") == ("`it's`" if backticks else '"it\'s"')
+        if not backticks:
+            assert dialect.identifier('a\\b"`') == r'''"a\b""`"'''
+
+
+def test_spark_finds_no_variable_to_replace():
+    """Spark replaces ${NAME} anywhere in a query, also within quotes."""
+    names = ["${1}", "$", "a${env:HOME}b"]
+    query = Sql("spark").render(Coefficients(names, [1, 2, 3], 30))
+    assert "$" not in query
 
 
 def test_a_table_has_the_name_that_is_given():
@@ -235,8 +249,8 @@ def test_columns_are_those_of_the_table_of_the_fit(dialect, classes, columns):
     ({"columns": "a,rowid"}, "'rowid' is not a name"),
     ({"columns": "a,a"}, "--columns must be 2 different names; got 'a,a'"),
     ({"columns": "a,\u202eb"}, "is not a name for a table or a column"),
-    ({"columns": "a,${b}", "dialect": "spark"}, "is not a name for a table or a column"),
     ({"columns": "a,`b", "dialect": "bigquery"}, "is not a name for a table or a column"),
+    ({"columns": "a,${b}", "dialect": "spark"}, "is not a name for a table or a column"),
 )
 def test_names_that_cannot_be_written_are_refused(options, told):
     with pytest.raises(InvalidInputError, match=told):

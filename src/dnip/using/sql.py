@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
@@ -24,6 +23,9 @@ _EXACT = 1 << 53
 _NAMES = DEFERRED, PREDICTION, "dnip_largest", "dnip_total", "dnip_table", "dnip_own"
 # No share of a winner is as small; and a whole number over two powers of two holds what is larger.
 _LEAST = 2.0**-50
+# What a text in quotes may not hold as it is: a backslash escapes in some databases, in some a
+# quote has to be escaped by it, and Spark replaces ${NAME} anywhere in a query.
+_SPECIAL = "\\'$"
 
 
 class Dialect(NamedTuple):
@@ -31,33 +33,27 @@ class Dialect(NamedTuple):
 
     Attributes
     ----------
-    double : str
-        The type of numbers in double precision.
-    greatest : str
-        The function that returns the largest of its arguments.
-    character : str
-        The text of one character, of its code point or of its hexadecimal digits in UTF-8.
-    special : str
-        What a text in quotes would not take as it is.
-    quote : str
+    mark : str
         The mark around identifiers.
     banned : str
         What an identifier cannot be or hold, as a regular expression.
-    passes : bool
-        Whether `greatest` passes over NULL; a NULL must make the prediction NULL.
+    escape : str
+        One character within a text in quotes, of its code point.
+    number : str
+        A whole number in double precision.
+    greatest : str
+        The function that returns the largest of its arguments.
     but : str
         What follows ``*`` to leave a column out; empty where there is no such thing.
     lateral : bool
         Whether the largest product is best found by a lateral join.
     """
 
-    double: str = "DOUBLE"
+    mark: str
+    banned: str
+    escape: str
+    number: str
     greatest: str = "GREATEST"
-    character: str = "CHR({point})"
-    special: str = ""
-    quote: str = '"'
-    banned: str = r"(?!)"
-    passes: bool = False
     but: str = ""
     lateral: bool = False
 
@@ -67,22 +63,17 @@ class Dialect(NamedTuple):
         Examples
         --------
         >>> print(DIALECTS["duckdb"].text("it's"), "and", DIALECTS["spark"].text("it's"))
-        'it''s' and 'it' || CAST(X'27' AS STRING) || 's'
+        'it' || CHR(39) || 's' and 'it\U00000027s'
         >>> print(DIALECTS["sqlite"].text("a" + chr(10) + "b"))
         'a' || CHAR(10) || 'b'
         """
-        parts: list[str] = []
-        for plain, run in groupby(
-            text, lambda letter: letter.isprintable() and letter not in self.special
-        ):
-            if plain:
-                parts.append("'" + "".join(run).replace("'", "''") + "'")
-            else:
-                parts += [
-                    self.character.format(point=ord(letter), utf8=letter.encode().hex())
-                    for letter in run
-                ]
-        return " || ".join(parts)
+        letters = (
+            letter
+            if letter.isprintable() and letter not in _SPECIAL
+            else self.escape.format(ord(letter))
+            for letter in text
+        )
+        return f"'{''.join(letters)}'"
 
     def identifier(self, name: str) -> str:
         """Return the name of a column or a table, quoted.
@@ -97,9 +88,9 @@ class Dialect(NamedTuple):
                 f"{name!r:.200} is not a name for a table or a column",
                 hint="Give names of characters that can be seen, and that the database takes",
             )
-        return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
+        return self.mark + name.replace(self.mark, self.mark * 2) + self.mark
 
-    def number(self, value: float) -> str:
+    def double(self, value: float) -> str:
         """Return a weight as an expression whose value is that very double.
 
         Databases differ in how they round 0.1, and few read a whole number of a hundred digits. A
@@ -107,23 +98,20 @@ class Dialect(NamedTuple):
 
         Examples
         --------
-        >>> DIALECTS["duckdb"].number(30.0), DIALECTS["sqlite"].number(0.75)
-        ('CAST(30 AS DOUBLE)', '(CAST(3 AS REAL) / 4)')
-        >>> DIALECTS["sqlite"].number(2.0**54)
-        '(CAST(9007199254740992 AS REAL) * 2)'
+        >>> DIALECTS["spark"].double(30.0), DIALECTS["spark"].double(0.75)
+        ('30e0', '(3e0 / 4)')
+        >>> DIALECTS["sqlite"].double(2.0**54)
+        '(CAST(9007199254740992 AS DOUBLE PRECISION) * 2)'
         """
         numerator, denominator = value.as_integer_ratio()
         doublings = max(0, numerator.bit_length() - _EXACT.bit_length())
-        written = f"CAST({numerator >> doublings} AS {self.double})"
-        written += _powers(" * ", doublings) + _powers(" / ", denominator.bit_length() - 1)
-        return f"({written})" if written.count(" ") > 2 else written
+        whole = self.number.format(numerator >> doublings)
+        steps = _powers(" * ", doublings) + _powers(" / ", denominator.bit_length() - 1)
+        return f"({whole}{steps})" if steps else whole
 
     def largest(self, products: Sequence[str]) -> str:
         """Return the largest of many products."""
-        # NaN is the largest number, and equals no product
-        nan = f"CAST('NaN' AS {self.double})"
-        terms = [f"COALESCE({product}, {nan})" if self.passes else product for product in products]
-        separator = ",\n    "
+        terms, separator = list(products), ",\n    "
         while len(terms) > 1:
             groups = [
                 terms[first : first + _MOST_ARGUMENTS]
@@ -143,30 +131,23 @@ def _powers(operator: str, exponent: int) -> str:
     return "".join(f"{operator}{1 << step}" for step in steps if step)
 
 
-# Columns that these databases have without being asked: a missing one would not be an error.
-_HIDDEN = r"(?i)\A(rowid|_rowid_|oid)\Z"
+#: Of the SQL standard. DuckDB and SQLite have columns without being asked: where one of them is
+#: missing, no error would say so.
+_STANDARD = Dialect(
+    mark='"',
+    banned=r"(?i)\A(rowid|_rowid_|oid)\Z",
+    escape="' || CHR({}) || '",
+    number="CAST({} AS DOUBLE PRECISION)",
+)
+_BACKTICKS = Dialect(mark="`", banned=r"\$\{", escape="\\U{:08x}", number="{}e0")
 
 DIALECTS: dict[DialectName, Dialect] = {
-    "duckdb": Dialect(banned=_HIDDEN, passes=True, but="EXCLUDE"),
-    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({point})", banned=_HIDDEN),
-    "postgresql": Dialect(double="DOUBLE PRECISION", passes=True),
-    "spark": Dialect(
-        character="CAST(X'{utf8}' AS STRING)",
-        special="\\'$",  # '' is a quote from version 4 on; ${NAME} is replaced anywhere in a query
-        quote="`",
-        banned=r"\$\{",
-        passes=True,
-        lateral=True,
-    ),
-    "bigquery": Dialect(
-        double="FLOAT64",
-        character="CODE_POINTS_TO_STRING([{point}])",
-        special="\\'",
-        quote="`",
-        banned=r"[\\`]",
-        but="EXCEPT",
-    ),
-    "snowflake": Dialect(special="\\", but="EXCLUDE"),
+    "duckdb": _STANDARD._replace(but="EXCLUDE"),
+    "sqlite": _STANDARD._replace(escape="' || CHAR({}) || '", greatest="MAX"),
+    "postgresql": _STANDARD,
+    "spark": _BACKTICKS._replace(lateral=True),
+    "bigquery": _BACKTICKS._replace(banned=r"[\\`]", but="EXCEPT"),
+    "snowflake": _STANDARD._replace(but="EXCLUDE"),
 }
 
 
@@ -196,12 +177,12 @@ class Sql(Export):
     -- No column of the table may be called "prediction".
     SELECT
       "dnip_table".*,
-      CASE MAX(
-        CAST("dnip_table"."p0" AS REAL) * CAST(30 AS REAL),
-        CAST("dnip_table"."p1" AS REAL) * CAST(15 AS REAL))
-        WHEN CAST("dnip_table"."p0" AS REAL) * CAST(30 AS REAL) THEN 'no'
-        WHEN CAST("dnip_table"."p1" AS REAL) * CAST(15 AS REAL) THEN 'yes'
-      END AS "prediction"
+      CASE WHEN "dnip_table"."p0" IS NOT NULL AND "dnip_table"."p1" IS NOT NULL THEN CASE MAX(
+        "dnip_table"."p0" * CAST(30 AS DOUBLE PRECISION),
+        "dnip_table"."p1" * CAST(15 AS DOUBLE PRECISION))
+        WHEN "dnip_table"."p0" * CAST(30 AS DOUBLE PRECISION) THEN 'no'
+        WHEN "dnip_table"."p1" * CAST(15 AS DOUBLE PRECISION) THEN 'yes'
+      END END AS "prediction"
     FROM "probabilities" AS "dnip_table"
       CROSS JOIN (SELECT 1 AS "prediction") AS "dnip_own"
     WHERE "prediction" = 1;
@@ -220,43 +201,44 @@ class Sql(Export):
         InvalidInputError
             For names that are no identifiers, or too few of them.
         """
-        dialect = DIALECTS[self.dialect]
-        classes = coefficients.classes
-        deferred, prediction, best, total, source, other = map(dialect.identifier, _NAMES)
+        dialect, classes = DIALECTS[self.dialect], coefficients.classes
+        deferred, prediction, best, total, source, own = map(dialect.identifier, _NAMES)
         if self.columns is not None:
             columns: Sequence[str] = split_names(self.columns, classes, "--columns")
         elif coefficients.fit.data is not None:
             columns = class_columns(classes)
         else:
             columns = probability_columns(len(classes))
+        # qualified: SQLite takes a missing column in quotes for a text
+        cells = [f"{source}.{dialect.identifier(column)}" for column in columns]
         # From 1 on, so that no product is too small: PostgreSQL takes that for an error.
         weights = coefficients.multipliers.tolist()
         doublings = max(0, 1 - math.frexp(min(weights))[1])
         products = [
-            # qualified: SQLite takes a missing column in quotes for a text
-            f"CAST({source}.{dialect.identifier(column)} AS {dialect.double}) * "
-            f"{dialect.number(math.ldexp(weight, doublings))}"
-            for column, weight in zip(columns, weights, strict=True)
+            f"{cell} * {dialect.double(math.ldexp(weight, doublings))}"
+            for cell, weight in zip(cells, weights, strict=True)
         ]
         values = {best: dialect.largest(products)}
         thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
         if thresholds is not None:
             values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
         # others than these two kinds compute the operand of CASE once
-        known = values
+        value = values
         if dialect.but or dialect.lateral:
-            known = {name: name if dialect.but else f"{other}.{name}" for name in values}
+            value = {name: name if dialect.but else f"{own}.{name}" for name in values}
 
         def case(outcomes: Iterable[str]) -> str:
             # the first WHEN that holds is taken: the lowest of the classes with the largest product
             whens = zip(products, outcomes, strict=True)
             cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
-            return f"CASE {known[best]}\n{cases}  END"
+            return f"CASE {value[best]}\n{cases}  END"
 
-        results = {prediction: case(map(dialect.text, classes))}
+        # some databases pass over a NULL as they look for the largest
+        known = " AND ".join(f"{cell} IS NOT NULL" for cell in cells)
+        results = {prediction: f"CASE WHEN {known} THEN {case(map(dialect.text, classes))} END"}
         if thresholds is not None:
-            limits = [dialect.number(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
-            results[deferred] = f"{known[best]} / NULLIF({known[total]}, 0) < {case(limits)}"
+            limits = [dialect.double(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
+            results[deferred] = f"{value[best]} / NULLIF({value[total]}, 0) < {case(limits)}"
         chosen = ",\n  ".join(f"{text} AS {name}" for name, text in results.items())
         # a name that the table has, too, is ambiguous in WHERE
         names = [*results, *(values if dialect.but else ())]
@@ -264,7 +246,7 @@ class Sql(Export):
         extra = [f"1 AS {name}" for name in names] + made * dialect.lateral
         table = (
             f"FROM {'.'.join(map(dialect.identifier, self.table_name.split('.')))} AS {source}\n"
-            f"  CROSS JOIN {'LATERAL ' * dialect.lateral}(SELECT {', '.join(extra)}) AS {other}\n"
+            f"  CROSS JOIN {'LATERAL ' * dialect.lateral}(SELECT {', '.join(extra)}) AS {own}\n"
             f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
         )
         if dialect.but:
