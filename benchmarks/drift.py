@@ -20,7 +20,7 @@ from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.typing import Floats, Integers, Labels
-from dnip.using.drift import Sketch
+from dnip.method.kept import Sketch
 
 if TYPE_CHECKING:
     from dnip.llm.prompting.engines.local import TransformersEngine

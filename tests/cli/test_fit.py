@@ -311,7 +311,7 @@ def test_constraints_are_kept_told_and_stored(dnip, four, robust):
     told = run.json["constraints"]
     assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
     assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
-    assert Coefficients.load("coefficients.json").fit.search["constraints"] == told
+    assert Coefficients.load("coefficients.json").fit.constraints == told
 
 
 def test_constraints_that_cannot_be_kept_write_nothing(dnip, four, folder):

@@ -10,10 +10,11 @@ import oracles
 from cases import cases
 from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.records import as_plain
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit, sample_of
 from dnip.fitting.path import trace_path
-from dnip.using.drift import Sketch
+from dnip.method.kept import Sketch
 from problems import KNOWN
 
 NAMES = ("bad", "okay", "good")
@@ -80,12 +81,12 @@ def new():
 
 
 def kept(coefficients):
-    content = coefficients.fit.sketch
+    content = coefficients.fit.to_dict()["sketch"]
     return {name: content[name] for name in ("rows", "classes")}
 
 
 def sketch_of(p, weight=None):
-    content = Sketch.of(p, weight).to_dict()
+    content = as_plain(Sketch.of(p, weight))
     return {name: content[name] for name in ("rows", "classes")}
 
 
@@ -94,15 +95,15 @@ def test_a_fit_keeps_a_sketch_of_its_labelled_rows(opt):
     assert kept(fitted.coefficients) == sketch_of(opt.probabilities)
     raw = opt.probabilities.argmax(axis=1)
     chosen = oracles.predict(opt.probabilities, fitted.coefficients.multipliers)
-    assert fitted.coefficients.fit.sketch["changed_decisions"] == np.mean(raw != chosen)
+    assert fitted.coefficients.fit.sketch.changed_decisions == np.mean(raw != chosen)
     right = np.diag(fitted.evaluation.reweighted).tolist()
-    assert fitted.coefficients.fit.scores["right"] == right
+    assert fitted.coefficients.fit.scores.right.tolist() == right
 
 
 def test_scores_are_those_of_rows_that_refits_have_not_seen(opt):
     fitted = fit(opt, robust="off", evidence=True)
     right = np.diag(fitted.evidence.evaluation.reweighted).tolist()
-    assert fitted.coefficients.fit.scores["right"] == right
+    assert fitted.coefficients.fit.scores.right.tolist() == right
 
 
 @pytest.mark.parametrize(("n_rows", "used"), [(29, False), (30, True)])

@@ -46,7 +46,7 @@ ALONE = DEFER["defer"]
 @st.composite
 def coefficients(draw):
     classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
-    parts = st.dictionaries(st.sampled_from(["value", "terms", "seed"]), jsonable)
+    parts = st.dictionaries(st.sampled_from(["value", "terms", "remark"]), jsonable)
     stored = draw(parts), draw(parts)
     defer = None
     if draw(st.booleans()):

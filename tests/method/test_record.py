@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, ProbabilityTable, fit
+from dnip.base.validation import flat
 from dnip.method.coefficients import DataRecord, FitRecord
 from populations import biased_rows
 
@@ -30,8 +32,9 @@ def test_a_record_and_its_file_hold_the_same(fitted, tmp_path):
     for each in fields(FitRecord):
         before, after = getattr(fitted.fit, each.name), getattr(read, each.name)
         assert type(before) is type(after), each.name
-    used = {each.name for each in fields(FitRecord)} - {"defer_below", "adjusted", "notes"}
-    assert all(getattr(read, name) for name in used - {"class_shares"})
+    absent = {"lower_bound", "gap", "unfitted", "constraints", "defer_below", "adjusted", "notes"}
+    for name in {each.name for each in fields(FitRecord)} - absent:
+        assert getattr(read, name) is not None, name
     assert read.unlabelled == DataRecord(
         source="new.csv", sha256=content["unlabelled"]["sha256"], rows=150
     )
@@ -40,12 +43,34 @@ def test_a_record_and_its_file_hold_the_same(fitted, tmp_path):
 
 
 def test_entries_of_any_other_name_are_kept():
-    content = {"by": "hand", "seed": 3, "data": {"rows": 2, "source": 7, "more": 1}}
+    content = {"by": "hand", "seed": 3, "data": {"rows": 2, "more": 1}}
     record = FitRecord.from_dict(content, 2)
-    assert (record.search, record.notes) == ({"seed": 3}, {"by": "hand"})
+    assert (record.seed, record.notes) == (3, {"by": "hand"})
     assert record.data == DataRecord(rows=2)
     assert record.to_dict() == {"by": "hand", "seed": 3, "data": {"rows": 2}}
     assert FitRecord.from_dict({}, 2).to_dict() == {}
+
+
+SAVED = Path(__file__).parent / "saved"  # made before the record was one class; see each file
+TOLD = json.loads((SAVED / "decisions.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", TOLD["of"])
+def test_files_of_earlier_versions_decide_as_they_did(name, tmp_path):
+    """Thresholds of deferring differed by class; they still count."""
+    saved, again, told = SAVED / f"{name}.json", tmp_path / "again.json", TOLD["of"][name]
+    coefficients = Coefficients.load(saved)
+    coefficients.save(again)
+    for read in (coefficients, Coefficients.load(again)):
+        decided = [read.classes.index(each) for each in read.predict(TOLD["rows"])]
+        assert decided == told["predict"]
+        assert read.deferred(TOLD["rows"]).astype(int).tolist() == told["deferred"]
+        assert read.digest == told["digest"]
+    before, after = (json.loads(path.read_text("utf-8")) for path in (saved, again))
+    then, now = flat(before.pop("fit")), flat(after.pop("fit"))
+    assert after == before
+    assert all(now.get(key) == value or value in (None, []) for key, value in then.items())
+    assert now.keys() - then.keys() <= {"scores.followed"}  # 1 where it is not given
 
 
 @cases(

@@ -19,8 +19,9 @@ from dnip import (
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
 from dnip.method.coefficients import FitRecord
+from dnip.method.kept import ClassScores, Score
 from dnip.presenting.text import describe_check, verdict
-from dnip.using.drift import ClassScores, Score, check
+from dnip.using.drift import check
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,10 @@ def new():
 
 
 def with_scores(coefficients, scores):
-    return replace(coefficients, fit=replace(coefficients.fit, scores=scores))
+    given = dict(scores or {})
+    counts = {name: np.array(given.pop(name)) for name in ("rows", "right") if given}
+    kept = ClassScores(**counts, **given) if scores else None
+    return replace(coefficients, fit=replace(coefficients.fit, scores=kept))
 
 
 def without_labels(table):
@@ -216,5 +220,4 @@ def test_only_classes_with_rows_on_both_sides_are_compared():
 )
 def test_damaged_scores_are_refused(content):
     with pytest.raises(CoefficientsFormatError, match=r"fit\.scores is damaged"):
-        ClassScores.from_fit(FitRecord.from_dict({"scores": content}, 2), 2)
-    assert ClassScores.from_fit(FitRecord(), 2) is None
+        FitRecord.from_dict({"scores": content}, 2)

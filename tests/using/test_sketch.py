@@ -9,7 +9,7 @@ from scipy import stats
 from cases import cases
 from dnip.base.errors import CoefficientsFormatError
 from dnip.method.coefficients import FitRecord
-from dnip.using.drift import Sketch, _ColumnSketch
+from dnip.method.kept import ColumnSketch, Sketch
 
 RNG = np.random.default_rng
 CLASSES = ("a", "b", "c")
@@ -22,25 +22,25 @@ def rows(seed, n=400, concentration=(2, 1, 1)):
 @pytest.mark.parametrize("seed", range(5))
 def test_distances_are_nearly_those_of_all_rows(seed):
     x, y = RNG(seed).normal(size=500), RNG(seed + 100).normal(0.2, 1.2, 300)
-    found = _ColumnSketch.of(x, np.ones(500)).distance(y)
+    found = ColumnSketch.of(x, np.ones(500)).distance(y)
     whole = stats.ks_2samp(x, y).statistic
     assert whole - 0.04 < found <= whole + 1e-6
 
 
 def test_equal_values_and_their_last_digits_do_not_matter():
     x = np.repeat([0.0, 1.0, 2.5], [70, 20, 10])
-    sketch = _ColumnSketch.of(x, np.ones(100))
+    sketch = ColumnSketch.of(x, np.ones(100))
     assert sketch.distance(x + 1e-9) == 0
     assert sketch.distance(np.repeat([0.0, 1.0, 2.5], [60, 30, 10])) == pytest.approx(0.1)
-    constant = _ColumnSketch.of(np.ones(10), np.ones(10))
+    constant = ColumnSketch.of(np.ones(10), np.ones(10))
     assert (constant.mean, len(constant.knots), constant.distance(np.zeros(5))) == (1, 0, 0)
 
 
 def test_a_sketch_comes_back_from_json():
     sketch = Sketch.of(rows(0), mass=RNG(0).random(400), changed=0.25)
-    text = json.dumps({"sketch": sketch.to_dict()})
-    again = Sketch.from_fit(FitRecord.from_dict(json.loads(text), 3), CLASSES)
-    assert again.to_dict() == sketch.to_dict()
+    content = FitRecord(sketch=sketch).to_dict()
+    text = json.dumps(content)
+    assert FitRecord.from_dict(json.loads(text), 3).to_dict() == content
     assert len(text) < 2_000
 
 
@@ -70,17 +70,17 @@ def test_changes_are_noticed(change):
 
 @cases(
     (lambda s: s.pop("classes"), "classes"),
-    (lambda s: s["classes"].pop(), "one column for each of 3 classes"),
-    (lambda s: s.update(rows=0), "one column"),
+    (lambda s: s["classes"].pop(), "2 columns for 3 classes"),
+    (lambda s: s.update(rows=0), "above 0"),
     (lambda s: s.update(rows="many"), "many"),
     (lambda s: s["classes"][1]["knots"].reverse(), "knots do not rise"),
     (lambda s: s["classes"][1]["shares"].reverse(), "shares do not rise"),
     (lambda s: s["classes"][1]["shares"].pop(), "a share for every knot"),
-    (lambda s: s["classes"][0].update(mean=None), "NoneType"),
-    (lambda s: s.update(mass=[1]), "list"),
+    (lambda s: s["classes"][0].update(mean=None), "mean is None"),
+    (lambda s: s.update(mass=[1]), "not an object"),
 )
 def test_a_damaged_sketch_is_refused(damage, told):
-    content = Sketch.of(rows(0)).to_dict()
-    damage(content)
+    content = FitRecord(sketch=Sketch.of(rows(0))).to_dict()
+    damage(content["sketch"])
     with pytest.raises(CoefficientsFormatError, match=f"fit.sketch is damaged: .*{told}"):
-        Sketch.from_fit(FitRecord(sketch=content), CLASSES)
+        FitRecord.from_dict(content, 3)

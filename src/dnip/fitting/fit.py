@@ -43,6 +43,7 @@ from dnip.fitting.refits import DRAWS, FitEvidence, Judged, Refits
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
 from dnip.method.constraints import Constraints
+from dnip.method.kept import ClassScores
 from dnip.method.objective import Costs, Goal, Objective, beta_of, on_classes
 from dnip.method.problem import Problem, draw_per_class
 from dnip.method.scales import Spacing, WeightScale
@@ -962,13 +963,9 @@ def _record(
         }
         if is_known
         else None,
-        search=fitted.solution.search_record(classes),
-        scores={
-            **expected,
-            "rows": scored.reweighted.sum(axis=1).tolist(),
-            "right": np.diag(scored.reweighted).tolist(),
-        },
-        sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers).to_dict(),
+        **fitted.solution.search_record(classes),
+        scores=ClassScores(scored.reweighted.sum(axis=1), np.diag(scored.reweighted), **expected),
+        sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers),
         fitted=FittedRows.of(rows.labelled.probabilities, rows.labelled.ids),
         deferring=tuple(point.to_record() for point in points),
     )

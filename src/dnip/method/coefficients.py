@@ -6,8 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeAlias
@@ -19,8 +18,10 @@ from dnip.base import COEFFICIENTS
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed, shown
 from dnip.base.escaping import html_table
 from dnip.base.files import read_named, write_text
+from dnip.base.records import REFIT, as_plain, from_plain, reading
 from dnip.base.typing import Booleans, Counts, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_number, once
+from dnip.method.kept import ClassScores, Sketch
 from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import FREE, Spacing, WeightScale, check_scaled
 from dnip.method.solution import Solution
@@ -29,8 +30,6 @@ from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior
 from dnip.priors.target import PriorLike, adjust, check_prior
 from dnip.tables.labels import check_classes
 from dnip.tables.origin import FittedRows
-
-_REFIT = "Fit again with `dnip fit`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,23 +56,6 @@ class DataRecord:
     sample: Mapping[str, Any] | None = None
     origin: Mapping[str, Any] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is known, ready for JSON."""
-        return _present(self)
-
-    @classmethod
-    def from_dict(cls, content: object) -> Self:
-        """Read what `to_dict` wrote; what is of another kind is not known."""
-        content = content if isinstance(content, dict) else {}
-        kinds = {"source": str, "sha256": str, "rows": int, "labelled_rows": int}
-        return cls(
-            **{
-                column.name: content[column.name]
-                for column in fields(cls)
-                if isinstance(content.get(column.name), kinds.get(column.name, dict))
-            }
-        )
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FitRecord:
@@ -93,12 +75,11 @@ class FitRecord:
         served.
     evidence : dict or None
         ``verdict`` and ``reason``.
-    search : dict
-        Solver, status, bound, evaluations, seconds, seed, classes that were not fitted, and
-        constraints.
-    scores : dict or None
+    solver, status, lower_bound, gap, evaluations, seconds, seed, unfitted, constraints
+        How the search went, as `Solution` has it; classes that were not fitted by name.
+    scores : ClassScores or None
         Rows of each class and those that are right, with what is expected of other rows.
-    sketch : dict or None
+    sketch : Sketch or None
         How the probabilities are distributed.
     fitted : FittedRows or None
         Which rows were fitted, as hashes.
@@ -122,9 +103,17 @@ class FitRecord:
     robust: Mapping[str, Any] | None = None
     unlabelled: DataRecord | None = None
     evidence: Mapping[str, Any] | None = None
-    search: Mapping[str, Any] = field(default_factory=dict)
-    scores: Mapping[str, Any] | None = None
-    sketch: Mapping[str, Any] | None = None
+    solver: str | None = None
+    status: str | None = None
+    lower_bound: float | None = None
+    gap: float | None = None
+    evaluations: int | None = None
+    seconds: float | None = None
+    seed: int | None = None
+    unfitted: tuple[str, ...] = ()
+    constraints: Mapping[str, Any] | None = None
+    scores: ClassScores | None = None
+    sketch: Sketch | None = None
     fitted: FittedRows | None = None
     deferring: tuple[Mapping[str, Any], ...] = ()
     defer_below: Mapping[str, Any] | None = None
@@ -133,9 +122,9 @@ class FitRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as a coefficients file holds it."""
-        content = _present(self)
-        search, notes = content.pop("search", {}), content.pop("notes", {})
-        return {**content, **search, **notes}
+        content = as_plain(self)
+        notes = content.pop("notes", {})
+        return {**content, **notes}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Self:
@@ -146,14 +135,29 @@ class FitRecord:
         CoefficientsFormatError
             For a part that is damaged.
         """
-        known: dict[str, Any] = {"search": {}, "notes": {}}
-        names = {column.name for column in fields(cls)} - known.keys()
-        for name, value in content.items():
-            if name in names:
-                known[name] = _read(name, value, n_classes)
-            else:
-                known["search" if name in _SEARCH else "notes"][name] = value
-        return cls(**known)
+        names = {column.name for column in fields(cls)} - {"notes"}
+        record = cls(notes={name: content[name] for name in content if name not in names})
+        for name in content.keys() & names:
+            with reading(name):
+                part = from_plain(cls, {name: content[name]})
+                part._check(n_classes)
+            record = replace(record, **{name: getattr(part, name)})
+        return record
+
+    def _check(self, n_classes: int) -> None:
+        """Refuse what is not of so many classes."""
+        of_classes = {
+            "shares": self.class_shares,
+            "numbers": None if self.calibration is None else self.calibration.labels,
+            "scores": None if self.scores is None else self.scores.rows,
+            "columns": None if self.sketch is None else self.sketch.classes,
+        }
+        for name, values in of_classes.items():
+            if values is not None and len(values) != n_classes:
+                raise ValueError(f"{len(values)} {name} for {n_classes} classes")
+        shares = self.class_shares
+        if shares is not None and ((shares < 0).any() or not 0 < shares.sum() < np.inf):
+            raise ValueError(f"{shares} are no class shares")
 
     def needed(self, name: str, purpose: str) -> Any:  # noqa: ANN401 - the kind of the part
         """Return a part of the record.
@@ -168,73 +172,9 @@ class FitRecord:
             raise CoefficientsFormatError(
                 f"coefficients: fit.{name} is missing, so they cannot be {purpose}: they were not "
                 "made by a fit",
-                hint=_REFIT,
+                hint=REFIT,
             )
         return value
-
-
-# What a solver tells of its search; these stand beside the other parts in a file.
-_SEARCH = [
-    "solver",
-    "status",
-    "lower_bound",
-    "gap",
-    "evaluations",
-    "seconds",
-    "seed",
-    "unfitted",
-    "constraints",
-    "sharpness",
-]
-
-
-@contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Say which part of a record is damaged, where it cannot be read."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise CoefficientsFormatError(
-            f"coefficients: fit.{name} is damaged: {error}", hint=_REFIT
-        ) from error
-
-
-def _present(record: DataRecord | FitRecord) -> dict[str, Any]:
-    """Return the parts that are there, by name, ready for JSON."""
-    values = {column.name: getattr(record, column.name) for column in fields(record)}
-    return {name: _plain(value) for name, value in values.items() if not _is_missing(value)}
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, dict | tuple) and not value)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any part of a record
-    if isinstance(value, np.ndarray | tuple):
-        return list(value) if isinstance(value, tuple) else value.tolist()
-    return value.to_dict() if isinstance(value, DataRecord | Calibration | FittedRows) else value
-
-
-def _read(name: str, value: Any, n_classes: int) -> Any:  # noqa: ANN401 - any part of a record
-    """Return a part of a record from JSON."""
-    with reading(name):
-        match name:
-            case "package_version":
-                return str(value)
-            case "data" | "unlabelled" | "fitted":
-                return (FittedRows if name == "fitted" else DataRecord).from_dict(value)
-            case "class_shares":
-                shares = np.asarray(value, np.float64)
-                sound = shares.shape == (n_classes,) and bool((shares >= 0).all())
-                if not sound or not 0 < shares.sum() < np.inf:
-                    raise ValueError(f"{value!r} is not one share for each class")
-                return shares / shares.sum()
-            case "calibration":
-                return Calibration.from_dict(value, n_classes)
-            case "deferring":
-                return tuple(dict(point) for point in value)
-            case _:
-                return dict(value)
 
 
 #: Of the content of a file; a reader refuses a version that it does not know.
@@ -562,7 +502,7 @@ class Coefficients:
         --------
         >>> from dnip import solve
         >>> solution = solve([[0.9, 0.1], [0.6, 0.4]], [0, 1])
-        >>> Coefficients.from_solution(solution, ["no", "yes"]).fit.search["solver"]
+        >>> Coefficients.from_solution(solution, ["no", "yes"]).fit.solver
         'coordinate'
         """
         return cls(
@@ -570,7 +510,7 @@ class Coefficients:
             solution.weight_indices,
             solution.scale,
             {**solution.objective, "value": solution.value, "term_values": solution.terms},
-            record or FitRecord(search=solution.search_record(classes)),
+            record or FitRecord(**solution.search_record(classes)),
             defer=defer,
         )
 

@@ -197,7 +197,7 @@ class Solution:
             "evaluations": self.evaluations,
             "seconds": self.seconds,
             "seed": self.seed,
-            "unfitted": [classes[c] if classes else c for c in self.unfitted],
+            "unfitted": tuple(classes[c] if classes else c for c in self.unfitted),
             **({} if self.constraints is None else {"constraints": self.constraints}),
         }
 

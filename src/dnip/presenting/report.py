@@ -353,7 +353,7 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
         "fitted on": data.source,
         "rows": data.rows,
         "data hash (SHA-256)": data.sha256,
-        "solver": fit.search.get("solver"),
+        "solver": fit.solver,
         "package version": fit.package_version,
     }
     for name, value in facts.items():

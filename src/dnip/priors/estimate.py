@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,30 +44,15 @@ class Calibration:
     sharpness: float
     labels: Floats
 
+    def __post_init__(self) -> None:
+        if self.log_weights.shape != self.labels.shape:
+            raise ValueError("log_weights and labels are not of the same classes")
+        if not (0 < self.sharpness < np.inf) or (self.labels < 0).any():
+            raise ValueError("a sharpness that is not above 0, or labels below 0")
+
     def posterior(self, log_p: Floats) -> Probabilities:
         """Return class probabilities of rows, were all classes equally frequent, (M, N)."""
         return softmax(self.sharpness * (log_p + self.log_weights))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the calibration as a coefficients file holds it."""
-        return {
-            "log_weights": self.log_weights.tolist(),
-            "sharpness": self.sharpness,
-            "labels": self.labels.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Self:
-        """Return the calibration that `to_dict` wrote; ValueError for anything else."""
-        log_weights = np.asarray(content["log_weights"], np.float64)
-        labels = np.asarray(content["labels"], np.float64)
-        sharpness = float(content["sharpness"])
-        sound = np.isfinite(log_weights).all() and np.isfinite(labels).all()
-        if not sound or log_weights.shape != (n_classes,) or labels.shape != (n_classes,):
-            raise ValueError(f"not one number for each of {n_classes} classes")
-        if not (0 < sharpness < np.inf) or (labels < 0).any():
-            raise ValueError("a sharpness that is not above 0, or labels below 0")
-        return cls(log_weights, sharpness, labels)
 
 
 def log_probabilities(probabilities: Probabilities) -> Floats:

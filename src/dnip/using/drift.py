@@ -5,28 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
-from dnip.base.validation import check_level, check_number
-from dnip.method.coefficients import (
-    Coefficients,
-    CoefficientsLike,
-    FitRecord,
-    as_coefficients,
-    reading,
-)
+from dnip.base.validation import check_level
+from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
+from dnip.method.kept import ClassScores, Comparison, Score, Sketch
 from dnip.method.prediction import decide
-from dnip.metrics.chance import hotelling_p_value, smirnov_p_value
-from dnip.metrics.confusion import cobias_of
-from dnip.metrics.intervals import draw_accuracies
-from dnip.priors.estimate import PriorEstimate, centred, log_probabilities, most_rows
+from dnip.priors.estimate import PriorEstimate, most_rows
 from dnip.tables import AnyRows
 from dnip.tables.files import counted_rows
 from dnip.tables.groups import Grouping, first_of_groups
@@ -37,14 +28,9 @@ from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_cor
 from dnip.using.evaluation import SignalSample
 from dnip.using.slices import LabelledRows, Slices
 
-# Draws of new rows, the same at every call.
-_DRAWS, _SEED = 10_000, 0
 # A class is of no row any more where chance is less probable than this; a column of these numbers
 # says that the model does not know the class.
 _ABSENT_BY_CHANCE, _NEVER = 1e-3, 1e-7
-
-# Of these, the farthest part, beyond which the draws are too few to tell how far a tail reaches.
-_FAR = 0.005
 
 # From these distances on, a difference is called moderate or large.
 _MODERATE, _LARGE = 0.1, 0.25
@@ -54,150 +40,6 @@ QUESTIONS = 3
 
 #: From fewer rows nothing can be told.
 LEAST_ROWS = 30
-
-# Places at which a distribution function is kept: with twice as many, hardly more is noticed.
-_KNOTS = 15
-
-# Rows per class that the covariance of the log-probabilities needs. With fewer, the test of the
-# means gives false alarms.
-_ROWS_PER_CLASS = 10
-
-
-class Score(NamedTuple):
-    """A metric of new rows, and where it should be if nothing has changed.
-
-    Attributes
-    ----------
-    at_fit, now : float
-    low, high : float
-        The interval in which it is expected now.
-    """
-
-    at_fit: float
-    now: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, eq=False)
-class ClassScores:
-    """Rows of each class, and how many of them are right.
-
-    Attributes
-    ----------
-    rows, right : ndarray of shape (N,)
-        Labelled rows, and those that the coefficients get right.
-    followed : float, default=1.0
-        How far the coefficients follow the chance of these rows, 0..1.
-    expected : float, optional
-        The COBias that the fit expected on other rows.
-
-    Examples
-    --------
-    >>> at_fit = ClassScores(np.array([50, 50]), np.array([40, 38]))
-    >>> accuracy, cobias = at_fit.compare(ClassScores(np.array([50, 50]), np.array([41, 15])), 0.95)
-    >>> accuracy.now < accuracy.low, cobias.now > cobias.high
-    (True, True)
-    """
-
-    rows: Integers
-    right: Integers
-    followed: float = 1.0
-    expected: float | None = None
-
-    def compare(
-        self, now: ClassScores, level: float, counted: Floats | None = None
-    ) -> tuple[Score, Score | None]:
-        """Compare accuracy and COBias of new rows with those of the fit.
-
-        Class accuracies are drawn as the rows of the fit allow, and new rows from them. COBias of
-        few rows is too large, because chance sets classes apart; that of drawn rows is as much so.
-        And weights that made the classes of the fit equal leave gaps between those of new rows.
-
-        Parameters
-        ----------
-        now : ClassScores
-        level : float
-            Of the intervals.
-        counted : ndarray of shape (N,), optional
-            New rows of each class, where rows that belong together count as one.
-
-        Returns
-        -------
-        accuracy : Score
-            Expected for the class mix of the new rows.
-        cobias : Score or None
-            None if fewer than two classes have rows on both sides.
-        """
-        both = (self.rows > 0) & (now.rows > 0)
-        fitted = ClassScores(self.rows[both], self.right[both])
-        new = ClassScores(now.rows[both], now.right[both])
-        rng = np.random.default_rng(_SEED)
-        hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
-        rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=self.followed)
-        n = new.rows if counted is None else np.maximum(np.rint(counted[both]), 1).astype(np.int64)
-        drawn = rng.binomial(n, rates) * (new.rows / n)
-        tail = (1 - level) / 2
-
-        def score(at_fit: float, value: float, expected: Floats) -> Score:
-            low, high = -_high_end(-expected, tail), _high_end(expected, tail)
-            return Score(at_fit, value, max(0.0, low), min(high, 1.0))
-
-        accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
-        if both.sum() < 2:
-            return accuracy, None
-        at_fit = self.expected
-        if at_fit is None or not both.all():
-            at_fit = float(cobias_of(rates).mean())
-        return accuracy, score(at_fit, new.cobias, cobias_of(drawn / new.rows))
-
-    @property
-    def accuracy(self) -> float:
-        """The share of all rows that are right."""
-        return float(self.right.sum() / self.rows.sum())
-
-    @property
-    def cobias(self) -> float:
-        """COBias, if all classes have rows."""
-        return float(cobias_of(self.right / self.rows))
-
-    @classmethod
-    def from_fit(cls, fit: FitRecord, n_classes: int) -> Self | None:
-        """Return the scores that the record of a fit holds; None if it holds none.
-
-        Raises
-        ------
-        CoefficientsFormatError
-            If they are damaged.
-        """
-        if fit.scores is None:
-            return None
-        with reading("scores"):
-            content = fit.scores
-            rows, right = (np.asarray(content[name], np.int64) for name in ("rows", "right"))
-            if rows.shape != (n_classes,) or right.shape != (n_classes,):
-                raise ValueError(f"not one number for each of {n_classes} classes")
-            if (right < 0).any() or (right > rows).any() or not rows.any():
-                raise ValueError("more rows are right than there are")
-            rates = {
-                name: check_number(name, content[name], at_least=0, at_most=1)
-                for name in ("followed", "expected")
-                if name in content
-            }
-            return cls(rows, right, **rates)
-
-
-def _high_end(drawn: Floats, tail: float) -> float:
-    """Return what is exceeded with a probability of `tail`.
-
-    Where draws are few, an exponential tail goes on from them. It reaches farther than that of any
-    log-concave distribution, so that there are too few alarms rather than too many.
-    """
-    far = max(tail, _FAR)
-    end = float(np.quantile(drawn, 1 - far))
-    beyond = drawn[drawn > end]
-    excess = float(beyond.mean()) - end if len(beyond) else 0.0
-    return end + excess * log(far / tail)
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,8 +268,8 @@ def check(
             hits = decided["reweighted"] == labels
             right += np.bincount(labels[hits], minlength=len(classes))
     tell_corrected("new rows", corrected_by)
-    sketch = Sketch.from_fit(fit, classes)
-    before = ClassScores.from_fit(fit, len(classes))
+    sketch: Sketch = fit.needed("sketch", "compared with new rows")
+    before = fit.scores
     if sample.n_rows < LEAST_ROWS:
         raise InvalidInputError(
             f"new rows: {sample.n_rows}, too few to compare",
@@ -456,7 +298,7 @@ def check(
         sketch.compare(p, mass),
         None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
-        sketch.changed,
+        sketch.changed_decisions,
         sample.changed(multipliers),
         coefficients.class_shares,
         mix,
@@ -487,219 +329,6 @@ def _absent(coefficients: Coefficients, rows: Integers, highest: Floats) -> tupl
     by_chance = (1 - shares) ** rows.sum() > _ABSENT_BY_CHANCE
     gone = (shares > 0) & ((highest <= _NEVER) | ((rows == 0) & ~by_chance))
     return tuple(name for name, is_gone in zip(coefficients.classes, gone, strict=True) if is_gone)
-
-
-@dataclass(frozen=True, eq=False)
-class _ColumnSketch:
-    """Mean and distribution function of one column of numbers.
-
-    Attributes
-    ----------
-    mean : float
-    knots : ndarray of shape (Q,)
-        Ascending. Each lies between two values of the column, so that the last digits of a value
-        do not matter.
-    shares : ndarray of shape (Q,)
-        The share of the rows below each knot.
-
-    Examples
-    --------
-    >>> column = _ColumnSketch.of(np.arange(100) / 100, np.ones(100))
-    >>> column.mean, column.knots[:2], column.shares[:2]
-    (0.495, array([0.065, 0.125]), array([0.07, 0.13]))
-    >>> round(column.distance(np.arange(50) / 100), 2)
-    0.5
-    """
-
-    mean: float
-    knots: Floats
-    shares: Floats
-
-    @classmethod
-    def of(cls, values: Floats, weight: Floats) -> Self:
-        """Return the sketch of a column whose rows count by their weight."""
-        order = np.argsort(values, kind="stable")
-        ordered = values[order]
-        below = np.cumsum(weight[order]) / weight.sum()
-        wanted = np.arange(1, _KNOTS + 1) / (_KNOTS + 1)
-        places = np.minimum(np.searchsorted(below, wanted), len(ordered) - 1)
-        behind = np.unique(np.searchsorted(ordered, ordered[places], side="right"))
-        behind = behind[behind < len(ordered)]
-        between = (ordered[behind - 1] + ordered[behind]) / 2
-        knots = np.unique([_short(knot) for knot in between.tolist()])
-        at = np.searchsorted(ordered, knots, side="right")
-        shares = np.concatenate([[0.0], below])[at].tolist()
-        mean = _short(np.average(values, weights=weight))
-        return cls(mean, knots, np.array([_short(share) for share in shares]))
-
-    def distance(self, values: Floats) -> float:
-        """Return the largest difference of the distribution functions at the knots, 0..1."""
-        if not len(self.knots):
-            return 0.0
-        below = np.searchsorted(np.sort(values), self.knots, side="right") / len(values)
-        return float(np.abs(below - self.shares).max())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"mean": self.mean, "knots": self.knots.tolist(), "shares": self.shares.tolist()}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the sketch that `to_dict` wrote; ValueError, TypeError, KeyError for others."""
-        mean = float(content["mean"])
-        knots, shares = (np.asarray(content[name], np.float64) for name in ("knots", "shares"))
-        if not np.isfinite(mean) or knots.ndim != 1 or knots.shape != shares.shape:
-            raise ValueError("not a mean, and a share for every knot")
-        if not np.isfinite(knots).all() or (np.diff(knots) <= 0).any():
-            raise ValueError("knots do not rise")
-        if not (np.diff(shares, prepend=0.0, append=1.0) >= 0).all():
-            raise ValueError("shares do not rise from 0 to 1")
-        return cls(mean, knots, shares)
-
-
-class Comparison(NamedTuple):
-    """How new rows differ from those of a fit.
-
-    Attributes
-    ----------
-    distances : ndarray of shape (N,)
-        The largest difference of the distribution functions of each class, 0..1: at least so many
-        of the rows would have to change.
-    mass_distance : float or None
-        Likewise of captured mass.
-    p_value : float
-        How probable such differences are by chance.
-    """
-
-    distances: Floats
-    mass_distance: float | None
-    p_value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """What is kept of the rows of a fit.
-
-    Attributes
-    ----------
-    rows : float
-        How many there were, of a sample if there were many; weighted ones count as (Σw)²/Σw²
-        (Kish 1965).
-    classes : tuple of _ColumnSketch
-        Of the log-probability of each class, less the mean over the classes.
-    mass : _ColumnSketch or None
-        Of the captured mass, where the table has it.
-    changed : float or None
-        The share of the rows whose decision the coefficients change; None if it is not known.
-
-    Examples
-    --------
-    >>> p = np.random.default_rng(0).dirichlet([2, 1, 1], 1_000)
-    >>> sketch = Sketch.of(p[:500])
-    >>> sketch.rows, len(sketch.classes), sketch.classes[0].knots.size
-    (500.0, 3, 15)
-    >>> sketch.compare(p[500:]).p_value > 0.05, sketch.compare(p[500:, ::-1]).p_value < 1e-9
-    (True, True)
-    """
-
-    rows: float
-    classes: tuple[_ColumnSketch, ...]
-    mass: _ColumnSketch | None = None
-    changed: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        probabilities: Floats,
-        weight: Floats | None = None,
-        mass: Floats | None = None,
-        changed: float | None = None,
-    ) -> Self:
-        """Return the sketch of some rows.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (M, N)
-        weight : ndarray of shape (M,), optional
-            How much each row counts.
-        mass : ndarray of shape (M,), optional
-            Captured mass.
-        changed : float, optional
-            The share of the rows whose decision the coefficients change.
-        """
-        if weight is None:
-            weight = np.ones(len(probabilities))
-        columns = centred(log_probabilities(probabilities)).T
-        return cls(
-            _short(weight.sum() ** 2 / (weight @ weight)),
-            tuple(_ColumnSketch.of(column, weight) for column in columns),
-            None if mass is None else _ColumnSketch.of(mass, weight),
-            None if changed is None else _short(changed),
-        )
-
-    def compare(self, probabilities: Floats, mass: Floats | None = None) -> Comparison:
-        """Compare new rows with those of the fit.
-
-        Two tests, with half of the level each: Hotelling's of the means of all differences of
-        log-probabilities between two classes, and Kolmogorov's and Smirnov's of each class and of
-        captured mass, with Bonferroni's correction. The first is left out where a class has fewer
-        than ten rows on average.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (M, N)
-        mass : ndarray of shape (M,), optional
-        """
-        n = len(probabilities)
-        columns = centred(log_probabilities(probabilities))
-        pairs = zip(self.classes, columns.T, strict=True)
-        distances = np.array([sketch.distance(column) for sketch, column in pairs])
-        mass_distance = None
-        if self.mass is not None and mass is not None:
-            mass_distance = self.mass.distance(mass)
-        tested = [*distances.tolist(), *([] if mass_distance is None else [mass_distance])]
-        p_value = len(tested) * smirnov_p_value(max(tested), self.rows, n)
-        if min(n, self.rows) >= _ROWS_PER_CLASS * len(distances):
-            means = np.array([column.mean for column in self.classes])
-            p_value = 2 * min(p_value, hotelling_p_value(means, self.rows, columns))
-        return Comparison(distances, mass_distance, min(p_value, 1.0))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the sketch as a coefficients file holds it."""
-        return {
-            "rows": self.rows,
-            "changed_decisions": self.changed,
-            "mass": None if self.mass is None else self.mass.to_dict(),
-            "classes": [column.to_dict() for column in self.classes],
-        }
-
-    @classmethod
-    def from_fit(cls, fit: FitRecord, classes: Sequence[str]) -> Self:
-        """Return the sketch that the record of a fit holds.
-
-        Raises
-        ------
-        CoefficientsFormatError
-            If there is none, or it is damaged.
-        """
-        content = fit.needed("sketch", "compared with new rows")
-        with reading("sketch"):
-            rows, mass = float(content["rows"]), content["mass"]
-            changed = content["changed_decisions"]
-            columns = tuple(_ColumnSketch.from_dict(column) for column in content["classes"])
-            if not 0 < rows < np.inf or len(columns) != len(classes):
-                raise ValueError(f"not one column for each of {len(classes)} classes")
-            return cls(
-                rows,
-                columns,
-                None if mass is None else _ColumnSketch.from_dict(mass),
-                None if changed is None else float(changed),
-            )
-
-
-def _short(value: float) -> float:
-    """Return a number with six digits."""
-    return float(f"{value:.6g}")
 
 
 class TableSample(RowSample):
