@@ -332,3 +332,14 @@ def test_the_log_may_be_lines_of_json(folder):
     for event, text in zip(events, told, strict=True):
         assert text in event["message"]
         assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]{12}\+00:00", event["time"])
+
+
+def test_the_container_files_set_what_there_is():
+    files = Path(__file__).resolve().parents[2] / "examples" / "container"
+    text = (files / "Containerfile").read_text() + (files / "compose.yaml").read_text()
+    from dnip.cli.commands.serve import serve
+
+    known = {f"DNIP_SERVE_{param.name.upper()}" for param in serve.params}
+    named = set(re.findall(r"DNIP_SERVE_\w+", text))
+    assert len(named) >= 7
+    assert named <= known
