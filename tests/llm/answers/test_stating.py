@@ -132,6 +132,8 @@ BEGINNINGS = [
     (ABC, "B: yes", NONE),
     (ABC, "B: the second one", "B"),
     (LETTERS, "I, as a model, cannot say.", NONE),
+    (LETTERS, "I: well", NONE),
+    (LETTERS, "Answer: I, since nothing is C.", "I"),
     (LETTERS, "A man walks in.", NONE),
     (RELEVANT, "not  relevant.", "Not relevant"),
     (RELEVANT, "Relevant.", "Relevant"),
@@ -178,6 +180,11 @@ LISTS = [
     (MOODS, "Sentiment: Positive to Negative", SEVERAL),
     (MOODS, "Sentiment: Positive, Neutral, or Negative", SEVERAL),
     (YES, "Yes, no", SEVERAL),
+    (MOODS, "The sentiment is Positive. Just kidding, it's negative.", SEVERAL),
+    (MOODS, '"The sentiment is Positive." That is wrong.', SEVERAL),
+    (YES, "No answer.", NONE),
+    (STARS, "Score: <4", NONE),
+    (STARS, "Rating 4", "4"),
 ]
 NUMBERS = [
     (SIGNS, "−1", "-1"),

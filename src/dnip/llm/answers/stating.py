@@ -95,8 +95,8 @@ _END = re.compile(
     | {_WHY.pattern}""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEGINNING = re.compile(r"[\s#>]*[(\[{<]{0,4}\s?")
-_OPEN = re.compile(r"\s{0,9}[(\[{<]{0,4}\s?")
+_BEGINNING = re.compile(r"[\s#>]*[(\[{]{0,4}\s?")
+_OPEN = re.compile(r"\s{0,9}[(\[{]{0,4}\s?")
 
 # --- lists: what stands between two items, and what may begin the second one ---
 _BETWEEN = re.compile(
@@ -115,7 +115,11 @@ _AGAIN = re.compile(
     r"(?:[\n.!?;,)—–-])\s*(?:(?:oh|no|but|hmm?|well),?\s+)*"
     r"(?:wait|actually|correction|on (?:second|closer) \w+|scratch that|sorry|i mean|or rather|"
     r"hm+|edit|update|let me (?:re\w+|correct)|i (?:was|am) wrong|that(?: is| was|'s) wrong|"
-    r"i take that back)\b",
+    r"i take that back|(?:just )?kidding)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:this|that|which)(?: is| was|['’]s) (?:wrong|incorrect|not (?:right|correct))\b",
     re.IGNORECASE,
 )
 
@@ -126,11 +130,12 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _BOLD_LINE = re.compile(r"^[ \t]*(\*\*|__)(?P<body>[^\n*]+?)\1[.!]?[ \t]*$", re.MULTILINE)
-_QUIET = re.compile(
-    rf"(?:[\s,!;:()\[\]{{}}<>#\0]|\.(?!\.)|(?<![^\n])\s*[-+•]\s|\bno\.?\s*\0"
-    rf"|\b(?:i['’]d|it['’]s|i|would|say|give|rate|classify|it|this|is|an?|the|as|my|{_NOUN})\b)*",
-    re.IGNORECASE,
+_WORD = (
+    r"[\s,!;:()\[\]{}#\0]|\.(?!\.)|(?<![^\n])\s*[-+•]\s|\bno\.?(?=\s*\0)"
+    r"|\b(?:i['’]d|it['’]s|i|would|say|give|rate|classify|it|this|is|an?|the|as|my|option)\b"
 )
+# The label is \0; the noun of a cue may stand before it, without a sign.
+_QUIET = re.compile(rf"(?:{_WORD}|\b(?:{_NOUN})\b)*\0(?:{_WORD})*", re.IGNORECASE)
 
 # --- numbers are taken whole, with what belongs to them ---
 _NUMBER = r"[-+−–－﹣]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?%)?"
@@ -349,7 +354,7 @@ class Rule:
         if self.last and not stated:
             return self._in_last_sentence(text)
         first = self._labels.at(text, _skip(_BEGINNING, text, 0))
-        if first is not None and self._ends(text, first):
+        if first is not None and self._ends(text, first, begins=True):
             stated.append(first)
         cued = [cue.token for cue in cues]
         if cues and cues[-1].is_final and cues[-1].states:
@@ -416,7 +421,7 @@ class Rule:
         return found._replace(mentions=found.mentions[-1:])
 
     # --- where a label ends, and what is a list ---
-    def _ends(self, text: str, token: _Token) -> bool:
+    def _ends(self, text: str, token: _Token, *, begins: bool = False) -> bool:
         """Return whether a label ends where it stands."""
         end = _END.match(text, token.stop)
         if end is None:
@@ -427,8 +432,8 @@ class Rule:
                 return False
         if token.is_number and _NUMBERING.match(text, token.stop):
             return _LINE.search(text, max(0, token.start - _BACK), token.start) is None
-        if text[token.start : token.end] == "I":  # "I, for one"
-            return end.lastgroup not in ("comma", "dash")
+        if begins and text[token.start : token.end] == "I":  # "I, for one"
+            return end.lastgroup not in ("comma", "colon", "dash")
         return True
 
     def _has_next(self, text: str, token: _Token) -> bool:
@@ -475,8 +480,10 @@ class Rule:
         return False
 
     def _thinks_again(self, text: str, stated: Sequence[_Token]) -> bool:
-        """Return whether the answer corrects itself: it names another label behind such words."""
+        """Return whether the answer denies itself, or goes on to another label by such words."""
         last = max(stated, key=lambda token: token.start)
+        if _DENIED.search(text, last.stop, last.stop + _BACK):
+            return True
         again = _AGAIN.search(text, last.stop)
         return again is not None and self._names_other(text, last, again.end(), len(text))
 
