@@ -48,4 +48,4 @@ def solve_robustly(p, labels, objective=None, *, unlabelled=None, sample_weight=
     problem = Problem.of(p, labels, sample_weight=sample_weight)
     rows = np.empty((0, problem.n_classes)) if unlabelled is None else np.asarray(unlabelled)
     asked = FitSettings(objective, **settings)
-    return Estimator(problem, asked, rows).solve(asked)
+    return Estimator.of(problem, asked, rows).solve(asked)

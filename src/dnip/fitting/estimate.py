@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -115,6 +115,7 @@ class _RobustSolution(NamedTuple):
     decision: Blend | None  # None for the plain optimum
 
 
+@dataclass(frozen=True, eq=False)
 class Estimator:
     """Finds weights that hold on other rows, even with few labels; one for a set of rows.
 
@@ -128,27 +129,6 @@ class Estimator:
     weights, where most rows have no label, and n/(n + 20) where all have one. A class that would be
     silenced is raised until one row of it is right. See "Few labels" in the documentation.
 
-    Parameters
-    ----------
-    rows : Problem
-        The labelled rows.
-    settings : FitSettings
-        ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for functions and terms
-        without COBias, for solvers other than coordinate, and for large tables (10 million cells,
-        or very many classes). A target prior cannot be ``"estimate"`` here.
-    unlabelled : ndarray of shape (U, N)
-        Class probabilities of rows without a label, from where the weights will be used; none of
-        them is an empty array. If they differ from the labelled ones by more than chance and class
-        mix, the weights follow them.
-    deadline : float, optional
-        A ``time.perf_counter`` reading at which to stop with the best so far.
-    group_sizes : ndarray of shape (M,), optional
-        How many rows are in the group of each row; a group counts as one label.
-    exponent, there
-        As for :func:`dnip.fitting.estimate.fit_smooth`.
-    floor : float, optional
-        How deep below the largest of its row a probability counts; see `find_floor`.
-
     Attributes
     ----------
     rows : Problem
@@ -156,30 +136,30 @@ class Estimator:
         different.
     problem : Problem
         The labelled rows as they came, by the class mix where the weights will be used.
-    is_robust : bool
-        Whether there are two estimates; else there is the plain optimum alone.
-
-    Raises
-    ------
-    InvalidInputError
-        For a target prior or constraints that do not fit the classes.
-
-    Examples
-    --------
-    >>> from dnip.fitting.settings import FitSettings
-    >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
-    >>> rows, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
-    >>> estimator = Estimator(rows, FitSettings(), unlabelled)
-    >>> solution, decision = estimator.solve(FitSettings())
-    >>> solution.weights.round(2)
-    array([0.37, 1.  ])
-    >>> print(decision.sentence)
-    robust: the labels (2 per class) decide 28% of each weight,
-    and a simple model of the probabilities, also of 50 unlabelled rows, the rest.
+    absent : tuple of int
+        Classes that do not occur there.
+    smooth : Smooth or None
+        The smooth estimate; None for the plain optimum alone.
+    n_unlabelled : int
+    drift : float or None
+        The p value of the unlabelled rows being like the labelled ones, where these were moved.
     """
 
-    def __init__(
-        self,
+    rows: Problem
+    problem: Problem
+    absent: tuple[int, ...]
+    smooth: Smooth | None
+    n_unlabelled: int
+    drift: float | None
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether there are two estimates; else there is the plain optimum alone."""
+        return self.smooth is not None
+
+    @classmethod
+    def of(
+        cls,
         rows: Problem,
         settings: FitSettings,
         unlabelled: Probabilities,
@@ -189,27 +169,57 @@ class Estimator:
         exponent: float = 1.0,
         there: Floats | None = None,
         floor: float | None = None,
-    ) -> None:
-        self.rows, self.problem = rows, rows
-        target: Floats | None = None
-        self._absent: tuple[int, ...] = ()
+    ) -> Self:
+        """Make the smooth estimate of some rows, if it is wanted.
+
+        Parameters
+        ----------
+        rows : Problem
+            The labelled rows.
+        settings : FitSettings
+            ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for functions and
+            terms without COBias, for solvers other than coordinate, and for large tables (10
+            million cells, or very many classes). A target prior cannot be ``"estimate"`` here.
+        unlabelled : ndarray of shape (U, N)
+            Class probabilities of rows without a label, from where the weights will be used; none
+            of them is an empty array. If they differ from the labelled ones by more than chance and
+            class mix, the weights follow them.
+        deadline : float, optional
+            A ``time.perf_counter`` reading at which to stop with the best so far.
+        group_sizes : ndarray of shape (M,), optional
+            How many rows are in the group of each row; a group counts as one label.
+        exponent, there
+            As for :func:`fit_smooth`.
+        floor : float, optional
+            How deep below the largest of its row a probability counts; see `find_floor`.
+
+        Raises
+        ------
+        InvalidInputError
+            For a target prior or constraints that do not fit the classes.
+
+        Examples
+        --------
+        >>> from dnip.fitting.settings import FitSettings
+        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
+        >>> rows, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
+        >>> estimator = Estimator.of(rows, FitSettings(), unlabelled)
+        >>> solution, decision = estimator.solve(FitSettings())
+        >>> solution.weights.round(2)
+        array([0.37, 1.  ])
+        >>> print(decision.sentence)
+        robust: the labels (2 per class) decide 28% of each weight,
+        and a simple model of the probabilities, also of 50 unlabelled rows, the rest.
+        """
+        problem, target = rows, None
+        absent: tuple[int, ...] = ()
         if settings.target_prior is not None:
             target = check_prior(settings.target_prior, rows.classes)
             weight = weigh_rows(rows.labels, target, rows.classes, rows.weights)
-            self.problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
-            self._absent = tuple(np.flatnonzero(target == 0).tolist())
-        goal = on_classes(settings.objective, rows.classes)
-        helps = isinstance(goal, MetricObjective) or (
-            isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
-        )
-        n_rows, n_classes = rows.probabilities.shape
-        products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
-        is_quick = rows.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
-        applies = isinstance(settings.solver, Coordinate) and helps and is_quick
-        self.is_robust = settings.robust == "on" or (settings.robust == "auto" and applies)
-        if not self.is_robust:
-            return
-        rng = np.random.default_rng(settings.seed)
+            problem = Problem.trusted(rows.probabilities, rows.labels, rows.classes, weight)
+            absent = tuple(np.flatnonzero(target == 0).tolist())
+        if not _is_wanted(rows, settings):
+            return cls(rows, problem, absent, None, 0, None)
         counted = rows.counts > 0
         p = raised(np.asarray(rows.probabilities[counted], np.float64), floor)
         labels, counts = rows.labels[counted], rows.weights[counted]
@@ -222,10 +232,12 @@ class Estimator:
             drift = find_drift(*common, target, counts)
         if drift is not None:
             p = to_power(drift.probabilities, 1 / exponent)
-            self.rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
+            rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
+        rng = np.random.default_rng(settings.seed)
         rows_of_all = p, labels, counts, unlabelled, rows.classes, rng, target, deadline
-        self._smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
-        self._drift, self._n_unlabelled = drift, len(unlabelled)
+        smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
+        p_value = None if drift is None else drift.p_value
+        return cls(rows, problem, absent, smooth, len(unlabelled), p_value)
 
     def solve(
         self, settings: FitSettings, deadline: float | None = None, progress: Progress | None = None
@@ -265,12 +277,12 @@ class Estimator:
             now = time.perf_counter()
             if deadline is not None and not anew:
                 settings = replace(settings, time_limit=max(deadline - now, 0.0))
-            return find_optimum(rows, settings, now, absent=self._absent, progress=progress)
+            return find_optimum(rows, settings, now, absent=self.absent, progress=progress)
 
-        problem, absent = self.problem, self._absent
-        if not self.is_robust:
+        problem, absent, smooth = self.problem, self.absent, self.smooth
+        if smooth is None:
             return _RobustSolution(optimum_of(problem, settings), None)
-        smooth, goal = self._smooth, on_classes(settings.objective, problem.classes)
+        goal = on_classes(settings.objective, problem.classes)
         repair = _ConstraintRepair(settings.constraints, problem)
         frozen = list(repair.demands.frozen)
         scale = settings.scale or WeightScale.over(self.rows.probabilities, self.rows.counts)
@@ -285,7 +297,7 @@ class Estimator:
 
         # between the two, on the scale, and so that the constraints hold
         optimum = np.log(solution.weights)
-        labelled = smooth.support.sum() / (smooth.support.sum() + self._n_unlabelled)
+        labelled = smooth.support.sum() / (smooth.support.sum() + self.n_unlabelled)
         halfway = _HALFWAY + (_ALL_LABELLED - _HALFWAY) * labelled
         trust = smooth.support / (smooth.support + halfway)
         blended = repair.unsilence(blend(smooth.log_weights, optimum, trust))
@@ -300,7 +312,7 @@ class Estimator:
         )
         counts = problem.in_examples(problem.confusion(scale.multipliers(indices)))
         decision = Blend(
-            n_unlabelled=self._n_unlabelled,
+            n_unlabelled=self.n_unlabelled,
             support=smooth.support,
             trust=trust,
             shares=smooth.shares,
@@ -308,7 +320,7 @@ class Estimator:
             batch=smooth.batch,
             smooth=smooth.log_weights,
             optimum=optimum,
-            drift=None if self._drift is None else self._drift.p_value,
+            drift=self.drift,
             toward_constraints=toward,
         )
         solution = solution.restated(
@@ -320,6 +332,20 @@ class Estimator:
             constraints=repair.demands.to_dict(counts, problem.in_examples(repair.raw)),
         )
         return _RobustSolution(solution, decision)
+
+
+def _is_wanted(rows: Problem, settings: FitSettings) -> bool:
+    """Return whether to fit robustly: asked for, or where that helps and is quick."""
+    if settings.robust != "auto":
+        return settings.robust == "on"
+    goal = on_classes(settings.objective, rows.classes)
+    helps = isinstance(goal, MetricObjective) or (
+        isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+    )
+    n_rows, n_classes = rows.probabilities.shape
+    products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
+    is_quick = rows.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
+    return isinstance(settings.solver, Coordinate) and helps and is_quick
 
 
 @dataclass(frozen=True, eq=False)
@@ -782,7 +808,7 @@ _LEAST_MEMBERSHIP = 0.005
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 
 
-class _Smooth(NamedTuple):
+class Smooth(NamedTuple):
     """Calibrated log-odds, and what they say about unlabelled rows."""
 
     support: Floats  # (N,) labels of each class
@@ -805,7 +831,7 @@ def fit_smooth(
     *,
     exponent: float = 1.0,
     there: Floats | None = None,
-) -> _Smooth:
+) -> Smooth:
     """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
 
     Rows then count for every class that they may be of, beside their labels. The accuracy of a
@@ -871,7 +897,7 @@ def fit_smooth(
     factors = np.where(seen > 0, shares, 0.0) / np.where(seen > 0, seen, 1.0)
     counts = counts * factors * (seen.sum() / (factors * seen).sum())
     counted = counts.any(axis=1)
-    return _Smooth(
+    return Smooth(
         support,
         batch / exponent,
         log_weights / exponent,

@@ -643,7 +643,7 @@ def prepare(
     elif is_whole and finds_copies:
         groups = find_copies(p, labels)
         n_copies = 0 if groups is None else len(labels) - len(np.unique(groups))
-    estimator = Estimator(
+    estimator = Estimator.of(
         problem,
         settings,
         learned,

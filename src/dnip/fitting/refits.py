@@ -127,7 +127,7 @@ class Refits:
             for fold in _folds_of(y, FOLDS, settings.seed * DRAWS + draw, groups):
                 rest = ~fold
                 with unwarned():
-                    estimator = Estimator(
+                    estimator = Estimator.of(
                         Problem.trusted(p[rest], y[rest], rows.classes, rows.weights[rest]),
                         _of_refits(settings, draws),
                         unlabelled,

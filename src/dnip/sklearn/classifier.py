@@ -302,6 +302,60 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self._warn_of_verdict()
         return self
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict argmax_n ξ_n·p_mn, the first class on a tie.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
+
+        Returns
+        -------
+        ndarray of shape (M,)
+            Class labels.
+        """
+        check_is_fitted(self)
+        chosen = decide(self._probabilities(X), self.coefficients_.multipliers)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the scores that `predict` compares: ω_n·p_mn, normalised to sum 1 per row.
+
+        They are no calibrated probabilities; ask `estimator_` for these.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
+
+        Returns
+        -------
+        ndarray of shape (M, N)
+            One column per class, in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.coefficients_.apply(self._probabilities(X))
+
+    def deferred(self, X: Any) -> Booleans:
+        """Return which examples to defer; none, if `defer` was not given.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (M,)
+
+        Examples
+        --------
+        >>> from dnip import DNIPClassifier
+        >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]], ["ham", "ham", "spam", "spam"]
+        >>> DNIPClassifier(defer=0.25).fit(p, y).deferred(p)
+        array([False,  True, False, False])
+        """
+        check_is_fitted(self)
+        return self.coefficients_.deferred(self._probabilities(X))
+
     def _warn_of_verdict(self) -> None:
         """Warn where there is no signal, or accuracy is sure to fall by more than two points."""
         evidence = self.evidence_
@@ -380,60 +434,6 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             fit_params=fitting,
             split_params=splitting,
         )
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict argmax_n ξ_n·p_mn, the first class on a tie.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
-
-        Returns
-        -------
-        ndarray of shape (M,)
-            Class labels.
-        """
-        check_is_fitted(self)
-        chosen = decide(self._probabilities(X), self.coefficients_.multipliers)
-        return np.asarray(self.classes_[chosen])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the scores that `predict` compares: ω_n·p_mn, normalised to sum 1 per row.
-
-        They are no calibrated probabilities; ask `estimator_` for these.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
-
-        Returns
-        -------
-        ndarray of shape (M, N)
-            One column per class, in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        return self.coefficients_.apply(self._probabilities(X))
-
-    def deferred(self, X: Any) -> Booleans:
-        """Return which examples to defer; none, if `defer` was not given.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
-
-        Returns
-        -------
-        ndarray of bool, shape (M,)
-
-        Examples
-        --------
-        >>> from dnip import DNIPClassifier
-        >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.1, 0.9]], ["ham", "ham", "spam", "spam"]
-        >>> DNIPClassifier(defer=0.25).fit(p, y).deferred(p)
-        array([False,  True, False, False])
-        """
-        check_is_fitted(self)
-        return self.coefficients_.deferred(self._probabilities(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
