@@ -26,6 +26,7 @@ from benchmarks import (
     scores,
     shift,
     sidecar,
+    slices,
     startup,
     verdicts,
 )
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "expected": expected.run,
     "drift": drift.run,
     "changes": drift.changes,
+    "slices": slices.run,
     "shift": shift.run,
     "proofs": proofs.run,
     "defer": defer.run,

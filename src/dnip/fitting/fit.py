@@ -56,10 +56,11 @@ from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import check_sample_weight
 from dnip.tables.columns import make_frame
 from dnip.tables.files import read_rows
+from dnip.tables.fitted import FittedRows
 from dnip.tables.groups import check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.mass import CapturedMass
-from dnip.tables.origin import DataHash, FittedRows, origin_of, tell_left_out
+from dnip.tables.origin import DataHash, origin_of, tell_left_out
 from dnip.tables.sampling import Sample, Sampler
 from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
 from dnip.using.drift import LEAST_ROWS, TableSample

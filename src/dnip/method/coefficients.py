@@ -28,8 +28,8 @@ from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior
 from dnip.priors.target import PriorLike, adjust, check_prior
+from dnip.tables.fitted import FittedRows
 from dnip.tables.labels import check_classes
-from dnip.tables.origin import FittedRows
 
 
 @dataclass(frozen=True, kw_only=True)

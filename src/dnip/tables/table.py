@@ -30,6 +30,7 @@ from dnip.tables.cells import (
 )
 from dnip.tables.columns import CONTENT_FREE, NOTHING, Asked, make_frame
 from dnip.tables.files import Scan, block_of, open_writer, read_rows
+from dnip.tables.fitted import FittedRows, Overlap
 from dnip.tables.labels import (
     UNLABELLED,
     check_classes,
@@ -40,7 +41,7 @@ from dnip.tables.labels import (
     names_of,
 )
 from dnip.tables.mass import CapturedMass, check_mass
-from dnip.tables.origin import DataHash, FittedRows, Overlap
+from dnip.tables.origin import DataHash
 from dnip.tables.rows import Rows, joined, read_frame
 
 if TYPE_CHECKING:

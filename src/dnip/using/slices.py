@@ -308,7 +308,8 @@ def _changed(first: Slice, second: Slice, classes: Sequence[str]) -> tuple[str, 
         mean = (sizes @ rates) / sizes.sum()
         spread = np.sqrt(mean * (1 - mean) * (1 / sizes).sum())
         if spread > 0:
-            score = abs(rates[0] - rates[1]) / spread
+            away = abs(rates[0] - rates[1]) - (1 / sizes).sum() / 2  # as Yates corrects for steps
+            score = max(away, 0.0) / spread
             if 2 * (1 - NormalDist().cdf(score)) < level:
                 names.append(name)
     return tuple(names)
