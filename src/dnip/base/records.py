@@ -96,6 +96,12 @@ def _read(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401 - any type, 
     return kind(value)
 
 
+def complete(record: object, **values: Any) -> None:  # noqa: ANN401 - of any field
+    """Set fields of a frozen dataclass while it is made: what was given, as it is to be read."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
 @contextmanager
 def reading(part: str) -> Iterator[None]:
     """Say which part of the record of a fit is damaged, where it cannot be read."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeAlias
@@ -18,7 +18,7 @@ from dnip.base import COEFFICIENTS
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed, shown
 from dnip.base.escaping import html_table
 from dnip.base.files import read_named, write_text
-from dnip.base.records import REFIT, as_plain, from_plain, reading
+from dnip.base.records import REFIT, as_plain, complete, from_plain, reading
 from dnip.base.typing import Booleans, Counts, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_number, once
 from dnip.method.kept import ClassScores, Sketch
@@ -177,91 +177,6 @@ class FitRecord:
         return value
 
 
-#: Of the content of a file; a reader refuses a version that it does not know.
-VERSION = 1
-
-#: What to do about a file that cannot be used.
-GIVE_ANOTHER = "Give the coefficients.json that `dnip fit` wrote, or fit again"
-
-# What the parts of a file are in JSON.
-_KINDS: dict[str, type] = dict.fromkeys(("classes", "weights", "weight_indices"), list)
-_KINDS |= dict.fromkeys(("objective", "fit", "defer"), dict)
-
-
-def to_text(content: dict[str, Any]) -> str:
-    """Return the content of coefficients as JSON text."""
-    whole = {"format": COEFFICIENTS, "version": VERSION, **content}
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def from_text(text: str, source: str, make: Callable[..., Any]) -> Any:  # noqa: ANN401
-    """Read JSON text; `make` is ``Coefficients``, whose arguments it holds."""
-    content = _read_content(text, source)
-    defer = content.get("defer")
-    try:
-        return make(
-            content["classes"],
-            content["weight_indices"] or [],
-            WeightScale.from_dict(content),
-            content.get("objective"),
-            content.get("fit"),
-            content.get("weights"),
-            None if defer is None else Deferral(**defer),
-        )
-    except (ValueError, TypeError) as error:
-        raise _broken(source, str(error)) from error
-
-
-def _broken(source: str, what: str) -> CoefficientsFormatError:
-    return CoefficientsFormatError(f"{source}: {what}", hint=GIVE_ANOTHER)
-
-
-def _read_content(text: str, source: str) -> dict[str, Any]:
-    """Return the content of a file; one with something missing, or of another kind, is refused."""
-    try:
-        content = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=once
-        )
-    except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
-        raise _broken(source, f"not valid JSON: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != COEFFICIENTS:
-        raise _broken(source, f'"format" is not "{COEFFICIENTS}"')
-    version = content.get("version")
-    if version != VERSION:
-        raise CoefficientsFormatError(
-            f"{source}: version {version!r} is unknown; this package reads version {VERSION}",
-            hint="Install the newer package that wrote the file",
-        )
-    content.setdefault("spacing", Spacing.LINEAR.value)
-    missing = [key for key in ("classes", "weight_indices", "scale") if key not in content]
-    if missing:
-        raise _broken(source, f"{', '.join(missing)} missing")
-    spacing, known = content["spacing"], [member.value for member in Spacing]
-    if spacing not in known:
-        names = " or ".join(map(json.dumps, known))
-        raise _broken(source, f'"spacing" is {spacing!r}, not {names}')
-    absent = ["defer", "weight_indices"] if spacing == Spacing.CONTINUOUS else ["defer"]
-    for key, kind in _KINDS.items():
-        allowed = (kind, type(None)) if key in absent else kind
-        if not isinstance(content.get(key, kind()), allowed):
-            name = "array" if kind is list else "object"
-            raise _broken(source, f'"{key}" is {content[key]!r}, not a JSON {name}')
-    if not all(isinstance(name, str) for name in content["classes"]):
-        raise _broken(source, f'"classes" holds other things than names: {content["classes"]!r}')
-    return content
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text:.60} is too large a number")
-    return number
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
 #: The threshold of a class that is never served: no probability reaches it.
 NEVER = 2.0
 
@@ -320,7 +235,7 @@ class Deferral:
             raise InvalidInputError(f"{must}; got {shown(self.thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
-        vars(self).update(thresholds=t, share=float(self.share))
+        complete(self, thresholds=t, share=float(self.share))
 
     def deferred(
         self, corrected: Probabilities, decided: NDArray[np.integer] | None = None
@@ -460,19 +375,14 @@ class Coefficients:
         k, indices, omega = check_scaled(scale, weight_indices, weights, len(names))
         for array in (indices, omega):
             array.setflags(write=False)
-        object.__setattr__(self, "classes", names)
-        object.__setattr__(self, "weight_indices", indices)
-        object.__setattr__(self, "scale", k)
-        object.__setattr__(self, "objective", dict(objective or {}))
         if not isinstance(fit, FitRecord):
             fit = FitRecord.from_dict(fit, len(names)) if fit else FitRecord()
-        object.__setattr__(self, "fit", fit)
-        object.__setattr__(self, "weights", omega)
         if defer is not None and len(defer.thresholds) != len(names):
             raise InvalidInputError(
                 f"{len(defer.thresholds)} thresholds of deferring, but {len(names)} classes"
             )
-        object.__setattr__(self, "defer", defer)
+        complete(self, classes=names, weight_indices=indices, scale=k, weights=omega)
+        complete(self, objective=dict(objective or {}), fit=fit, defer=defer)
 
     def __reduce__(self) -> tuple[type[Coefficients], tuple[Any, ...]]:
         """Let the constructor make copies too: their arrays are read-only."""
@@ -681,7 +591,7 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        return to_text(
+        return _to_text(
             {
                 "classes": list(self.classes),
                 "weight_indices": self.weight_indices.tolist() or None,
@@ -708,8 +618,7 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        made: Coefficients = from_text(text, source, cls)
-        return made
+        return _from_text(text, source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file whole, or raise `OutputError` and leave what was there as it was."""
@@ -760,3 +669,89 @@ def as_coefficients(source: CoefficientsLike) -> Coefficients:
             f"{type(source).__name__}"
         )
     return coefficients
+
+
+# --- The file ---
+#: Of the content of a file; a reader refuses a version that it does not know.
+VERSION = 1
+
+#: What to do about a file that cannot be used.
+GIVE_ANOTHER = "Give the coefficients.json that `dnip fit` wrote, or fit again"
+
+# What the parts of a file are in JSON.
+_KINDS: dict[str, type] = dict.fromkeys(("classes", "weights", "weight_indices"), list)
+_KINDS |= dict.fromkeys(("objective", "fit", "defer"), dict)
+
+
+def _to_text(content: dict[str, Any]) -> str:
+    """Return the content of coefficients as JSON text."""
+    whole = {"format": COEFFICIENTS, "version": VERSION, **content}
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _from_text(text: str, source: str) -> Coefficients:
+    """Read JSON text, which holds the arguments of coefficients."""
+    content = _read_content(text, source)
+    defer = content.get("defer")
+    try:
+        return Coefficients(
+            content["classes"],
+            content["weight_indices"] or [],
+            WeightScale.from_dict(content),
+            content.get("objective"),
+            content.get("fit"),
+            content.get("weights"),
+            None if defer is None else Deferral(**defer),
+        )
+    except (ValueError, TypeError) as error:
+        raise _broken(source, str(error)) from error
+
+
+def _broken(source: str, what: str) -> CoefficientsFormatError:
+    return CoefficientsFormatError(f"{source}: {what}", hint=GIVE_ANOTHER)
+
+
+def _read_content(text: str, source: str) -> dict[str, Any]:
+    """Return the content of a file; one with something missing, or of another kind, is refused."""
+    try:
+        content = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=once
+        )
+    except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
+        raise _broken(source, f"not valid JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != COEFFICIENTS:
+        raise _broken(source, f'"format" is not "{COEFFICIENTS}"')
+    version = content.get("version")
+    if version != VERSION:
+        raise CoefficientsFormatError(
+            f"{source}: version {version!r} is unknown; this package reads version {VERSION}",
+            hint="Install the newer package that wrote the file",
+        )
+    content.setdefault("spacing", Spacing.LINEAR.value)
+    missing = [key for key in ("classes", "weight_indices", "scale") if key not in content]
+    if missing:
+        raise _broken(source, f"{', '.join(missing)} missing")
+    spacing, known = content["spacing"], [member.value for member in Spacing]
+    if spacing not in known:
+        names = " or ".join(map(json.dumps, known))
+        raise _broken(source, f'"spacing" is {spacing!r}, not {names}')
+    absent = ["defer", "weight_indices"] if spacing == Spacing.CONTINUOUS else ["defer"]
+    for key, kind in _KINDS.items():
+        allowed = (kind, type(None)) if key in absent else kind
+        if not isinstance(content.get(key, kind()), allowed):
+            name = "array" if kind is list else "object"
+            raise _broken(source, f'"{key}" is {content[key]!r}, not a JSON {name}')
+    if not all(isinstance(name, str) for name in content["classes"]):
+        raise _broken(source, f'"classes" holds other things than names: {content["classes"]!r}')
+    return content
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.60} is too large a number")
+    return number
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")

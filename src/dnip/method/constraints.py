@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.records import complete
 from dnip.base.typing import Booleans, Counts, Floats, Integers
 from dnip.base.validation import check_number
 
@@ -76,8 +77,8 @@ class Constraints:
             )
         for key in self.freeze:
             _check_key("freeze", key)
-        object.__setattr__(self, "min_class_accuracies", dict(self.min_class_accuracies))
-        object.__setattr__(self, "freeze", tuple(self.freeze))
+        floors = dict(self.min_class_accuracies)
+        complete(self, min_class_accuracies=floors, freeze=tuple(self.freeze))
 
     def __bool__(self) -> bool:
         """Whether anything is asked."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dnip.base.typing import Floats, Integers
+from dnip.base.typing import Floats
 from dnip.base.validation import check_number
 from dnip.metrics.chance import hotelling_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
@@ -65,8 +66,8 @@ class ClassScores:
     (True, True)
     """
 
-    rows: Floats | Integers
-    right: Floats | Integers
+    rows: NDArray[Any]
+    right: NDArray[Any]
     followed: float = 1.0
     expected: float | None = None
 
@@ -109,7 +110,8 @@ class ClassScores:
         rng = np.random.default_rng(_SEED)
         hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
         rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=self.followed)
-        n = new.rows if counted is None else np.maximum(np.rint(counted[both]), 1).astype(np.int64)
+        rows = now.rows if counted is None else counted
+        n = np.maximum(np.rint(rows[both]), 1).astype(np.int64)
         drawn = rng.binomial(n, rates) * (new.rows / n)
         tail = (1 - level) / 2
 

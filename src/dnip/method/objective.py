@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from dnip.base import MetricName, Pairs
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import read_named
+from dnip.base.records import complete
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_number
 from dnip.metrics import (
@@ -143,7 +144,7 @@ class Objective:
                 "costs replace the error, but terms leaves the error out",
                 hint="Keep error among the terms, or leave costs out",
             )
-        object.__setattr__(self, "costs", Costs.of(self.costs))
+        complete(self, costs=Costs.of(self.costs))
 
     @classmethod
     def published(cls) -> Objective:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed, warn
+from dnip.base.records import complete
 from dnip.base.typing import Floats
 from dnip.base.validation import MAX_SCALE, check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints, Demands
@@ -133,16 +134,15 @@ class Settings:
             demanded = replace(demanded, allow_silence=True)
         if time_limit is not None:
             time_limit = check_number("time_limit", time_limit, at_least=0)
-        values = {
-            "objective": goal,
-            "scale": None if scale is None else WeightScale.of(scale),
-            "solver": solver_of(solver),
-            "seed": check_integer("seed", seed, at_least=0),
-            "time_limit": time_limit,
-            "constraints": demanded,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        complete(
+            self,
+            objective=goal,
+            scale=None if scale is None else WeightScale.of(scale),
+            solver=solver_of(solver),
+            seed=check_integer("seed", seed, at_least=0),
+            time_limit=time_limit,
+            constraints=demanded,
+        )
         if scale is None and isinstance(self.solver, Anneal):
             raise InvalidInputError(
                 f"the anneal solver makes so many moves for each step of the scale, and the usual "
