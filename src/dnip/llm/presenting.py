@@ -34,8 +34,8 @@ def describe_check(check: PromptCheck) -> str:
             f"captured mass {check.mass:.3f} on average over "
             f"{counted(check.n_measured, 'prompt')}, {check.lowest_mass:.3g} at least"
         )
-    if check.fallbacks is not None:
-        lines.append(f"answers without a label: {check.fallbacks} of {check.n_measured}")
+    if check.n_without:
+        lines.append(f"answers without a label: {check.n_without} of {check.n_measured}")
     requests = f", {counted(check.n_requests, 'request')}" if check.n_requests else ""
     lines.append(f"the whole table: {counted(check.n_prompts, 'prompt')}{requests}")
     return "\n".join(lines)

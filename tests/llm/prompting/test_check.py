@@ -134,6 +134,22 @@ def test_what_the_mass_says(says, partial, problem, note):
     assert note in "".join(found.notes)
 
 
+def test_answers_without_a_label_are_counted_and_have_no_mass():
+    class Vague(FakeEngine):
+        def score(self, prompts, task):
+            for row in range(len(prompts)):
+                details = {} if row < self.stop_after else {"unread": "no label"}
+                yield ScoredRow(row, np.array([0.5, 0.25]), details=details)
+
+    plan = make_plan(MOOD, read_texts([{"text": text} for text in "abcde"], MOOD))
+    found = check_prompts(plan, Vague(stop_after=3))
+    assert (found.passed, found.n_without, found.mass) == (True, 2, 0.75)
+    assert "answers without a label: 2 of 5" in describe_check(found)
+    found = check_prompts(plan, Vague(stop_after=0))
+    assert (found.passed, found.n_without, found.mass) == (False, 5, None)
+    assert "5 of 5 answers state no label" in found.problems[0]
+
+
 def test_ten_prompts_are_asked_and_the_whole_table_is_counted(tmp_path):
     class Served(FakeEngine):
         requests_each = 3

@@ -10,6 +10,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, counted
 from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
+from dnip.llm.prompting.engines.servers import UNREAD
 from dnip.llm.prompting.labels import (
     Collision,
     LabelTokens,
@@ -25,8 +26,8 @@ from dnip.tables.mass import LOW_MASS
 
 #: So many prompts are asked.
 ROWS = 10
-#: Beyond this share of answers without a label, chain of thought does not work.
-MOST_FALLBACKS = 0.5
+#: A larger share of answers without a label is a problem.
+MOST_WITHOUT = 0.5
 
 
 @dataclass
@@ -85,8 +86,8 @@ class PromptCheck:
         prompt; None where nothing was asked.
     n_measured : int
         How many prompts were asked.
-    fallbacks : int or None
-        How many answers have no label; None if the model does not reason.
+    n_without : int
+        How many answers state no label.
     problems : list of str
         Why the labels should not be scored like this, each with a remedy; empty if all is well.
     notes : list of str
@@ -106,7 +107,7 @@ class PromptCheck:
     mass: float | None = None
     lowest_mass: float | None = None
     n_measured: int = 0
-    fallbacks: int | None = None
+    n_without: int = 0
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -217,22 +218,27 @@ def _add_tokens(
 
 
 def _add_mass(result: PromptCheck, scored: Sequence[ScoredRow]) -> None:
-    """Add the captured mass, and how many answers have no label if the model reasons."""
-    captured = np.array([row.captured for row in scored])
-    mass = captured.sum(axis=1)
-    result.mass, result.lowest_mass = float(mass.mean()), float(mass.min())
+    """Add the captured mass where a label is stated, and how many answers state none."""
     result.n_measured = len(scored)
-    for of_class, shares in zip(result.classes, captured.T, strict=True):
-        of_class.mass = float(shares.mean())
-    if all(FALLBACK in row.details for row in scored):
-        result.fallbacks = sum(row.details[FALLBACK] for row in scored)
-    if result.fallbacks is not None and result.fallbacks > MOST_FALLBACKS * len(scored):
+    captured = np.array([row.captured for row in scored if UNREAD not in row.details])
+    if len(captured):
+        mass = captured.sum(axis=1)
+        result.mass, result.lowest_mass = float(mass.mean()), float(mass.min())
+        for of_class, shares in zip(result.classes, captured.T, strict=True):
+            of_class.mass = float(shares.mean())
+    lost = [row.details.get(FALLBACK, int(UNREAD in row.details)) for row in scored]
+    result.n_without = sum(lost)
+    if result.n_without > MOST_WITHOUT * len(scored):
         result.problems.append(
-            f"{result.fallbacks} of {len(scored)} answers hold no label, and their last token "
-            "is that of one: allow longer answers with max_new_tokens, show demonstrations, or "
-            "score without chain of thought"
+            f"{result.n_without} of {len(scored)} answers state no label: allow longer answers "
+            "with --max-new-tokens, show demonstrations, or ask for the label alone, first, or as "
+            "JSON"
         )
-    elif result.mass < LOW_MASS and result.scoring is not Scoring.PER_TOKEN:
+    elif (
+        result.mass is not None
+        and result.mass < LOW_MASS
+        and result.scoring is not Scoring.PER_TOKEN
+    ):
         result.problems.append(
             f"on {counted(len(scored), 'prompt')} the labels capture {result.mass:.1%} of the "
             "probability on average: the model wants to say something else, which no weight can "

@@ -228,7 +228,8 @@ class Server:
         elif status >= 500:
             trouble, hint = "the server fails", "Start again later, or look at the server's log"
         else:
-            trouble, hint = "the server refuses the request", "Change what the server refuses"
+            trouble = "the server refuses the request"
+            hint = "Change what it refuses; it may take chats alone (--endpoint chat)"
             if "logprob" in reason.lower():
                 hint = "Lower top_logprobs, or count votes of repeated samples"
             elif "context" in reason.lower():
