@@ -101,7 +101,7 @@ def test_what_is_told_is_true_of_other_rows():
 
 @cases(
     {"robust": "off"},
-    {"objective": PAPER.objective, "scale": 30, "solver": PAPER.solver, "robust": "off"},
+    {"objective": PAPER.objective, "scale": 30, "solver": PAPER.solver, "evidence": False},
     {"target_prior": [0.6, 0.3, 0.1]},
     {"helper_accuracy": None},
     {"evidence": False},
