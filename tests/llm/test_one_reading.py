@@ -1,5 +1,6 @@
 """Whatever the shape of an answer, import and coefficients decide as dnip.correct does."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +9,14 @@ from hypothesis import given, strategies as st
 
 import dnip
 import sidecars
+from cases import cases
 from dnip import Coefficients
+from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.reader import reader_of
+from dnip.llm.answers.stating import NONE, SEVERAL
+from dnip.llm.serving.chat import PassedError, correct_chat
 from dnip.llm.sources import read_answers
+from statements import CASES
 
 #: Labels that stand in one another, begin alike, or hold characters of several bytes.
 SETS = (
@@ -160,3 +167,34 @@ def test_import_and_coefficients_decide_as_correct_does(made, data):
     assert corrected["choices"][0]["message"]["content"] == before + decided + after
     if None not in p.values():
         np.testing.assert_allclose(table.probabilities[0], [*p.values()], atol=1e-6)
+
+
+def spelt(text, labels):
+    """An answer whose tokens are its words, at each of which all labels are reported."""
+    top = {name: 0.5 / len(labels) for name in labels}
+    words = [word for word in re.split(r"(?<!\w)(?=\w)|(?<=\w)(?!\w)", text) if word]
+    return sidecars.completion(text, *((word, top | {word: 0.5}) for word in words))
+
+
+@cases(*[case for case in CASES if case[1].strip() and len({*map(str.strip, case[0])}) > 1])
+def test_every_door_reads_the_label_that_is_stated(labels, text, expected):
+    """Nothing else reads labels: votes, prompts, imports and corrections state the same."""
+    body, n = spelt(text, labels), len(labels)
+    label = labels.index(expected) if expected in labels else None
+    assert reader_of(labels).vote(read_completion(body)) == label
+    plain = sidecars.completion(labels[0], (labels[0], dict.fromkeys(labels, 1 / n)))
+    plain |= {"id": "plain"}
+    imported = read_answers([body, plain], list(labels)).summary
+    counts = (len(imported.several), len(imported.unstated) + imported.n_nameless)
+    if label is None:
+        assert sum(counts) == 1
+        assert imported.several == () or expected == SEVERAL
+    else:
+        assert counts == (0, 0)
+    try:
+        _, found = correct_chat(body, Coefficients(list(labels), [1] * n, 1))
+    except PassedError as error:
+        read = error.reason
+    else:
+        read = found.before.choice
+    assert read in (expected, {NONE: "label", SEVERAL: "several"}.get(expected, "tokens"))
