@@ -228,17 +228,19 @@ def _draw_path(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa: A
     """Draw accuracy against COBias into one set of axes, which end where the path does."""
     points = np.array([(p.expected["cobias"], p.expected["accuracy"]) for p in path.points])
     label = "on other rows, expected" if path.is_expected else "on the fitted rows"
-    axes.plot(*points.T, "-o", color=BLUE, lw=1, ms=4, label=label)
+    axes.plot(*points.T, "-o", color=BLUE, lw=1, ms=4)
+    axes.set_title(label, loc="left", fontsize=10)
     if chosen is not None:
         beta = path.points[chosen].beta
         look = {"color": BLACK, "ms": 15, "mec": "white", "ls": "", "zorder": 4}
         axes.plot(*points[chosen], "*", **look, label=f"chosen: β = {beta:g}")
     for end in (0, -1):
         look = {"textcoords": "offset points", "fontsize": 8, "color": BLACK, "ha": "center"}
-        axes.annotate(f"β = {path.points[end].beta:g}", points[end], (0, -14), **look)
+        axes.annotate(f"β = {path.points[end].beta:g}", points[end], (0, -16), **look)
     raw = path.points[0].raw
     frame_front(axes, points, (raw["cobias"], raw["accuracy"]))
-    legend_right(axes)
+    if axes.get_legend_handles_labels()[0]:
+        legend_right(axes)
 
 
 def _draw_classes(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa: ANN401

@@ -219,21 +219,19 @@ def fit(
         "costs": chosen["costs"],
         "target prior": mix,
     }
+    asked: dict[str, Any] = {
+        "classes": classes,
+        "rows": rows,
+        "unlabelled": unlabelled,
+        "groups": group,
+        "weights": weight,
+    }
     if path:
-        _show_path(
-            table,
-            reads,
-            {"beta": chosen["beta"], "out": out, "defer": chosen["defer"]},
-            picture,
-            json=json,
-            settings=settings_of(**chosen),
-            classes=classes,
-            rows=rows,
-            unlabelled=unlabelled,
-            groups=group,
-            weights=weight,
-            evidence=evidence,
-        )
+        for name, value in {"beta": chosen["beta"], "out": out, "defer": chosen["defer"]}.items():
+            if value is not None:
+                raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
+        asked |= {"settings": settings_of(**chosen), "evidence": evidence}
+        _show_path(table, reads, picture, asked, json=json)
         return
     if picture is not None:
         raise click.BadParameter("--picture draws the path: add --path")
@@ -249,13 +247,9 @@ def fit(
         fitted = fit_table(
             table,
             settings=settings,
-            classes=classes,
-            rows=rows,
-            unlabelled=unlabelled,
-            groups=group,
-            weights=weight,
             evidence=evidence,
             progress=progress,
+            **asked,
         )
     save_coefficients(fitted.coefficients, target)
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
@@ -266,13 +260,7 @@ def fit(
 
 
 def _show_path(
-    table: Path,
-    reads: dict[str, Any],
-    refused: dict[str, object],
-    picture: Path | None,
-    *,
-    json: bool,
-    **settings: Any,  # noqa: ANN401
+    table: Path, reads: dict[str, Any], picture: Path | None, asked: dict[str, Any], *, json: bool
 ) -> None:
     """Show what every β of the path gives, and draw it."""
     from dnip.base.files import check_files
@@ -281,9 +269,6 @@ def _show_path(
     from dnip.presenting.pictures import check_picture, path_figure, save_figure
     from dnip.presenting.text import describe_path
 
-    for name, value in refused.items():
-        if value is not None:
-            raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
     if picture is not None:
         check_files(reads, {"picture": picture})
         check_picture(picture)
@@ -292,7 +277,7 @@ def _show_path(
         def show_done(done: int, total: int) -> None:
             show(f"{done} of {total} β", done, total)
 
-        path = trace_path(table, progress=show_done, **settings)
+        path = trace_path(table, progress=show_done, **asked)
     if path.points[-1].fit.solution.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
         complain("interrupted", f"{len(path.points)} fits so far are kept")
     content, text = path.to_dict(), describe_path(path)
