@@ -12,6 +12,7 @@ from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable,
 from dnip.fitting.fit import fit
 from dnip.presenting.report import report as report_on
 from dnip.presenting.text import describe_evaluation
+from populations import biased_rows
 
 CLASSES = ["cat", "dog", "eel"]
 
@@ -42,11 +43,22 @@ def test_counts_are_those_that_refits_expect(report):
         (raw, judged.raw),
         (report.data["choices"][report.data["chosen"]], judged.reweighted),
     ):
-        assert [list(dense(row, 3)) for row in choice["confusion"]] == confusion.tolist()
+        shown = [list(dense(row, 3)) for row in choice["confusion"]]
+        assert shown == np.rint(confusion).tolist()  # means over several draws of the folds
     fitted = fit(draw())
     assert [each["name"] for each in others] == [f"β = {a.beta:g}" for a in fitted.alternatives]
     for each, other in zip(others, fitted.alternatives, strict=True):
         assert each["accuracy"] == pytest.approx(other.accuracy)
+
+
+def test_where_the_raw_argmax_is_kept_the_page_begins_there():
+    even = biased_rows(np.random.default_rng(1), 40, bias=[0.0, 0.0, 0.0])
+    fitted = fit(even.probabilities, even.labels)
+    assert fitted.is_raw
+    page = report_on(even.probabilities, even.labels, coefficients=fitted)
+    assert page.data["chosen"] == 0
+    assert page.data["choices"][0]["coefficients"] == fitted.coefficients.to_json()
+    assert page.verdict.startswith("Verdict of the fit: keep. ")
 
 
 def test_of_given_coefficients_counts_are_those_of_the_evaluation(report):

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, MissingDependencyError, load_optional, unwarned
 from dnip.base.escaping import html
 from dnip.base.files import write_text
-from dnip.base.typing import Booleans, Counts, Integers
+from dnip.base.typing import Booleans, Counts
 from dnip.fitting.fit import Fit, fit
 from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
 from dnip.method.prediction import decide
@@ -241,7 +241,7 @@ def _choices(
         assert other.evaluation.reweighted is not None
         counts = other.evaluation.reweighted
         choices.append({"name": f"β = {other.beta:g}", **_measure(counts, level)})
-    chosen = next((n for n, other in enumerate(others, 1) if other.is_chosen), 1)
+    chosen = next((n for n, other in enumerate(others, 1) if other.is_chosen), 0 if others else 1)
     if not others:
         choices.append(
             {"name": "coefficients", **_measure(evaluation.reweighted, level, evaluation.grouping)}
@@ -288,10 +288,14 @@ def _measure(confusion: Counts, level: float, grouping: Grouping | None = None) 
     }
 
 
-def _sparse(row: Integers) -> list[int]:
-    """Return places and counts, one after the other, without zeros: most of many classes are 0."""
-    places = np.flatnonzero(row)
-    return np.column_stack([places, row[places]]).ravel().tolist()
+def _sparse(row: Counts) -> list[int]:
+    """Return places and counts, one after the other, without zeros: most of many classes are 0.
+
+    Of refits that were drawn several times, counts are means.
+    """
+    counts = np.rint(row).astype(np.int64)
+    places = np.flatnonzero(counts)
+    return np.column_stack([places, counts[places]]).ravel().tolist()
 
 
 def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: Facts) -> Report:

@@ -244,13 +244,7 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     with search_progress(settings.time_limit) as progress:
-        fitted = fit_table(
-            table,
-            settings=settings,
-            evidence=evidence,
-            progress=progress,
-            **asked,
-        )
+        fitted = fit_table(table, settings=settings, evidence=evidence, progress=progress, **asked)
     save_coefficients(fitted.coefficients, target)
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
     text = describe_fit(fitted, confidence, str(table), str(target))

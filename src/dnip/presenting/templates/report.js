@@ -213,7 +213,7 @@ function drawCoefficients() {
   const now = choices[chosen];
   at("json").textContent = now.coefficients ?? (chosen ? `dnip fit TABLE --beta ${now.name.slice(4)}`
     : "The most probable class needs no coefficients.");
-  at("copy").disabled = chosen === 0;
+  at("copy").disabled = chosen === 0 && !now.coefficients;
   at("copied").textContent = "";
 }
 
