@@ -54,7 +54,7 @@ def _sentence(beta: float, here: FitEvidence, usual: FitEvidence) -> str:
     if worst[1] < worst[0] and gaps[1] <= _LEFT * gaps[0]:
         why = f"the worst class would fall from {worst[0]:.2f} to {worst[1]:.2f}"
     else:
-        verb = "grow" if gaps[1] > gaps[0] else "only go"
+        verb = "grow" if gaps[1] > gaps[0] else "only fall"
         why = f"the gap would {verb} from {gaps[0]:.2f} to {gaps[1]:.2f}"
     points = 100 * (usual.accuracies[1] - here.accuracies[1])
     side = "less" if points >= 0 else "more"

@@ -104,8 +104,8 @@ def raised(probabilities: Probabilities, floor: float | None) -> Probabilities:
 # Labels of a class at which it is halfway between the smooth estimator and the optimum: where
 # most rows have no label, and where all have one, so that the optimum follows their chance.
 _HALFWAY, _ALL_LABELLED = 4.0, 20.0
-# Most cells, and most products of Newton's method, of a robust fit that was not asked for.
-_MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
+#: Most cells of a robust fit that was not asked for.
+MOST_CELLS = 10_000_000
 
 
 class _RobustSolution(NamedTuple):
@@ -178,8 +178,8 @@ class Estimator:
             The labelled rows.
         settings : FitSettings
             ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for functions and
-            terms without COBias, for solvers other than coordinate, and for large tables (10
-            million cells, or very many classes). A target prior cannot be ``"estimate"`` here.
+            terms without COBias, for solvers other than coordinate, and for tables of more
+            than 10 million cells. A target prior cannot be ``"estimate"`` here.
         unlabelled : ndarray of shape (U, N)
             Class probabilities of rows without a label, from where the weights will be used; none
             of them is an empty array. If they differ from the labelled ones by more than chance and
@@ -342,9 +342,7 @@ def _is_wanted(rows: Problem, settings: FitSettings) -> bool:
     helps = isinstance(goal, MetricObjective) or (
         isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
     )
-    n_rows, n_classes = rows.probabilities.shape
-    products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
-    is_quick = rows.probabilities.size <= _MOST_CELLS and products <= _MOST_PRODUCTS
+    is_quick = rows.probabilities.size <= MOST_CELLS
     return isinstance(settings.solver, Coordinate) and helps and is_quick
 
 
@@ -804,8 +802,9 @@ _EXPECTED_LABELS = 30.0
 # Smaller memberships are left out: they are many rows that hardly count.
 _LEAST_MEMBERSHIP = 0.005
 
-#: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
-ROWS_PER_CLASS, _ROWS = 4_000, 4_000
+# Most labelled rows of a class that are used, and the fewest for the sake of speed; most products
+# of a step of Newton's method; and most labelled and unlabelled rows together.
+_ROWS_PER_CLASS, _FEWEST_PER_CLASS, _MOST_PRODUCTS, _ROWS = 4_000, 10, 200_000_000, 4_000
 
 
 class Smooth(NamedTuple):
@@ -876,7 +875,9 @@ def fit_smooth(
     common = to_power(everything[sampled], exponent)
     batch = batch_shift(common, prior_shares, weights, deadline)
 
-    drawn = draw_per_class(labels, n_classes, rng, ROWS_PER_CLASS)
+    # a step of Newton's method takes as many products as rows times squared classes
+    most = int(np.clip(_MOST_PRODUCTS // n_classes**3, _FEWEST_PER_CLASS, _ROWS_PER_CLASS))
+    drawn = draw_per_class(labels, n_classes, rng, most)
     log_p = log_probabilities(to_power(probabilities[drawn], exponent))
     shift = fit_shift(log_p, labels[drawn], weight[drawn], batch, deadline=deadline)
     middle = shift.log_weights[support > 0].mean()

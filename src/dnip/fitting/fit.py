@@ -31,6 +31,7 @@ from dnip.base.validation import MAX_SCALE
 from dnip.fitting.choosing import BETAS, choose_beta, kept_sentence
 from dnip.fitting.deferring import Deferring, Served, defer_share
 from dnip.fitting.estimate import (
+    MOST_CELLS,
     Blend,
     Estimator,
     calibrate_sample,
@@ -838,7 +839,14 @@ def _told(
             f"{rows.n_copies:,} of {len(rows.problem.labels):,} rows are copies of others, with "
             "the same probabilities and label.\nCopies lie in one fold, and count as one label."
         )
-    if not sample.is_whole:
+    is_sampled = not sample.is_whole
+    is_large = is_sampled or rows.problem.probabilities.size > MOST_CELLS
+    if rows.may_keep and is_large and not rows.estimator.is_robust:
+        notes.append(
+            "The weights are the plain optimum: of so many rows, robust ones take long. --robust "
+            "on makes them."
+        )
+    if is_sampled:
         solution = _on_all_rows(solution, evaluation, settings)
         met = ", the constraints are kept on the sample" if solution.constraints else ""
         notes.insert(
@@ -846,6 +854,8 @@ def _told(
             f"Fitted on a sample of {len(sample.table):,} of {sample.n_rows:,} rows; the "
             f"objective is of all{met}.",
         )
+    if judged is not None and not rows.is_whole:
+        notes.append("Refits are of a sample of the rows, so other rows may do a little better.")
     evidence: FitEvidence | None = None
     alternatives: tuple[Alternative, ...] = ()
     if judged is not None:

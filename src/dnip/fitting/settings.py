@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
@@ -92,6 +93,8 @@ costs=None)
             time_limit=time_limit,
             constraints=constraints,
         )
+        if isinstance(self.objective, Objective) and self.objective.costs is not None:
+            _check_costs(self.objective.cost_matrix)
         if defer is not None:
             Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
         object.__setattr__(self, "robust", check_choice("robust", robust, ROBUST))
@@ -112,6 +115,20 @@ costs=None)
                 f"the objective {self.objective.to_dict()} has no β, so there is no path over β"
             )
         return replace(self, objective=replace(self.objective, beta=beta))
+
+
+def _check_costs(matrix: Floats) -> None:
+    """Refuse costs under which a right prediction is no better than a wrong one."""
+    right = np.diag(matrix)
+    wrong = np.where(np.eye(len(matrix), dtype=bool), np.inf, matrix).min(axis=1)
+    worst = int((right - wrong).argmax())
+    if right[worst] > wrong[worst] or (right >= wrong).all():
+        raise InvalidInputError(
+            f"costs: in row {worst + 1} the right prediction costs {right[worst]:g} and a wrong "
+            f"one {wrong[worst]:g}, so being right is no better",
+            hint="Rows are true classes, columns predicted ones. Give costs, not gains: the least "
+            "of each row on the diagonal",
+        )
 
 
 def _goal(

@@ -395,8 +395,6 @@ def _shown(solution: Solution, value: float) -> float:
 # Labels of a class below which rows without labels help.
 _FEW_LABELS = 100
 _ASK_FOR_ROWS = "\nRows without labels help, too: --unlabelled NEW.csv, the rows to be corrected."
-# A loss of accuracy that is worth a word.
-_A_POINT = 0.01
 # Worst class and accuracy first: they are what people ask for.
 _FIRST = ("worst_class_accuracy", "accuracy", "cobias")
 _OF_BETA = ("accuracy", "cobias", "worst_class_accuracy")
@@ -459,8 +457,6 @@ def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
         "no signal": "look at the prompt: dnip prompt TEXTS --check",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
-    if evidence is not None and verdict == "apply" and evidence.accuracy_change < -_A_POINT:
-        text += f", at a cost of {-100 * evidence.accuracy_change:.1f} points of accuracy"
     lines = [f"verdict: {text}"]
     lines += [] if fitted.choice is None else [fitted.choice]
     if verdict == "keep" and not fitted.is_raw:
