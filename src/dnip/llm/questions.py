@@ -12,6 +12,9 @@ from dnip.base.files import valid_unicode
 from dnip.method.coefficients import FitRecord
 from dnip.tables.origin import QUESTION, changes_of_origin
 
+#: How labels were read, next to a question in the metadata of a table: the key of JSON, and whether
+#: the last label counts.
+KEY, READ, LAST = "key", "read", "last"
 # What makes a prompt, next to the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
 
@@ -67,6 +70,18 @@ def question_of(record: FitRecord) -> Question | None:
     """Return the question that coefficients were fitted on, from the record of the fit."""
     origin = None if record.data is None else record.data.origin
     return None if origin is None else Question.read(origin.get(QUESTION))
+
+
+def way_of_reading(record: FitRecord) -> tuple[str | None, bool]:
+    """Return how the labels of a fit were read: the key of JSON, and whether the last one counts.
+
+    As `dnip.llm.answers.stating.Rule` takes them; a fit that does not know read what is stated.
+    """
+    origin = None if record.data is None else record.data.origin
+    question = (origin or {}).get(QUESTION)
+    held = question if isinstance(question, Mapping) else {}
+    key = held.get(KEY)
+    return (key if isinstance(key, str) else None), held.get(READ) == LAST
 
 
 @dataclass(frozen=True)

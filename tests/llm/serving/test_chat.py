@@ -12,7 +12,7 @@ from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.llm.questions import Question
 from dnip.llm.serving.chat import PassedError, correct_chat
 from dnip.llm.serving.sidecar.recording import Recorder
-from dnip.llm.sources import read_answers
+from dnip.llm.sources import read_answers, write_import
 from dnip.tables.origin import QUESTION
 from processes import wait_for
 from sidecars import ask, completion, numbers, reply, serving
@@ -468,3 +468,20 @@ def test_one_chat_is_collected_at_a_time(tmp_path):
         make_app("http://h", {}, {"a": tmp_path / "c.json"}, collect=("b", CLASSES))
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         make_app("http://h", {}, collect=("b", ["x"]))
+
+
+def test_a_key_that_import_was_given_is_read_in_production_too(tmp_path):
+    places = ('{"', "first", '": "', "Sports", '", "', "second", '": "')
+    end = ('"}', {'"}': 1.0})
+    tokens = [(text, {text: 1.0}) for text in places]
+    body = completion('{"first": "Sports", "second": "World"}', *tokens, ("World", TOP), end)
+    rows = [{"id": n, "label": CLASSES[n % 3], "response": {"body": body}} for n in range(30)]
+    with pytest.raises(InvalidInputError, match="several labels are stated: 30"):
+        read_answers(rows, CLASSES)
+    imported = read_answers(rows, CLASSES, key="second")
+    write_import(imported, tmp_path / "opt.csv")
+    fitted = dnip.fit(tmp_path / "opt.csv", evidence=False).coefficients
+    before = correct_chat(body, fitted)[1].before
+    np.testing.assert_array_equal(before.probabilities, imported.table.probabilities[0])
+    with pytest.raises(PassedError, match="several labels"):
+        correct_chat(body, FITTED)

@@ -12,11 +12,11 @@ from dnip.base.typing import Floats
 from dnip.llm.answers.answer import Answer
 from dnip.llm.answers.completions import SilentError, UnclearError, read_choice
 from dnip.llm.answers.fill import fill_unreported
-from dnip.llm.answers.reader import Reading, reader_of
+from dnip.llm.answers.reader import LabelReader, Reading, reader_of
 from dnip.llm.answers.stating import SEVERAL, Mention
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
-from dnip.llm.questions import TEXT, Question, chat_question, question_of
+from dnip.llm.questions import TEXT, Question, chat_question, question_of, way_of_reading
 from dnip.method.coefficients import Coefficients, CoefficientsLike
 from dnip.tables.columns import CORRECTED, DEFERRED
 
@@ -263,7 +263,8 @@ def correct_chat(
     PassedError
         If there is no single label in it, or nothing tells how probable the labels are.
     """
-    choice, text, places, before = read_chat(completion, coefficients.classes, name)
+    way = way_of_reading(coefficients.fit)
+    choice, text, places, before = read_chat(completion, coefficients.classes, name, *way)
     after, deferred = reweighted(before, coefficients)
     changed = dict(choice)
     if after.choice != before.choice:
@@ -279,8 +280,16 @@ def correct_chat(
     return body, Correction(before, after, deferred=deferred)
 
 
-def read_chat(completion: Mapping[str, Any], classes: tuple[str, ...], name: str) -> ChatLabel:
+def read_chat(
+    completion: Mapping[str, Any],
+    classes: tuple[str, ...],
+    name: str,
+    key: str | None = None,
+    last: bool = False,
+) -> ChatLabel:
     """Return the label of a completion, and how probable the model found each class.
+
+    The last two say how it is read, as in the fit: `way_of_reading`.
 
     Raises
     ------
@@ -290,11 +299,12 @@ def read_chat(completion: Mapping[str, Any], classes: tuple[str, ...], name: str
     if (mark := mark_of(completion)) is not None:
         raise PassedError("corrected", f"the answer is corrected already, by {mark}")
     choice, answer = _answer(completion)
-    reading = reader_of(classes).locate(answer)
+    reader = reader_of(classes, (), key, last=last)
+    reading = reader.locate(answer)
     if not reading.is_spelt:
         raise PassedError("tokens", "the tokens do not make the text of the answer")
     label = _the_label(reading)
-    captured, p = _probabilities(answer, reading, classes)
+    captured, p = _probabilities(answer, reading, reader)
     decision = Decision(name, "choice", classes, p, classes[label], min(captured, 1.0))
     return ChatLabel(choice, str(answer.content), reading.mentions, decision)
 
@@ -347,12 +357,10 @@ def _written(label: Mention, spelt: str, classes: tuple[str, ...], name: str) ->
     return text
 
 
-def _probabilities(
-    answer: Answer, reading: Reading, classes: tuple[str, ...]
-) -> tuple[float, Floats]:
+def _probabilities(answer: Answer, reading: Reading, reader: LabelReader) -> tuple[float, Floats]:
     """Return what all labels have together where the label begins, and the share of each."""
     try:
-        match = reader_of(classes).weigh_label(answer, reading)
+        match = reader.weigh_label(answer, reading)
     except BackendError as error:
         is_silent = isinstance(error, SilentError) and not isinstance(error, UnclearError)
         reason = "logprobs" if is_silent else "tokens"

@@ -16,7 +16,7 @@ from dnip.llm.answers.completions import SilentError
 from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
-from dnip.llm.questions import Question, chat_question
+from dnip.llm.questions import KEY, LAST, READ, Question, chat_question
 from dnip.llm.sources.cells import are_shares, parsed, scores_in
 from dnip.llm.sources.columns import ANSWERS, COLUMNS
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
@@ -321,7 +321,11 @@ class Collector:
         """What is known of the question, for the metadata of the table."""
         chosen = [asked for asked in self.asked if self._is_chosen(asked)]
         whole = [asked for asked in chosen if asked.model == self.model and asked.options]
-        return max(whole, key=lambda asked: asked.fixed is not None).to_dict() if whole else None
+        if not whole:
+            return None
+        asked = max(whole, key=lambda asked: asked.fixed is not None).to_dict()
+        key, last = self.wanted.key, self.wanted.last
+        return asked | ({KEY: key} if key is not None else {}) | ({READ: LAST} if last else {})
 
     def _is_chosen(self, asked: Question) -> bool:
         names = [only for only in self.only if not self._pairs_of(only)]
