@@ -1,4 +1,4 @@
-"""Default fits on every class mix and size, beside others: `docs/few-labels.md`.
+"""Default fits on every class mix and size, beside others: `docs/choosing.md`.
 
     python -m benchmarks mixes
 

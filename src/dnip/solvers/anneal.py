@@ -24,7 +24,7 @@ class Anneal(Solver):
     of moves that are generated or accepted. The first temperature and α are printed (appendix C).
     Chosen here: temperatures are on the scale of M·Z, the objective in examples, and the last is 20
     at 10,000 examples; a chain ends after λNK moves, or when half of them are accepted, the share
-    in the authors' code. Only λ matters: docs/paper-choices.md has the figures.
+    in the authors' code. Only λ matters: docs/reproduction.md has the figures.
 
     The trace has an entry for each temperature: ``temperature``, the number of ``generated``,
     ``accepted`` and ``improved`` moves, and their rates.

@@ -195,7 +195,7 @@ def test_templates_write_fields_with_conditions_loops_and_filters(template, expe
 def test_no_code_runs_and_no_file_is_read(tmp_path, monkeypatch, template):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mood.toml").write_text("secret")
-    with pytest.raises(InvalidInputError, match=r"task mood: .*task-files\.md"):
+    with pytest.raises(InvalidInputError, match=r"task mood: .*prompting\.md"):
         fill(template)
     assert [path.name for path in tmp_path.iterdir()] == ["mood.toml"]
 

@@ -249,5 +249,5 @@ class PromptBuilder:
     def _refused(self, reason: str, names: Iterable[str]) -> InvalidInputError:
         return InvalidInputError(
             f"task {self.task.name}: {reason}",
-            hint=f"It may use {', '.join(names)}, and what docs/task-files.md lists",
+            hint=f"It may use {', '.join(names)}, and what docs/prompting.md lists",
         )
