@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from cases import cases
-from dnip import Coefficients, DNIPWarning, ProbabilityTable
+from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.llm.decisions import correct
 from dnip.llm.decisions.correction import marked
 from dnip.llm.serving.sidecar import recording
@@ -339,3 +339,15 @@ def test_a_restart_after_half_a_line_leaves_a_table_that_is_read(tmp_path):
     with pytest.warns(DNIPWarning, match="row 5, the last one, is cut off"):
         table = ProbabilityTable.read(tmp_path / "topic")
     assert table.ids.tolist() == ["r0", "r1", "r3", "r4"]
+
+
+def test_records_of_an_older_version_are_imported_with_the_classes(tmp_path):
+    answered = answer_of(SYSTEM_ONE, {"topic": FITTED})
+    with Recorder(tmp_path, ["topic"]) as recorder:
+        recorder.add("new", answered, b"")
+    old = {"id": "old", "time": "2026-01-01", "model": "", "a": 0.7, "b": 0.3}
+    (tmp_path / "topic" / "record-00000000.jsonl").write_text(json.dumps(old) + "\n")
+    table, _ = read_answers([tmp_path / "topic"], ["a", "b"])
+    assert (sorted(table.ids), table.probabilities.max()) == (["new", "old"], 0.7)
+    with pytest.raises(InvalidInputError, match="differ from"):
+        ProbabilityTable.read(tmp_path / "topic", ["a", "b"])
