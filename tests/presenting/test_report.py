@@ -101,7 +101,8 @@ def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
     reason = " ".join(judged.reason.split())
     assert own == f"{quoted}{reason}. This page shows the rows of the fit."
     expected = report_on(draw(), coefficients=fitted).verdict
-    assert expected.startswith(f"{quoted}{reason}. This is what refits expect of other rows. The ")
+    assert expected.startswith(f"{quoted}{reason}. The weakest class, ")
+    assert expected.endswith(" All this is what refits expect of other rows.")
     other = report_on(draw(200, seed=1), coefficients=given).verdict
     assert other.startswith(quoted + "These are other rows. The weakest class, ")
     assert other.endswith("As far as these rows can show, COBias falls, and accuracy rises.")

@@ -407,20 +407,24 @@ and COBias from 1.000 to 0.000. As far as these rows can show, COBias falls, and
     weakest, now = int(np.nanargmin(before)), int(np.nanargmin(after))
     names = [shorten(evaluation.classes[c], _LONGEST) for c in (weakest, now)]
     rates, gaps = [percent(accuracy(side)) for side in sides], [cobias(side) for side in sides]
-    text = (
+    first = (
         f"The weakest class, {names[0]}, goes from {percent(before[weakest])} to "
-        f"{percent(after[weakest])} right, accuracy from {rates[0]} to {rates[1]}, and COBias "
-        f"from {gaps[0]:.3f} to {gaps[1]:.3f}."
+        f"{percent(after[weakest])} right"
     )
+    last = ""
     if after[now] < after[weakest]:
-        text += f" Now {names[1]} is the weakest, with {percent(after[now])}."
+        last = f" Now {names[1]} is the weakest, with {percent(after[now])}."
+    text = (
+        f"{first}, accuracy from {rates[0]} to {rates[1]}, and COBias from {gaps[0]:.3f} to "
+        f"{gaps[1]:.3f}.{last}"
+    )
     match coefficients.fit.evidence:
         case {"verdict": str(verdict), "reason": str(reason)} if is_own:
             why = " ".join(reason.split()).rstrip(".")
             lead = f"Verdict of the fit: {verdict}. {why}. "
             if not is_expected:
                 return f"{lead}This page shows the rows of the fit."
-            return f"{lead}This is what refits expect of other rows. {text}"
+            return f"{lead}{first}.{last} All this is what refits expect of other rows."
         case {"verdict": str(verdict)} if not is_own:
             known = None if evaluation.overlap is None else evaluation.overlap.sentence
             which = "These are other rows." if not known else f"{known[:1].upper()}{known[1:]}."
