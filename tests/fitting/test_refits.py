@@ -251,3 +251,11 @@ def test_every_goal_is_judged_by_itself(goal, name):
     assert found.verdict == ("apply" if evidence.gains else "keep")
     assert evidence.gains
     assert f"{name} {evidence.before:.3f} -> {evidence.after:.3f}" in found.reason
+
+
+def test_a_few_groups_of_mixed_labels_are_judged():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([0.5] * 3, 178)
+    y = np.array([rng.choice(3, p=row) for row in p])
+    fitted = fit(p, y, groups=np.arange(178) % 7)
+    assert fitted.verdict in ("keep", "apply", "not judged")

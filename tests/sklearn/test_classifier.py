@@ -285,6 +285,31 @@ def test_metadata_reaches_the_estimator_and_the_splitter():
         np.testing.assert_array_equal(got, weight[train])
 
 
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("cv", [None, GroupKFold(4)])
+def test_groups_lie_in_one_fold_and_count_as_one_label(routing, cv):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=40)
+    few = rng.normal(size=(40, 4)) + np.eye(4)[labels]
+    often, y, users = (np.repeat(part, 6, axis=0) for part in (few, labels, np.arange(40)))
+    noisy = often + rng.normal(0, 1e-3, often.shape)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        grouped = DNIPClassifier(LogisticRegression(), cv=cv).fit(noisy, y, groups=users)
+        alone = DNIPClassifier(LogisticRegression()).fit(noisy, y)
+    width = [
+        np.subtract(*each.evidence_.evaluation.to_dict(0.9)["raw"]["intervals"]["accuracy"][::-1])
+        for each in (alone, grouped)
+    ]
+    assert width[1] > 1.5 * width[0]
+    with pytest.raises(InvalidInputError, match=r"groups has shape \(3,\)"):
+        DNIPClassifier(LogisticRegression()).fit(noisy, y, groups=[1, 2, 3])
+    p = LogisticRegression().fit(noisy, y).predict_proba(noisy)
+    matrix = DNIPClassifier().fit(p, y, groups=users)
+    by_hand = fit(p, y, groups=users)
+    assert matrix.weights_.tolist() == by_hand.weights.tolist()
+    assert matrix.verdict_ == by_hand.verdict
+
+
 # --- Frames in and out ---
 @cases(
     (lambda frame: frame, pd.Series),

@@ -942,7 +942,8 @@ def _record(
     if fitted.evidence is not None:
         scored, gaps = fitted.evidence.evaluation, fitted.evidence.reweighted
         expected = {"followed": gaps.followed, "expected": gaps.cobias}
-    assert scored.reweighted is not None
+    counts = scored.reweighted
+    assert counts is not None
     is_known = fitted.verdict != "not judged"
     points = () if deferring is None else deferring.points
     return FitRecord(
@@ -975,7 +976,7 @@ def _record(
         if is_known
         else None,
         **fitted.solution.search_record(classes),
-        scores=ClassScores(scored.reweighted.sum(axis=1), np.diag(scored.reweighted), **expected),
+        scores=ClassScores(counts.sum(axis=1), np.diag(counts.astype(np.float64)), **expected),
         sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers),
         fitted=FittedRows.of(rows.labelled.probabilities, rows.labelled.ids),
         deferring=tuple(point.to_record() for point in points),

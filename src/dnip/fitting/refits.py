@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.errors import InfeasibleError, listed, unwarned
-from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Counts, Floats, Integers, Labels, Probabilities
 from dnip.fitting.estimate import Estimator
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import (
@@ -30,7 +30,7 @@ from dnip.method.objective import (
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import METRICS, accuracy, balanced_accuracy
-from dnip.metrics.confusion import cobias_of, count_pairs, in_mix
+from dnip.metrics.confusion import cobias_of, in_mix
 from dnip.metrics.intervals import Expectation, central, followed_chance, refit_spread
 from dnip.solvers import Coordinate
 from dnip.tables.groups import sizes_of
@@ -203,10 +203,11 @@ class Refits:
 
     def _count(
         self, predicted: NDArray[np.integer], rows: Booleans | slice = slice(None)
-    ) -> Confusion:
+    ) -> Counts:
         """Count rows by class and by prediction; a group counts as one row."""
         n, weight = self._rows.n_classes, None if self._weight is None else self._weight[rows]
-        return count_pairs(self._rows.labels[rows], predicted[rows], n, n, weight)
+        pairs = self._rows.labels[rows] * n + predicted[rows]
+        return np.bincount(pairs, weight, n * n).reshape(n, n)
 
 
 def _of_refits(settings: FitSettings, draws: int) -> FitSettings:

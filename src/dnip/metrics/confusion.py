@@ -49,11 +49,7 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
 
 
 def count_pairs(
-    first: Labels,
-    second: NDArray[np.integer],
-    n_first: int,
-    n_second: int,
-    weight: Floats | None = None,
+    first: Labels, second: NDArray[np.integer], n_first: int, n_second: int
 ) -> Confusion:
     """Count how often each value of one column comes with each value of another.
 
@@ -61,8 +57,6 @@ def count_pairs(
     ----------
     first, second : ndarray of shape (M,)
         Whole numbers from 0 to below `n_first` and `n_second`; not checked.
-    weight : ndarray of shape (M,), optional
-        How much each row counts; sums are rounded to whole numbers.
 
     Returns
     -------
@@ -74,8 +68,7 @@ def count_pairs(
     [[1], [2]]
     """
     pairs = first * n_second + second
-    counts = np.bincount(pairs, weight, n_first * n_second).reshape(n_first, n_second)
-    return counts if weight is None else np.rint(counts).astype(np.int64)
+    return np.bincount(pairs, minlength=n_first * n_second).reshape(n_first, n_second)
 
 
 def as_counts(confusion: ArrayLike) -> Counts:

@@ -27,6 +27,7 @@ from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import Location, check_probabilities, check_sample_weight
 from dnip.tables.columns import take_columns
+from dnip.tables.groups import check_groups
 from dnip.tables.labels import (
     check_classes,
     check_label_count,
@@ -40,7 +41,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
     from sklearn.frozen import FrozenEstimator
     from sklearn.metrics import make_scorer
-    from sklearn.model_selection import check_cv
+    from sklearn.model_selection import StratifiedGroupKFold, check_cv
     from sklearn.utils import _safe_indexing, get_tags, indexable
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
     from sklearn.utils.multiclass import check_classification_targets
@@ -213,6 +214,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         sample_weight: ArrayLike | None = None,
         *,
         unlabelled: Any = None,
+        groups: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Fit the coefficients, and the estimator unless it is used as it is.
@@ -227,6 +229,9 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             How much each example counts, for the coefficients and for an estimator that takes it.
         unlabelled : like X, of shape (U, n_features), default=None
             Examples without a label, from where the classifier will be used, for a robust fit.
+        groups : array-like of shape (M,), default=None
+            What each example belongs to, such as a user. Those of a group lie in one fold, of the
+            estimator and of every refit, and count as one label. A splitter as `cv` gets them, too.
         **fit_params : dict
             For the estimator's ``fit``; with metadata routing, also for the splitter.
 
@@ -259,7 +264,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 "2 classes",
                 hint="Label rows of other classes too",
             )
-        p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
+        members = None if groups is None else check_groups(groups, len(labels))
+        p, rows = self._unseen_probabilities(X, labels, weight, members, fit_params)
         table = ProbabilityTable(p, classes=check_classes(self.classes_.tolist()), source="X")
         indices = encode(labels, self.classes_)[rows]
         table = ProbabilityTable(replace(table.rows, labels=indices))
@@ -291,6 +297,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 settings,
                 weight=None if weight is None else weight[rows],
                 more=more,
+                groups=None if members is None else members[rows],
                 finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
                 evidence=self.evidence,
             )
@@ -406,7 +413,12 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         )
 
     def _unseen_probabilities(
-        self, X: Any, labels: NDArray[Any], weight: Floats | None, fit_params: dict[str, Any]
+        self,
+        X: Any,
+        labels: NDArray[Any],
+        weight: Floats | None,
+        groups: Integers | None,
+        fit_params: dict[str, Any],
     ) -> tuple[Probabilities, Integers]:
         """Return probabilities by estimators that have not seen the row, and the rows' numbers."""
         prefit = isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
@@ -422,7 +434,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             check_is_fitted(self.estimator)
             self._take_estimator(self.estimator)
             return self._probabilities(X), rows
-        fitting, splitting = self._route(weight, fit_params)
+        fitting, splitting = self._route(weight, groups, fit_params)
         self._take_estimator(clone(self.estimator).fit(X, labels, **fitting))
         return predict_out_of_fold(
             self.estimator,
@@ -494,12 +506,14 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return router.add(splitter=self.cv, method_mapping=split)
 
     def _route(
-        self, weight: Floats | None, fit_params: dict[str, Any]
+        self, weight: Floats | None, groups: Integers | None, fit_params: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the parameters of the estimator's ``fit`` and of the splitter's ``split``."""
+        known = {} if groups is None else {"groups": groups}
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
-            return routed.estimator.fit, routed.splitter.split
+            routed = process_routing(self, "fit", sample_weight=weight, **known, **fit_params)
+            own = known if self.cv is None or isinstance(self.cv, Integral) else {}
+            return routed.estimator.fit, {**own, **routed.splitter.split}
         if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
             fit_params = {**fit_params, "sample_weight": weight}
         elif weight is not None:
@@ -507,7 +521,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count "
                 "for the coefficients only"
             )
-        return fit_params, {}
+        return fit_params, known
 
 
 # --- Probabilities out of fold, and of an estimator ---
@@ -572,7 +586,8 @@ def predict_out_of_fold(
     >>> p[0].round(2)
     array([0.33, 0.67])
     """
-    splits = _splitter(cv, y).split(X, y, **(split_params or {}))
+    params = split_params or {}
+    splits = _splitter(cv, y, grouped="groups" in params).split(X, y, **params)
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_predict_fold)(clone(estimator), X, y, train, test, classes, fit_params or {})
         for train, test in splits
@@ -586,7 +601,7 @@ def predict_out_of_fold(
     return _check_estimated(p), rows
 
 
-def _splitter(cv: Any, y: NDArray[Any]) -> Any:
+def _splitter(cv: Any, y: NDArray[Any], *, grouped: bool) -> Any:
     if cv is not None and not isinstance(cv, Integral):
         return check_cv(cv)
     sizes = np.unique(y, return_counts=True)[1]
@@ -597,7 +612,8 @@ def _splitter(cv: Any, y: NDArray[Any]) -> Any:
             "compares at least 2",
             hint="Give more examples, or a fitted estimator with cv='prefit'",
         )
-    return check_cv(min(N_FOLDS if cv is None else cv, sizes.min()), y, classifier=True)
+    n_folds = min(N_FOLDS if cv is None else cv, sizes.min())
+    return StratifiedGroupKFold(n_folds) if grouped else check_cv(n_folds, y, classifier=True)
 
 
 def _predict_fold(
