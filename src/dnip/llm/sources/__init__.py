@@ -1,6 +1,5 @@
 """Answers that a user already holds, read into probability tables."""
 
-from dnip.llm.sources.imported import Import, ImportSummary, write_import
-from dnip.llm.sources.reading import read_answers
+from dnip.llm.sources.reading import Import, ImportSummary, read_answers, write_import
 
 __all__ = ["Import", "ImportSummary", "read_answers", "write_import"]

@@ -17,12 +17,10 @@ from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
 from dnip.llm.questions import KEY, LAST, READ, Question, chat_question
-from dnip.llm.sources.cells import are_shares, parsed, scores_in
-from dnip.llm.sources.columns import ANSWERS, COLUMNS
+from dnip.llm.sources.columns import ANSWERS, COLUMNS, ROWS, are_shares, parsed, scores_in
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.harness import answers_in, check_known, unwrapped
 from dnip.llm.sources.registry import SOURCES, recognise
-from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted
 from dnip.tables.columns import ID
 from dnip.tables.labels import LABEL

@@ -1,22 +1,289 @@
-"""Tables with a column for each class: probabilities, or log-probabilities."""
+"""Rows of tables: a column for each class, all in one cell, or the likeliest tokens."""
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, counted, listed
 from dnip.llm.answers.answer import Reported, Token
-from dnip.llm.answers.completions import ROUNDING, SilentError
-from dnip.llm.sources.cells import in_cells, scores_in
-from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number
+from dnip.llm.answers.completions import (
+    ROUNDING,
+    SilentError,
+    number_of_token,
+    text_of_token,
+    tops_of,
+)
+from dnip.llm.sources.services import TOKEN_LOGPROBS, read_choices
+from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_map, as_number, other_options
 from dnip.tables.cells import is_missing, is_number
 from dnip.tables.columns import ID, MASS, RESERVED, probability_columns
+from dnip.tables.labels import LABEL
 
+# --- cells: values as texts, and a number for each class, by name or in order ---
+# What a cell begins with that holds more than a text: JSON, or Python's repr of a value.
+_NESTED = re.compile(r"\s*(?:[\[{(]|[A-Za-z_]\w*[(=])")
+# How pydantic writes an object as a text: its fields, with spaces between.
+_FIELDS = re.compile(r"[a-z_]+=")
+_BETWEEN_FIELDS = re.compile(r"(?<=['\"\])}\w]) (?=[a-z_]+=)")
+# What reprs of SDKs hold that is not Python: <FinishReason.STOP: 'STOP'>, <dict len=11>.
+_ENUM = re.compile(r"<[\w.]+(?:: ('[^'<>]*'|\d+)| len=\d+)?>")
+# How NumPy writes an array of numbers.
+_ARRAY = re.compile(r"\s*\[+[-+\d.e\s]+\]+\s*", re.IGNORECASE)
+# How far the sum of scores may be from 1: by so much in all, and by rounding for each class.
+_MISSED, _ROUNDED = 0.01, 0.005
+
+
+def parsed(cell: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the value that a text writes, as JSON, Python's repr or that of an SDK; else the cell.
+
+    Examples
+    --------
+    >>> parsed('{"a": -0.5}'), parsed("{'a': -0.5}"), parsed("TopLogprob(token='a', logprob=-0.5)")
+    ({'a': -0.5}, {'a': -0.5}, {'token': 'a', 'logprob': -0.5})
+    >>> parsed("So it is (b)"), parsed("[0.25 0.75]")
+    ('So it is (b)', [0.25, 0.75])
+    """
+    if not isinstance(cell, str) or _NESTED.match(cell) is None:
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        pass
+    text = _ENUM.sub(lambda match: match[1] or "None", cell.strip())
+    if _FIELDS.match(text):
+        text = f"fields({_BETWEEN_FIELDS.sub(', ', text)})"
+    if _ARRAY.fullmatch(text):
+        text = re.sub(r"(?<=[\d.])\s+(?=[-+\d.])", ",", text)
+    try:
+        return ast.literal_eval(_Plain().visit(ast.parse(text, mode="eval").body))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return cell
+
+
+class _Plain(ast.NodeTransformer):
+    """Turns objects into their named fields, or the one value in them, and tuples into lists."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if node.args:
+            return self.visit(node.args[0])  # type: ignore[no-any-return]
+        values = [self.visit(keyword.value) for keyword in node.keywords]
+        return ast.Dict([ast.Constant(keyword.arg) for keyword in node.keywords], values)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        return ast.List([self.visit(element) for element in node.elts])
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(float(node.id) if node.id in ("nan", "inf") else node.id)
+
+
+class Scores(NamedTuple):
+    """Numbers, one for each class.
+
+    Attributes
+    ----------
+    values : sequence
+    names : sequence of str or None
+        What they belong to; None for numbers in the order of the classes.
+    """
+
+    values: Sequence[Any]
+    names: Sequence[str] | None = None
+
+    def are_of(self, wanted: Wanted) -> bool:
+        """Say whether they are named like the classes."""
+        names = self.names or ()
+        return sorted(names) == sorted(wanted.called(names))
+
+    def in_order(self, wanted: Wanted) -> list[float]:
+        """Return the numbers in the order of the classes.
+
+        Raises
+        ------
+        InvalidInputError
+            If they are not those of the classes.
+        """
+        n = len(wanted.names)
+        if self.names is None:
+            if len(self.values) != n:
+                raise InvalidInputError(
+                    f"there are {len(self.values)} numbers, but {n} classes",
+                    hint="Name all classes with --classes, in the order of the numbers",
+                )
+            return [
+                as_number(value, name)
+                for name, value in zip(wanted.names, self.values, strict=True)
+            ]
+        options = dict(zip(self.names, self.values, strict=True))
+        if len(options) < max(n, len(self.names)):
+            raise InvalidInputError(
+                f"it holds {counted(len(self.names), 'score')} for {len(options)} of {n} classes",
+                hint="Keep the score of every class: a pipeline returns it with top_k=None",
+            )
+        names = wanted.called(options)
+        if set(options) != set(names):
+            raise other_options(tuple(options), wanted)
+        return [as_number(options[name], name) for name in names]
+
+
+def scores_in(value: object, depth: int = 3) -> list[Scores]:
+    """Return the ways in which a value gives a number to each class; none where it does not.
+
+    Examples
+    --------
+    >>> scores_in({"displayNames": ["ham", "spam"], "confidences": [0.25, 0.75]})
+    [Scores(values=[0.25, 0.75], names=['ham', 'spam'])]
+    >>> scores_in([[0.25, 0.75]])
+    [Scores(values=[0.25, 0.75], names=None)]
+    """
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        [value] = value
+    if isinstance(value, list):
+        if _are(value, (int, float)):
+            return [Scores(value)] if len(value) > 1 else []
+        return _named(map(_pair, value))
+    if not isinstance(value, dict):
+        return []
+    lists = [cells for cells in value.values() if isinstance(cells, list)]
+    numbers = [cells for cells in lists if _are(cells, (int, float)) and len(cells) > 1]
+    texts = [cells for cells in lists if _are(cells, (str,))]
+    pairs = [pair for pair in product(numbers, texts) if len({*map(len, pair)}) == 1]
+    if numbers:
+        return [Scores(*pair) for pair in pairs] or [Scores(cells) for cells in numbers]
+    named = _named([_inner(name, item) for name, item in value.items()] if len(value) > 1 else [])
+    inner = [item for item in value.values() if isinstance(item, list | dict) and depth]
+    return named or [scores for item in inner for scores in scores_in(item, depth - 1)]
+
+
+def _are(cells: list[Any], kinds: tuple[type, ...]) -> bool:
+    return bool(cells) and {*map(type, cells)} <= {*kinds}
+
+
+def _named(pairs: Any) -> list[Scores]:  # noqa: ANN401 - pairs, or None for what is not one
+    every = [*pairs]
+    if not every or None in every:
+        return []
+    return [Scores([value for _, value in every], [str(name) for name, _ in every])]
+
+
+def _pair(entry: object) -> tuple[str, float] | None:
+    """Return a label and its score, or another text and number that an entry is made of."""
+    if isinstance(entry, dict) and {"label", "score"} <= entry.keys():
+        return entry["label"], entry["score"]
+    cells = [*entry.values()] if isinstance(entry, dict) else entry
+    if not isinstance(cells, list) or len(cells) != 2:
+        return None
+    numbers = [cell for cell in cells if type(cell) in (int, float)]
+    numbers = numbers or [cell for cell in cells if isinstance(cell, str) and is_number(cell)]
+    texts = [cell for cell in cells if isinstance(cell, str) and cell not in numbers]
+    return (texts[0], numbers[0]) if texts and numbers else None
+
+
+def _inner(name: str, item: object) -> tuple[str, float] | None:
+    """Return a name and its number, which may be the only one in an object."""
+    if isinstance(item, dict) and len(item) == 1:
+        [item] = item.values()
+    return (name, item) if isinstance(item, int | float) and not isinstance(item, bool) else None
+
+
+def _ranked(cells: Mapping[str, object]) -> list[Scores]:
+    """Return what pairs of numbered columns give, such as top1 and top1_prob."""
+    pairs: dict[str, list[object]] = {}
+    for name, cell in cells.items():
+        if number := re.search(r"\d+", name):
+            pairs.setdefault(number[0], []).append(cell)
+    return _named(map(_pair, pairs.values())) if len(pairs) > 1 else []
+
+
+def are_shares(content: object, wanted: Wanted) -> bool:
+    """Say whether a cell holds probabilities of the classes, by name, that share 1."""
+    cells = map(parsed, content.values()) if isinstance(content, dict) else ()
+    named = [
+        Scores([*cell.values()], [*cell])
+        for cell in cells
+        if isinstance(cell, dict) and _are([*cell.values()], (int, float))
+    ]
+    return any(
+        scores.are_of(wanted) and min(scores.values) >= 0 and _is_share(scores.values)
+        for scores in named
+    )
+
+
+def in_cells(content: dict[str, Any], wanted: Wanted) -> list[float] | None:
+    """Read the one cell that holds a number for each class; None if there is none."""
+    cells = {name: parsed(cell) for name, cell in content.items() if name not in (ID, LABEL)}
+    ways, n = {name: scores_in(cell) for name, cell in cells.items()}, len(wanted.names)
+    lists = {name: cell for name, cell in cells.items() if isinstance(cell, list)}
+    beside = [scores for scores in scores_in(lists) if scores.names is not None]
+    every = [*beside, *(scores for way in ways.values() for scores in way), *_ranked(cells)]
+    named = [scores for scores in every if scores.are_of(wanted)]
+    likely = [scores for name, way in ways.items() if "prob" in name.lower() for scores in way]
+    fitting = [scores for scores in every if not scores.names and len(scores.values) == n]
+    for candidates in (named[:1], beside[:1], likely, fitting, every):
+        if len(candidates) == 1:
+            return _shared(candidates[0], wanted)
+    if not every:
+        return None
+    holders = [name for name, way in ways.items() if way]
+    raise InvalidInputError(
+        f"the columns {listed(holders)} hold several numbers each",
+        hint="Keep the one with the probabilities of the classes",
+    )
+
+
+def _shared(scores: Scores, wanted: Wanted) -> list[float]:
+    """Return the numbers of the classes, which share a probability of 1 where they are named."""
+    values = scores.in_order(wanted)
+    if scores.names is not None and min(values) >= 0 and not _is_share(values):
+        raise InvalidInputError(
+            f"the scores of the classes sum to {sum(values):.3g}, not to 1",
+            hint="Let the classes share a probability of 1: a pipeline does so with top_k=None and "
+            "without multi_label",
+        )
+    return values
+
+
+def _is_share(values: Sequence[float]) -> bool:
+    slack = _MISSED + _ROUNDED * len(values)
+    return any(math.isclose(sum(values) / whole, 1, abs_tol=slack) for whole in (1, 100))
+
+
+def _is_classification(content: Answer) -> bool:
+    if isinstance(content, dict):
+        return isinstance(content.get("labels"), list) and isinstance(content.get("scores"), list)
+    return (
+        isinstance(content, list)
+        and len(content) > 0
+        and all(isinstance(entry, dict) and {"label", "score"} <= entry.keys() for entry in content)
+    )
+
+
+def _read_classification(content: Answer, wanted: Wanted) -> Row:
+    pairs = (
+        _named(zip(content["labels"], content["scores"], strict=True))
+        if isinstance(content, dict)
+        else scores_in(content)
+    )
+    return Row(np.array(_shared(pairs[0], wanted)))
+
+
+PIPELINES = Source(
+    "hugging-face",
+    "pipelines of Hugging Face transformers",
+    _is_classification,
+    _read_classification,
+)
+
+
+# --- a column for each class ---
 #: What a column of texts is called that holds the answers.
 ANSWERS = (
     *("answer", "response", "output", "completion", "text", "prediction", "content"),
@@ -198,7 +465,7 @@ def _is_near(total: float, n: int, whole: float) -> bool:
     return abs(total / whole - 1) < n * ROUNDING + 0.02
 
 
-def _read(row: Answer, wanted: Wanted) -> Row:
+def _read_columns(row: Answer, wanted: Wanted) -> Row:
     cells = row if isinstance(row, dict) else {"the row": row}
     columns = _columns_of(cells, wanted)
     if columns is None and (column := _positive(cells, wanted)) is not None:
@@ -332,5 +599,150 @@ def _check_all_there(
 
 
 COLUMNS = Source(
-    "columns", "a column for each class, or a cell with all", _is_row, _read, texts=_texts
+    "columns", "a column for each class, or a cell with all", _is_row, _read_columns, texts=_texts
+)
+
+
+# --- log-probabilities in a cell, or in pairs of columns ---
+#: What a question is called that is answered by pairs of columns.
+_PAIRS = "token_1, logprob_1, …"
+_TOKEN = re.compile(r"(?:top_?)?token_?(\d+)", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:top_?)?(?:token_?)?log_?prob_?(\d+)", re.IGNORECASE)
+
+
+def _entries(value: object) -> list[dict[str, Any]] | None:
+    """Return the tokens that a value lists for one position, None if it lists none."""
+    if isinstance(value, dict) and value and all(isinstance(top, dict) for top in value.values()):
+        tops = [*value.values()]  # vLLM's, by the numbers of tokens
+    elif isinstance(value, dict):
+        tops = [{"token": token, "logprob": number} for token, number in value.items()]
+    elif isinstance(value, list):
+        tops = [
+            {"token": top[0], "logprob": top[1]} if isinstance(top, list) and len(top) == 2 else top
+            for top in value
+        ]
+    else:
+        return None
+    entries = _all(map(_entry, tops))
+    if entries is None:
+        return None
+    numbers = [entry["logprob"] for entry in entries]
+    if max(numbers) > ROUNDING:  # probabilities
+        if min(numbers) < 0 or len(numbers) < 2 or sum(numbers) > 1 + ROUNDING:
+            return None
+        return [{"token": entry["token"], "prob": entry["logprob"]} for entry in entries]
+    return entries
+
+
+def _entry(top: object) -> dict[str, Any] | None:
+    """Return a token with its number; None for anything else."""
+    if not isinstance(top, dict):
+        return None
+    text, number = text_of_token(top), number_of_token(top)
+    number = top.get("prob") if number is None else number
+    if text is None or isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return {"token": text, "logprob": number}
+
+
+def _positions_in(value: object, text: str | None) -> list[dict[str, Any]] | None:
+    """Return the positions of an answer, each with its likeliest tokens; None if there are none.
+
+    A list of tokens without lists of their own is read as the likeliest tokens of one position,
+    unless they make up the text, or are more probable than 1 together: then each is a position.
+
+    Examples
+    --------
+    >>> _positions_in([{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}], "a")
+    [{'top_logprobs': [{'token': 'a', 'logprob': -0.5}, {'token': 'b', 'logprob': -1.5}]}]
+    """
+    if isinstance(value, dict):
+        lists = [value.get(key) for key in ("content", "top_logprobs", "logprobs")]
+        lists = [inner for inner in lists if isinstance(inner, list | dict) and inner]
+        if lists:
+            alone = _entry(value) is not None  # the only position
+            return _positions_in([value] if alone else lists[0], text)
+    if isinstance(value, list) and any(isinstance(_tops(entry), list | dict) for entry in value):
+        return _all(map(_position, value))
+    entries = _entries(value)
+    if entries is None:
+        lists = _all(map(_entries, value)) or [] if isinstance(value, list) else []
+        return [{"top_logprobs": tops} for tops in lists] or None
+    if isinstance(value, list):
+        written = "".join(entry["token"] for entry in entries).strip()
+        sure = sum(math.exp(entry.get("logprob", -math.inf)) for entry in entries)
+        if sure > 1 + ROUNDING or (len(entries) > 1 and written == (text or "").strip()):
+            return [{**entry, "top_logprobs": [entry]} for entry in entries]
+    return [{"top_logprobs": entries}]
+
+
+def _all(values: Iterable[Any | None]) -> list[Any] | None:
+    """Return all values, None if one is not there, or there are none."""
+    every = list(values)
+    return None if None in every or not every else every
+
+
+def _tops(entry: object) -> object:
+    return tops_of(entry) if isinstance(entry, dict) else None
+
+
+def _position(entry: object) -> dict[str, Any] | None:
+    """Return a position of an answer as chat completions have it."""
+    chosen, tops = _entry(entry), _entries(_tops(entry))
+    return None if chosen is None else {**chosen, "top_logprobs": tops or [chosen]}
+
+
+def _holders(row: Answer) -> dict[str, object]:
+    """Return what tells log-probabilities in a row, by column, that of the most tokens first."""
+    if not isinstance(row, dict):
+        return {}
+    text, holders = _text_of(row), {}
+    for name, cell in row.items():
+        value = parsed(cell)
+        if name in (ID, LABEL) or not isinstance(value, list | dict):
+            continue
+        if _positions_in(value, text) or TOKEN_LOGPROBS.recognises(value):
+            holders[name] = value
+    if pairs := [*_pairs(row)]:
+        holders[_PAIRS] = pairs
+    return dict(sorted(holders.items(), key=lambda holder: -_size(holder[1])))
+
+
+def _size(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, inner))
+
+
+def _pairs(row: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+    """Yield the tokens of pairs of columns, those of empty cells left out."""
+    numbers = {match[1]: cell for name, cell in row.items() if (match := _NUMBER.fullmatch(name))}
+    for name, token in row.items():
+        match = _TOKEN.fullmatch(name)
+        number = numbers.get(match[1]) if match else None
+        if isinstance(token, str) and number not in (None, ""):
+            yield {"token": token, "logprob": as_number(number, f"logprob_{match and match[1]}")}
+
+
+def _text_of(row: Mapping[str, object]) -> str | None:
+    texts = (row[name] for name in ANSWERS if name in row)
+    return next((text for text in texts if isinstance(text, str)), None)
+
+
+def _read_tokens(row: Answer, wanted: Wanted) -> Row | None:
+    value, text = _holders(row)[wanted.question], _text_of(row)
+    positions = _positions_in(value, text)
+    if positions is None:  # a whole answer
+        return TOKEN_LOGPROBS.read(value, wanted)
+    # One token tells the answer; the text may be the question.
+    answer = {"message": {"content": text if len(positions) > 1 else None}}
+    return read_choices([{**answer, "logprobs": {"content": positions}}], wanted)
+
+
+ROWS = Source(
+    "rows",
+    "rows with the likeliest tokens in a cell, or in columns token_1, logprob_1, …",
+    lambda row: bool(_holders(row)),
+    _read_tokens,
+    questions=lambda row: tuple(_holders(row)),
+    takes_first=True,
 )

@@ -13,7 +13,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
-from dnip.llm.sources.cells import parsed
+from dnip.llm.sources.columns import parsed
 from dnip.llm.sources.source import Wanted, as_map
 from dnip.tables.cells import check_ids, check_scalars, is_missing
 from dnip.tables.columns import ID

@@ -11,7 +11,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers.completions import ROUNDING
-from dnip.llm.sources.cells import parsed
+from dnip.llm.sources.columns import parsed
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 
 _ASK = "Ask the model yourself, with logprobs=True, top_logprobs=20, and save the answers"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dnip.base.errors import CoefficientsFormatError
 from dnip.llm.decisions import read_decisions
 from dnip.llm.decisions.answers import answers_of, by_question
-from dnip.llm.sources.cells import PIPELINES
-from dnip.llm.sources.columns import COLUMNS
+from dnip.llm.sources.columns import COLUMNS, PIPELINES, ROWS
 from dnip.llm.sources.harness import HARNESS
-from dnip.llm.sources.rows import ROWS
 from dnip.llm.sources.services import TOKEN_LOGPROBS
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, other_options
 
