@@ -101,7 +101,7 @@ def test_told_to_stop_it_is_not_ready_for_a_while_and_answers(folder):
         wait_for(lambda: ask(process.port, "/readyz", "GET", None)[0] == 503)
         assert json.loads(ask(process.port)[1])["answers"]["topic"]["choice"] == "a"
         assert ask(process.port, "/healthz", "GET", None)[0] == 200
-        process.wait()
+        assert process.wait() == 143
         assert time.monotonic() - began > 2.5
     with sidecar(upstream.url, 0, "--drain", "1000") as process:
         assert ask(process.port, "/readyz", "GET", None)[0] == 200

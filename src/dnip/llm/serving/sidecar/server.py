@@ -131,7 +131,9 @@ class _Server(uvicorn.Server):
             super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        return await super().on_tick(counter) or time.monotonic() >= self._until
+        if time.monotonic() >= self._until:
+            self.handle_exit(signal.SIGTERM, None)
+        return await super().on_tick(counter)
 
 
 class _Bounds:
