@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
+from dnip.base.records import complete
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Deferral
@@ -97,11 +98,14 @@ costs=None)
             _check_costs(self.objective.cost_matrix)
         if defer is not None:
             Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
-        object.__setattr__(self, "robust", check_choice("robust", robust, ROBUST))
-        object.__setattr__(self, "target_prior", target_prior)
-        object.__setattr__(self, "defer", defer)
-        object.__setattr__(self, "helper_accuracy", helper_accuracy)
-        object.__setattr__(self, "chooses_beta", chooses_beta)
+        complete(
+            self,
+            robust=check_choice("robust", robust, ROBUST),
+            target_prior=target_prior,
+            defer=defer,
+            helper_accuracy=helper_accuracy,
+            chooses_beta=chooses_beta,
+        )
 
     @property
     def judged_by(self) -> ObjectiveLike:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -109,19 +109,15 @@ class Dialect(NamedTuple):
         steps = _powers(" * ", doublings) + _powers(" / ", denominator.bit_length() - 1)
         return f"({whole}{steps})" if steps else whole
 
-    def largest(self, products: Sequence[str]) -> str:
-        """Return the largest of many products."""
-        terms, separator = list(products), ",\n    "
-        while len(terms) > 1:
-            groups = [
-                terms[first : first + _MOST_ARGUMENTS]
-                for first in range(0, len(terms), _MOST_ARGUMENTS)
-            ]
-            terms = [
-                f"{self.greatest}(\n    {separator.join(group)})" if len(group) > 1 else group[0]
-                for group in groups
-            ]
-        return terms[0]
+
+def _in_groups(terms: Sequence[str], write: Callable[[list[str]], str]) -> str:
+    """Return terms written together, a hundred at a time and then what came of them."""
+    left = list(terms)
+    while len(left) > 1:
+        starts = range(0, len(left), _MOST_ARGUMENTS)
+        groups = [left[start : start + _MOST_ARGUMENTS] for start in starts]
+        left = [write(group) if len(group) > 1 else group[0] for group in groups]
+    return left[0]
 
 
 def _powers(operator: str, exponent: int) -> str:
@@ -177,7 +173,7 @@ class Sql(Export):
     -- No column of the table may be called "prediction".
     SELECT
       "dnip_table".*,
-      CASE WHEN "dnip_table"."p0" IS NOT NULL AND "dnip_table"."p1" IS NOT NULL THEN CASE MAX(
+      CASE WHEN ("dnip_table"."p0" IS NOT NULL AND "dnip_table"."p1" IS NOT NULL) THEN CASE MAX(
         "dnip_table"."p0" * CAST(30 AS DOUBLE PRECISION),
         "dnip_table"."p1" * CAST(15 AS DOUBLE PRECISION))
         WHEN "dnip_table"."p0" * CAST(30 AS DOUBLE PRECISION) THEN 'no'
@@ -218,7 +214,11 @@ class Sql(Export):
             f"{cell} * {dialect.double(math.ldexp(weight, doublings))}"
             for cell, weight in zip(cells, weights, strict=True)
         ]
-        values = {best: dialect.largest(products)}
+        separator = ",\n    "
+        largest = _in_groups(
+            products, lambda group: f"{dialect.greatest}(\n    {separator.join(group)})"
+        )
+        values = {best: largest}
         thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
         if thresholds is not None:
             values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
@@ -234,7 +234,9 @@ class Sql(Export):
             return f"CASE {value[best]}\n{cases}  END"
 
         # some databases pass over a NULL as they look for the largest
-        known = " AND ".join(f"{cell} IS NOT NULL" for cell in cells)
+        known = _in_groups(
+            [f"{cell} IS NOT NULL" for cell in cells], lambda group: f"({' AND '.join(group)})"
+        )
         results = {prediction: f"CASE WHEN {known} THEN {case(map(dialect.text, classes))} END"}
         if thresholds is not None:
             limits = [dialect.double(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
