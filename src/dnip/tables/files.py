@@ -234,22 +234,26 @@ def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None
 def ahead(items: Iterator[Item]) -> Generator[Item]:
     """Yield the items of an iterator while another thread makes the next one.
 
-    In the end, after an error too, the thread has stopped and the iterator is closed.
+    In the end, after an error too, the thread has stopped and the iterator is closed. Where the
+    rest is not wanted, nobody waits for the thread: the garbage collector may be what ends this.
 
     Examples
     --------
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    end = object()
+    end, pool, is_wanted = object(), ThreadPoolExecutor(max_workers=1), True
     try:
-        with ThreadPoolExecutor(max_workers=1) as pool:
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
             coming = pool.submit(next, items, end)
-            while (item := coming.result()) is not end:
-                coming = pool.submit(next, items, end)
-                yield item  # type: ignore[misc]
+            yield item  # type: ignore[misc]
+    except GeneratorExit:
+        is_wanted = False
+        raise
     finally:
-        # After a second Ctrl-C the thread may still be using the iterator.
+        pool.shutdown(wait=is_wanted)
+        # The thread may still be using the iterator then, as after a second Ctrl-C.
         with suppress(AttributeError, ValueError):
             items.close()  # type: ignore[attr-defined]
 
