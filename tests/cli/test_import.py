@@ -81,7 +81,7 @@ def test_what_is_missing_is_counted_and_named(dnip, write):
         "such as 'b'; the model refuses: 1, such as 'e'); numbers are of the other rows",
         "note: refusals, which are not in the table: 1 (e)",
         "note: failed requests, which are not in the table: 2 (b, c)",
-        "note: answers without the question, which are not in the table: 1",
+        "note: answers to other questions or of other rows, which are not in the table: 1",
         "note: rows without a label: 1",
         "note: rows that give everything to one class, so that no weights can move them: 1",
         "note: probabilities are rounded to 0.1; rows with ties for the best class: 0",

@@ -92,7 +92,7 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
             f"{listed(summary.unreported)}; --map gives another word for one"
         )
     counts = {
-        "answers without the question, which are not in the table": summary.n_other,
+        "answers to other questions or of other rows, which are not in the table": summary.n_other,
         "labels of ids that no answer has": summary.n_unknown,
         "rows without a label": summary.n_labelled and summary.n - summary.n_labelled,
         "rows whose decision depends on labels that are not reported": summary.n_open,

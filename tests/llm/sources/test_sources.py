@@ -310,7 +310,7 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
 @cases(
     (
         [{"id": 1, "a": None}, {"id": 1, "a": "egg"}],
-        "votes; no answer to the row is a vote: 1, answers that vote for no class: 1",
+        "votes; the model refuses: 1, such as '1'; no label is stated: 1, such as 'egg'",
     ),
     ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
     ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),

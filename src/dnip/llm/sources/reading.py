@@ -43,10 +43,10 @@ _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
 # What to do where answers are lost for a reason.
 _HINTS = {
     "refused": "Change the prompt, or give other rows",
-    "unmatched": "Say with --map how the answers name the classes",
     "failed": "Send the requests again",
     "several": "Ask for one label, alone or first",
-    "unstated": "Ask for the label alone, or first, or as JSON; give --key for a key of JSON",
+    "unstated": "Say with --map how the answers name the classes; or ask for the label alone, or "
+    "first, or as JSON, and give --key for a key of it",
     "silent": "Ask again with logprobs=True, top_logprobs=20",
 }
 # So many reasons are shown.
@@ -279,7 +279,7 @@ def read_answers(
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
     polled, unread = _count_votes(collector, wanted.reader) if votes else (None, [])
     if not collector.rows:
-        raise _nothing_read(origin, collector, polled)
+        raise _nothing_read(origin, collector, unread or collector.lost)
     rows = [*collector.rows.values()]
     location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
     scores, ceiling = _scores(rows, location)
@@ -354,21 +354,16 @@ def _summary(collector: Collector, table: ProbabilityTable, known: dict[str, Any
     )
 
 
-def _nothing_read(
-    origin: str, collector: Collector, polled: Mapping[str, float] | None
-) -> InvalidInputError:
+def _nothing_read(origin: str, collector: Collector, lost: Sequence[Lost]) -> InvalidInputError:
     """Return the error for answers of which none could be read."""
     if not collector.n_answers:
         return InvalidInputError(f"{origin}: there are no answers", hint="Give other files")
-    lost = Counter(one.kind for one in collector.lost)
-    told = {reason["reason"]: f"{reason['n']:,}" for reason in _reasons(collector.lost)}
-    if polled:
-        lost["unmatched"] = int(polled["unmatched"])
-        told["answers that vote for no class"] = f"{polled['unmatched']:,}"
+    kind = Counter(one.kind for one in lost).most_common(1)[0][0]
+    has_key = kind == "unstated" and collector.wanted.key is not None
+    told = (f"{one['reason']}: {one['n']:,}, such as {one['example']}" for one in _reasons(lost))
     return InvalidInputError(
-        f"{origin}: there are no answers with probabilities or votes; "
-        + ", ".join(f"{reason}: {n}" for reason, n in told.items()),
-        hint=_HINTS[lost.most_common(1)[0][0]],
+        f"{origin}: there are no answers with probabilities or votes; {'; '.join(told)}",
+        hint="Give --key the name of another key" if has_key else _HINTS[kind],
     )
 
 
