@@ -143,6 +143,13 @@ def test_a_body_that_cannot_be_read_is_refused_where_the_operator_says_so(
     assert numbers(port)[f'dnip_missed_total{{question="topic",reason="{reason}"}}'] == 1
 
 
+def test_a_body_that_nothing_is_to_be_read_of_passes(start, upstream):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start(on_mismatch="refuse")  # which has no coefficients for chats
+    assert ask(port, "/v1/chat/completions", body=b"{")[0] == 200
+    assert numbers(port)['dnip_missed_total{question="chat",reason="coefficients"}'] == 1
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "GZIP", "identity"])
 def test_a_packed_request_is_read(start, upstream, encoding):
     turned = {"questions": {"topic": fits("b", "a")}, "state": "é"}

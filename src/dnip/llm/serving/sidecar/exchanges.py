@@ -209,10 +209,13 @@ class _Api:
 
     #: What its requests are called that are for no coefficients, or for one of several.
     name: str
+    #: What is said of a request where there are no coefficients at all.
+    idle: str
 
     def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
         self.watched = WatchedCoefficients(files)
         self._metrics, self._passes = metrics, passes
+        self._is_idle = not files
         if len(files) == 1:
             [self.name] = files
 
@@ -233,6 +236,9 @@ class _Api:
             413 for a longer one; 422 for one that does not fit, or cannot be read, and may not
             pass.
         """
+        if self._is_idle:
+            self._metrics.passed(self.name, "coefficients", self.idle)
+            return None
         self.watched.refresh()
         try:
             content = _unpacked(body, encoding, most)
@@ -257,6 +263,7 @@ class Decisions(_Api):
     """Requests for decisions; the options of each question are put in the order of the fit."""
 
     name = DECISION
+    idle = "a decision passed on as it is: all coefficients are for chats"
 
     def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
         super().__init__(files, metrics, passes=passes)
@@ -264,10 +271,6 @@ class Decisions(_Api):
 
     def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
         fitting = dict(self.watched.current)
-        if not fitting:
-            reason = "a decision passed on as it is: all coefficients are for chats"
-            self._metrics.passed(self.name, "coefficients", reason)
-            return None
         questions = request.get("questions")
         originals: dict[str, Mapping[str, Any]] = {}
         known: dict[str, Question] = {}
@@ -386,6 +389,7 @@ class Chats(_Api):
     """
 
     name = CHAT
+    idle = "a chat passed on as it is: no coefficients are for chats. Give --chat NAME=FILE"
 
     def __init__(
         self,
@@ -399,14 +403,10 @@ class Chats(_Api):
         check_chats(self.watched.current.values())
         self._collect = collect
         if collect is not None:
-            self.name = collect[0]
+            self.name, self._is_idle = collect[0], False
 
     def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
         try:
-            if not self.watched.current and self._collect is None:
-                raise PassedError(
-                    "coefficients", "no coefficients are for chats", hint="Give --chat NAME=FILE"
-                )
             if reason := passing(request):
                 raise PassedError(reason, f"{_PASSING[reason]} is not corrected")
             question = chat_question(request, (), request.get("model"))
