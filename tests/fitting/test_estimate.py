@@ -133,16 +133,22 @@ def test_a_time_limit_holds_for_robust_fits_too(pool):
     assert found.decision is not None
 
 
-@pytest.mark.parametrize("most", ["_MOST_CELLS", "_MOST_PRODUCTS"])
-def test_large_tables_are_left_to_the_plain_optimum(pool, monkeypatch, most):
+def test_large_tables_are_left_to_the_plain_optimum(pool, monkeypatch):
     p, labels = few(pool, 10)
+    monkeypatch.setattr("dnip.fitting.estimate.MOST_CELLS", p.size)
     assert solve_robustly(p, labels).decision is not None
-    size = p.size if most == "_MOST_CELLS" else len(p) * p.shape[1] ** 2
-    monkeypatch.setattr(f"dnip.fitting.estimate.{most}", size)
-    assert solve_robustly(p, labels).decision is not None
-    monkeypatch.setattr(f"dnip.fitting.estimate.{most}", size - 1)
+    monkeypatch.setattr("dnip.fitting.estimate.MOST_CELLS", p.size - 1)
     assert solve_robustly(p, labels).decision is None
     assert solve_robustly(p, labels, robust="on").decision is not None
+
+
+def test_of_many_classes_some_rows_make_the_smooth_estimate(pool, monkeypatch):
+    p, labels = few(pool, 60)
+    whole = solve_robustly(p, labels).solution
+    monkeypatch.setattr("dnip.fitting.estimate._MOST_PRODUCTS", 40 * p.shape[1] ** 3)
+    part = solve_robustly(p, labels).solution
+    assert part.value == pytest.approx(whole.value, abs=0.05)
+    assert (part.weight_indices != whole.weight_indices).any()
 
 
 def test_unlabelled_rows_of_other_texts_are_followed(pool):

@@ -255,9 +255,8 @@ def test_a_warning_of_the_table_is_given_once(large, tmp_path):
     assert len(caught) == 1
 
 
-def test_the_path_takes_the_same_sample(large, path, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.path.MOST_ROWS", 6_000)
-    [point] = trace_path(path, betas=(0.5,), evidence=False).points
+def test_the_path_takes_the_same_sample(large, path):
+    [point] = trace_path(path, betas=(0.5,), rows=6_000, evidence=False).points
     expected = fit(path, rows=6_000, evidence=False)
     assert told(point.fit) == told(expected)
     assert point.fit.coefficients.fit.data.sample == {"rows": 5_999, "seed": 0}

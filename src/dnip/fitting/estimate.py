@@ -83,7 +83,8 @@ def find_floor(probabilities: Probabilities, labels: Labels) -> float | None:
     if np.count_nonzero(wrong) < _LEAST_WRONG:
         return None
     depths = np.log(probabilities[wrong].max(axis=1) / of_label[wrong])
-    return float(_DEEP * np.quantile(depths, _MOST_WRONG)) or None
+    deepest = np.quantile(depths, _MOST_WRONG, method="inverted_cdf")  # the same for copies
+    return float(_DEEP * deepest) or None
 
 
 def raised(probabilities: Probabilities, floor: float | None) -> Probabilities:
