@@ -41,77 +41,77 @@ FAULTS = [
         "metrics/confusion.py",
         "max(n * (n - 1) / 2, 1)",
         "max(n - 1, 1)",
-        "metrics",
+        "metrics/test_values.py",
     ),
     Fault(
         "the odd class is the last of equals",
         "metrics/confusion.py",
         "odd = errors.argmax(axis=1)",
         "odd = len(errors) - 1 - errors[:, ::-1].argmax(axis=1)",
-        "metrics",
+        "metrics/test_values.py",
     ),
     Fault(
         "a change of COBias is that of one draw for both sides",
         "metrics/intervals.py",
         '"cobias": central(after - before, level)',
         '"cobias": central(before - after, level)',
-        "metrics",
+        "metrics/test_chance.py",
     ),
     Fault(
         "accuracies are shrunk as if rows were twice as many",
         "metrics/intervals.py",
         "chance = 1 / (4 * sizes + 2)",
         "chance = 1 / (8 * sizes + 2)",
-        "metrics",
+        "metrics/test_chance.py",
     ),
     Fault(
         "a tie goes to the higher class in columns",
         "method/prediction.py",
         "np.greater(score, best, out=ahead)",
         "np.greater_equal(score, best, out=ahead)",
-        "method",
+        "method/test_problem.py method/test_coefficients.py",
     ),
     Fault(
         "smoothing is counted in units, not in examples",
         "solvers/landscape.py",
         "goal.smoothing_over(self.problem.n_examples) / self.problem.unit",
         "goal.smoothing_over(self.problem.n_examples)",
-        "solvers",
+        "solvers/test_solve.py",
     ),
     Fault(
         "a floor is rounded down",
         "method/constraints.py",
         "max(0, math.ceil((Fraction(repr(rate)) - _ROUNDING) * n)) if rate else 0",
         "max(0, math.floor((Fraction(repr(rate)) - _ROUNDING) * n)) if rate else 0",
-        "method solvers/test_constraints.py",
+        "method/test_constraints.py solvers/test_constraints.py",
     ),
     Fault(
         "costs by name stay in the order of their file",
         "method/objective.py",
         "self.values[i][j] for j in order) for i in order",
         "self.values[i][j] for j in range(len(order))) for i in range(len(order))",
-        "method",
+        "method/test_objective.py",
     ),
     Fault(
         "weights of a file are believed, whatever the indices say",
         "method/scales.py",
         "np.allclose(values, weights, rtol=1e-8, atol=0)",
         "np.allclose(values, weights, rtol=1e-8, atol=0.1)",
-        "method",
+        "method/test_coefficients.py",
     ),
     Fault(
         "a row at the threshold is deferred",
         "method/coefficients.py",
         "corrected[np.arange(len(c)), c] < self.thresholds[c]",
         "corrected[np.arange(len(c)), c] <= self.thresholds[c]",
-        "method using/test_exports.py",
+        "method/test_coefficients.py using/test_exports.py",
     ),
     Fault(
         "a class without rows in the fit counts as right in new rows",
         "method/kept.py",
         "both = (self.rows > 0) & (now.rows > 0)",
         "both = now.rows > 0",
-        "using/test_drift.py",
+        "using/test_drift.py method/test_kept.py",
     ),
     Fault(
         "shares are estimated without half a row of each class",
@@ -126,7 +126,7 @@ FAULTS = [
         "solvers/coordinate.py",
         "yield landscape.descend(best.point, rng.permutation(landscape.free))\n            return",
         "yield landscape.evaluate(best.point)\n            return",
-        "solvers",
+        "solvers/test_landscape.py solvers/test_coordinate.py",
     ),
     Fault(
         "an optimum is proven where the bound is near",
@@ -192,21 +192,21 @@ FAULTS = [
         "tables/labels.py",
         "if times[name] == 1}",
         "if times[name]}",
-        "tables",
+        "tables/test_bad_input.py tables/test_cells.py tables/test_table.py",
     ),
     Fault(
         "a mass at the limit counts as low",
         "tables/mass.py",
         "np.count_nonzero(values < LOW_MASS)",
         "np.count_nonzero(values <= LOW_MASS)",
-        "tables",
+        "tables/test_other_columns.py",
     ),
     Fault(
         "half of the rows with a low mass are a fault of the prompt",
         "tables/mass.py",
         "return 2 * self.low > self.rows",
         "return 2 * self.low >= self.rows",
-        "tables",
+        "tables/test_other_columns.py",
     ),
     # --- fitting, sklearn ---
     Fault(
@@ -214,28 +214,28 @@ FAULTS = [
         "fitting/fit.py",
         "is_judged=is_needed if evidence is None else evidence,",
         "is_judged=is_needed if evidence is None else evidence and is_needed,",
-        "fitting/test_evidence.py fitting/test_fit.py",
+        "fitting/test_refits.py fitting/test_choosing.py",
     ),
     Fault(
         "a threshold is learned from the rows that judge it",
         "fitting/deferring.py",
         "threshold_of(sureness[~left_out], weight[~left_out], share)",
         "threshold_of(sureness[left_out], weight[left_out], share)",
-        "fitting/test_defer.py",
+        "fitting/test_deferring.py",
     ),
     Fault(
         "a kernel is not cut to the training columns",
         "sklearn/classifier.py",
         "X_train, X_test = X_train[:, train], X_test[:, train]",
         "X_train, X_test = X_train[:, train], X_test[:, test]",
-        "sklearn",
+        "sklearn/test_classifier.py sklearn/test_predicting.py",
     ),
     Fault(
         "parameters of a fit are not cut to the training rows",
         "sklearn/classifier.py",
         "_safe_indexing(value, train) if _length(value) == len(y) else value",
         "value",
-        "sklearn",
+        "sklearn/test_classifier.py sklearn/test_predicting.py",
     ),
     # --- llm ---
     Fault(
@@ -243,35 +243,35 @@ FAULTS = [
         "llm/answers/answer.py",
         "ranked = ranked[1:]",
         "ranked = ranked[:1]",
-        "llm/answers",
+        "llm/answers/test_fill.py llm/answers/test_reader.py",
     ),
     Fault(
         "a tie of bounds leaves a decision open only for lower classes",
         "llm/answers/fill.py",
         "before = np.arange(low.shape[1]) < best[:, None]",
         "before = np.arange(low.shape[1]) > best[:, None]",
-        "llm/answers",
+        "llm/answers/test_fill.py",
     ),
     Fault(
         "a percentage is the number without its sign",
         "llm/answers/stating.py",
         'return float(plain.rstrip("% ")), plain.endswith("%")',
         'return float(plain.rstrip("% ")), False',
-        "llm/answers",
+        "llm/answers/test_stating.py llm/answers/test_reader.py",
     ),
     Fault(
         "cookies are dropped on their way",
         "llm/serving/sidecar/upstream.py",
         'b"transfer-encoding upgrade content-length host expect".split()',
         'b"transfer-encoding upgrade content-length host expect cookie".split()',
-        "llm/serving",
+        "llm/serving/test_sidecar.py llm/serving/test_sidecar_in_trouble.py",
     ),
     Fault(
         "a row that is shown as a demonstration is asked, too",
         "llm/prompting/plan.py",
         "if [row.get(name) for name in task.fields] not in fields",
         "if True or fields",
-        "llm/prompting/test_texts.py llm/prompting/test_run.py llm/prompting/test_prompts.py",
+        "llm/prompting/test_texts.py llm/prompting/test_prompts.py",
     ),
     # --- base, command line ---
     Fault(
@@ -279,7 +279,7 @@ FAULTS = [
         "base/validation.py",
         "at_least <= number <= at_most and above < number < below",
         "at_least <= number <= at_most and above < number <= below",
-        "base",
+        "base/test_validation.py",
     ),
     Fault(
         "what is gone is not refused where it is written with =",
@@ -313,13 +313,14 @@ def main(words: list[str]) -> int:
 
 
 def _copy(folder: Path) -> Path:
-    """Return a copy of the tree, which shares all but the source with it."""
+    """Return a copy of the tree, which shares all but source and tests with it."""
     tree = folder / "tree"
     tree.mkdir()
     for entry in ROOT.iterdir():
-        if entry.name not in ("src", ".git", ".venv", ".pytest_cache"):
+        if entry.name in ("src", "tests"):
+            shutil.copytree(entry, tree / entry.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif entry.name not in (".git", ".venv", ".pytest_cache"):
             (tree / entry.name).symlink_to(entry)
-    shutil.copytree(ROOT / "src", tree / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shared = ROOT.parent / "shared"
     if shared.exists():
         (folder / "shared").symlink_to(shared.resolve())
