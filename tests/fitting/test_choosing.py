@@ -139,6 +139,13 @@ def test_refits_of_a_large_table_are_of_a_sample(monkeypatch):
     np.testing.assert_allclose(part.evidence.evaluation.target, shares)
 
 
+def test_refits_that_take_long_are_made_where_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr("dnip.fitting.fit._MOST_PRODUCTS", 100)
+    rows = biased_rows(np.random.default_rng(2), 90, bias=[1.5, 0.0, -1.5])
+    assert dnip.fit(rows.probabilities, rows.labels).evidence is None
+    assert dnip.fit(rows.probabilities, rows.labels, evidence=True).evidence is not None
+
+
 def test_a_class_without_labels_is_a_note_with_its_size():
     """A class `Other` that no row has, at 1e-6 in every row."""
     rows = biased_rows(np.random.default_rng(4), 300, bias=[1.5, 0.0, -1.5])

@@ -285,6 +285,13 @@ def test_metadata_reaches_the_estimator_and_the_splitter():
         np.testing.assert_array_equal(got, weight[train])
 
 
+def test_a_kernel_is_cut_to_the_rows_that_a_fold_is_fitted_on():
+    kernel = DNIPClassifier(SVC(kernel="precomputed")).fit(X @ X.T, y)
+    linear = DNIPClassifier(SVC(kernel="linear")).fit(X, y)
+    np.testing.assert_allclose(kernel.weights_, linear.weights_)
+    assert (kernel.predict(X @ X.T) == linear.predict(X)).all()
+
+
 @pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("cv", [None, GroupKFold(4)])
 def test_groups_lie_in_one_fold_and_count_as_one_label(routing, cv):

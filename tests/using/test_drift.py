@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+import oracles
 from cases import cases
 from dnip import (
     Coefficients,
@@ -54,6 +55,15 @@ def test_rows_of_the_same_task_hold(fitted, new):
 def test_blocks_give_the_result_of_the_whole_table(fitted, new):
     blocks = [new.take(np.arange(begin, begin + 250)) for begin in range(0, 1_000, 250)]
     assert check(blocks, fitted).to_dict() == check([new], fitted).to_dict()
+
+
+def test_with_labels_three_questions_share_alpha(fitted, new):
+    found, alone = (check([rows], fitted, alpha=0.06) for rows in (new, without_labels(new)))
+    assert (found.level, alone.level) == pytest.approx((0.98, 0.94))
+    decided = oracles.predict(new.probabilities, fitted.multipliers)
+    right = np.bincount(new.labels[decided == new.labels], minlength=4)
+    scores = ClassScores(np.bincount(new.labels), right)
+    assert (found.accuracy, found.cobias) == fitted.fit.scores.compare(scores, 0.98)
 
 
 def test_another_class_mix_does_not_hold(fitted, new):
