@@ -9,7 +9,7 @@ import dnip
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.tables import Asked, Scan
-from dnip.tables.groups import check_groups, find_copies
+from dnip.tables.groups import check_groups, find_copies, first_of_groups
 from dnip.tables.table import as_table
 from dnip.using.application import apply
 from dnip.using.drift import check
@@ -83,6 +83,14 @@ def test_what_they_cannot_be_is_refused(tmp_path, kind, asked, frame, told):
         frame = frame.assign(user="x")
     with pytest.raises(InvalidInputError, match=told):
         as_table(given(kind, frame, tmp_path), classes=NAMES, **asked)
+
+
+def test_of_each_group_the_first_row_stands_for_all_over_blocks():
+    seen = set()
+    blocks = [["u", None, "u"], [None, "v", "u", None]]
+    first = [first_of_groups(np.array(names, object), seen).tolist() for names in blocks]
+    assert first == [[True, True, False], [True, True, False, True]]
+    assert first_of_groups(None, seen) == slice(None)
 
 
 def test_an_empty_group_is_one_of_its_own():

@@ -48,6 +48,16 @@ def test_rows_that_rounding_makes_equal_are_not_taken_for_fitted_ones(digits):
         assert overlap(fitted, numbered).share == 1
 
 
+def test_what_rounding_makes_equal_is_taken_off_the_share():
+    first = np.random.default_rng(0).integers(1, 1000, 600) / 1000  # of so few, many are equal
+    p = np.column_stack([first, 1 - first])
+    fitted = FittedRows.of(p[:300], None)
+    assert 0.2 < fitted.chance < 0.35
+    found = overlap(fitted, ProbabilityTable(p[150:450]))
+    assert found.found > 180
+    assert found.share == pytest.approx(0.5, abs=0.06)
+
+
 def test_running_numbers_as_ids_make_no_row_a_fitted_one():
     mine, others = table(200, seed=3, ids=True), table(200, seed=4, ids=True)
     assert overlap(FittedRows.of(mine.probabilities, mine.ids), others).share == 0

@@ -125,6 +125,18 @@ def test_each_value_is_scored_by_itself_and_a_class_that_starves_is_named(tmp_pa
         assert dnip.evaluate(data, by="lang").to_dict(0.9)["by"] == told
 
 
+def test_a_class_that_starves_everywhere_is_no_news_of_a_slice():
+    p, y = rows(600, np.random.default_rng(10), (0.9, 0.9, 0.1))
+    found = dnip.evaluate(p, y, by=["x", "y", "z"] * 200)
+    assert [part.starving for part in found.slices.parts] == [()] * 3
+    # in one slice it is worse than in the whole, beyond chance
+    none = np.where(np.arange(600) % 3 == 0, 0, p.argmax(axis=1))
+    labels = np.full(600, 2)
+    labels[:300] = y[:300]
+    cut = slices_of(np.array(["x", "y", "z"] * 200, object), labels, {"raw": none}, None, CLASSES)
+    assert "cow" not in [name for part in cut.parts for name in part.starving]
+
+
 def test_coefficients_are_judged_in_each_slice():
     p, y, lang = starved(np.random.default_rng(4))
     fitted = dnip.Coefficients(CLASSES, [1, 1, 30], 30)

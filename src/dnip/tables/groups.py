@@ -61,8 +61,9 @@ def first_of_groups(groups: NDArray[np.object_] | None, seen: set[str]) -> Boole
         return slice(None)
     first = []
     for name in groups.tolist():
-        first.append(name is None or name not in seen)
-        seen |= set() if name is None else {name}
+        first.append(name not in seen)
+        if name is not None:
+            seen.add(name)
     return np.array(first, np.bool_)
 
 
