@@ -1,18 +1,27 @@
 """How Sphinx builds this documentation: ``make docs``."""
 
+from dnip import __version__
+
 project = "DNIP"
+release = __version__
 author = "the DNIP contributors"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
 ]
 html_theme = "furo"
-html_title = "DNIP"
+html_title = f"DNIP {release}"
 html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
+
+# What is copied is what is typed: no prompts, and no output below them.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div.highlight-sh pre, div.highlight-python pre, div.highlight-pycon pre"
 
 # Pages are plain Markdown, whose links also work on a code host: page.md#a-heading.
 myst_heading_anchors = 4

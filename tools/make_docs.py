@@ -16,9 +16,11 @@ import tempfile
 import tomllib
 from html import escape
 from pathlib import Path
-from textwrap import wrap
+from textwrap import fill, wrap
 
-from dnip.cli.app import COMMANDS
+import click
+
+from dnip.cli.app import COMMANDS, Commands
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -42,19 +44,40 @@ PICTURES = {
 
 
 def commands() -> str:
-    """Return the command reference: what ``--help-all`` prints."""
+    """Return the command reference: the help of every command, and an anchor for every option."""
     parts = ["# Commands\n"]
-    for command in ("", *COMMANDS):
-        words = ["dnip", *command.split()]
+    for name in ("", *COMMANDS):
+        words = ["dnip", *name.split()]
         printed = subprocess.run(
-            [sys.executable, "-m", *words, "--help-all" if command else "--help"],
+            [sys.executable, "-m", *words, "--help"],
             check=True,
             capture_output=True,
             text=True,
             env={**os.environ, "COLUMNS": "90", "NO_COLOR": "1", "TERMINAL_WIDTH": "90"},
         ).stdout
-        parts.append(f"## {' '.join(words)}\n\n```text\n{printed.strip()}\n```\n")
+        about = printed.partition("\nOptions:\n")[0] if name else printed
+        parts.append(f"## {' '.join(words)}\n\n```text\n{about.strip()}\n```\n")
+        parts += options(name) if name else []
     return "\n".join(parts)
+
+
+def options(name: str) -> list[str]:
+    """Return all options of a command as Sphinx marks them up, under their headings."""
+    group = click.Context(Commands("dnip"), info_name="dnip")
+    command = Commands().get_command(group, name)
+    assert command is not None
+    context = click.Context(command, parent=group, info_name=name, **command.context_settings)
+    parts, last = [f"```{{program}} dnip {name}\n```\n"], "Options"
+    for param in command.get_params(context):
+        record = param.get_help_record(context)
+        if param.param_type_name != "option" or record is None:
+            continue
+        heading = getattr(param, "heading", None) or "Options"
+        if heading != last:
+            parts.append(f"**{heading}**\n")
+            last = heading
+        parts.append(f"```{{option}} {record[0]}\n{fill(record[1], 96)}\n```\n")
+    return parts
 
 
 def rooms() -> list[list[str]]:
