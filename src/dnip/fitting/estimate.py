@@ -75,8 +75,8 @@ def find_floor(probabilities: Probabilities, labels: Labels) -> float | None:
     Examples
     --------
     >>> p = np.array([[0.5, 0.25, 0.25]] * 9)
-    >>> round(find_floor(p, np.ones(9, int)) / np.log(2), 6), find_floor(p, np.zeros(9, int))
-    (3.0, None)
+    >>> round(find_floor(p, np.ones(9, int)), 3), find_floor(p, np.zeros(9, int))
+    (2.079, None)
     """
     of_label = probabilities[np.arange(len(labels)), labels]
     wrong = (probabilities.argmax(axis=1) != labels) & (of_label > 0)
