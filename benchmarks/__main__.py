@@ -29,6 +29,7 @@ from benchmarks import (
     sidecar,
     slices,
     startup,
+    unlabelled,
     verdicts,
 )
 from benchmarks.kept import keep
@@ -37,6 +38,7 @@ from benchmarks.tables import SHARED, load
 BENCHMARKS = {
     "mixes": mixes.run,
     "verdicts": verdicts.run,
+    "unlabelled": unlabelled.run,
     "coverage": coverage.run,
     "expected": expected.run,
     "levels": levels.run,

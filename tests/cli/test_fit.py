@@ -41,6 +41,20 @@ def test_options_are_those_of_the_library():
     assert silent == Constraints(allow_silence=True)
 
 
+def test_without_labels(dnip, opt):
+    run = dnip("fit", opt, "--no-labels", "--out", "c.json")
+    assert (run.status, "labels are not used" in run.err) == (0, True)
+    assert "verdict: not judged" in run.out
+    assert "80 % of the rows" in " ".join(run.out.split())
+    summary = dnip("fit", opt, "--no-labels", "--out", "c.json", "--json").json
+    assert summary.keys() >= KEYS
+    assert (summary["objective"], summary["evidence"]["verdict"]) == (None, "not judged")
+    assert dnip("apply", opt, "--coefficients", "c.json", "--out", "o.csv").status == 0
+    assert dnip("check", opt, "--coefficients", "c.json").status == 3  # no scores to compare with
+    assert dnip("show", "c.json").status == 0
+    dnip("fit", opt, "--no-labels", "--path").assert_wrong_usage("--no-labels is for one fit")
+
+
 def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     settings = ("--seed", "3", "--scale", "9", "--robust", "off")
     run = dnip("fit", opt, "--out", "c.json", "--json", *settings)

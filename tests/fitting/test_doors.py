@@ -109,6 +109,7 @@ def test_the_classifier_has_the_settings_of_a_fit_in_the_same_words():
     settings.pop("chooses_beta")  # follows from the others
     rows = {"data", "y", "classes", "label", "unlabelled", "groups", "weights", "rows", "progress"}
     assert all(of_fit[name] == settings[name] for name in settings)
+    rows.add("no_labels")
     assert of_fit.keys() == settings.keys() | rows | {"evidence"}
     mine = {"estimator", "classes", "cv", "n_jobs"}
     of_classifier["seed"] = of_classifier.pop("random_state")  # which scikit-learn's users type

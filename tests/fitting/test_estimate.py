@@ -15,7 +15,7 @@ import oracles
 from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.fitting.estimate import _ConstraintRepair, _round_to_scale
+from dnip.fitting.estimate import _ConstraintRepair, round_to_scale
 from dnip.fitting.fit import fit
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
@@ -319,7 +319,7 @@ def test_hardly_any_weights_of_the_scale_are_closer(name):
     rng = np.random.default_rng(scale.size)
     for _ in range(20):
         log_weights = rng.uniform(-np.log(scale.size), 0, 3)
-        found = _round_to_scale(log_weights, scale)
+        found = round_to_scale(log_weights, scale)
         every = itertools.product(np.log(scale.levels), repeat=3)
         best = min(error(np.array(levels), log_weights) for levels in every)
         assert error(np.log(scale.multipliers(found)), log_weights) <= 1.5 * best + 0.02
@@ -332,7 +332,7 @@ def test_indices_come_back(name):
     for _ in range(50):
         indices = rng.integers(1, 31, 5)
         indices[rng.integers(5)] = 30
-        found = _round_to_scale(np.log(scale.weights(indices)), scale)
+        found = round_to_scale(np.log(scale.weights(indices)), scale)
         ratios = scale.levels[found - 1] / scale.levels[indices - 1]
         np.testing.assert_allclose(ratios, ratios[0])
 

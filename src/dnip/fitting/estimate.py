@@ -42,7 +42,7 @@ from dnip.priors.target import (
     TargetPrior,
     check_prior,
     is_estimate,
-    read_prior,
+    shares_of,
     weigh_rows,
 )
 from dnip.solvers import Coordinate, Progress, find_optimum
@@ -306,7 +306,7 @@ class Estimator:
             blended = np.minimum(blended - blended[frozen].mean(), 0.0)
             blended[frozen] = 0.0
         indices, toward = repair.repair(
-            _round_to_scale(blended, scale, anchored=bool(frozen), absent=absent),
+            round_to_scale(blended, scale, anchored=bool(frozen), absent=absent),
             lambda: optimum_of(problem, settings, anew=not repair.raw_keeps),
             scale,
             absent,
@@ -538,7 +538,7 @@ class _ConstraintRepair:
         for step in range(1, _STEPS):
             way = step / _STEPS
             blended = (1 - way) * here + way * there
-            between = _round_to_scale(blended, scale, anchored=anchored, absent=absent)
+            between = round_to_scale(blended, scale, anchored=anchored, absent=absent)
             if self.keeps(self._problem.confusion(scale.multipliers(between))):
                 return between, way
         return end, 1.0
@@ -549,7 +549,7 @@ class _ConstraintRepair:
         return bool((correct >= self._least).all() and correct.sum() >= self._total)
 
 
-def _round_to_scale(
+def round_to_scale(
     log_weights: Floats, scale: WeightScale, *, anchored: bool = False, absent: Sequence[int] = ()
 ) -> WeightIndices:
     """Return the weights of a scale whose ratios come closest to those of log-weights.
@@ -573,7 +573,7 @@ def _round_to_scale(
 
     Examples
     --------
-    >>> _round_to_scale(np.log([0.7, 0.4, 0.1]), WeightScale.of(30))
+    >>> round_to_scale(np.log([0.7, 0.4, 0.1]), WeightScale.of(30))
     array([28, 16,  4])
     """
     ratios = log_weights - log_weights.max()
@@ -1083,10 +1083,8 @@ def find_target(
             )
         estimate = estimate_of(unlabelled, calibration)
         shares = estimate.shares
-    elif isinstance(prior, str):
-        shares = read_prior(prior, classes)
     else:
-        shares = check_prior(prior, classes)
+        shares = shares_of(prior, classes)
     return TargetPrior(shares, estimate, effective_rows(support, shares))
 
 

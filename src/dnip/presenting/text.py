@@ -346,6 +346,12 @@ def describe_fit(
         The opt table and the coefficients, as in lines to type.
     """
     solution, mix = fitted.solution, fitted.target
+    if not fitted.has_labels:
+        frame = {Column("class"): fitted.coefficients.classes}
+        frame[Column("weight", 3)] = fitted.weights.tolist()
+        parts = [_describe_verdict(fitted, table, out), columns_to_text(frame)]
+        parts += [] if mix is None else [mix.sentence(fitted.coefficients.classes)]
+        return "\n\n".join(parts)
     parts = [_headlines(fitted, confidence), _describe_verdict(fitted, table, out)]
     if len(fitted.alternatives) > 1:
         parts.append(_alternatives(fitted))
@@ -457,6 +463,8 @@ def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
         "no signal": "look at the prompt: dnip prompt TEXTS --check",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
+    if not fitted.has_labels:
+        steps["not judged"] = f"label a hundred rows, and fit again: dnip fit {quote(table)}"
     lines = [f"verdict: {text}"]
     lines += [] if fitted.choice is None else [fitted.choice]
     if verdict == "keep" and not fitted.is_raw:
@@ -537,7 +545,9 @@ def deferring_facts(fit: FitRecord) -> Iterator[tuple[str, str]]:
 def notes_on_fit(fitted: Fit, unlabelled: os.PathLike[str] | None) -> Iterator[str]:
     """Yield which rows without labels were not used."""
     estimated = fitted.target is not None and fitted.target.estimate is not None
-    if fitted.decision is not None or estimated:
+    if not fitted.has_labels:
+        yield from fitted.notes
+    if fitted.decision is not None or estimated or not fitted.has_labels:
         return
     if unlabelled is not None:
         yield f"the fit is plain, {unlabelled} was not used"
@@ -563,6 +573,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "mass": None if mass is None else mass.to_dict(),
         "constraints": None,
         **fitted.solution.to_dict(),
+        **({} if fitted.has_labels else {"objective": None, "terms": None}),
         "robust": None if decision is None else {"mode": robust, **decision.to_dict()},
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
         "notes": list(fitted.notes),

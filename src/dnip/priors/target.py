@@ -104,6 +104,11 @@ def is_estimate(prior: PriorLike | None) -> bool:
     return isinstance(prior, str) and prior == ESTIMATE
 
 
+def shares_of(prior: PriorLike, classes: Sequence[str]) -> Floats:
+    """Return the class shares that a text names, as on a command line, or numbers give."""
+    return read_prior(prior, classes) if isinstance(prior, str) else check_prior(prior, classes)
+
+
 def read_prior(text: str, classes: Sequence[str]) -> Floats:
     """Return the class shares that a command line names, shape (N,).
 

@@ -101,6 +101,8 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
+        if self.n == 0:
+            return f"Evaluation(no labels, {len(self.classes)} classes)"
         sides = [counts for counts in (self.raw, self.reweighted) if counts is not None]
         rates = " -> ".join(f"{accuracy(self.in_population(counts)):.3f}" for counts in sides)
         gaps = " -> ".join(f"{cobias(counts):.3f}" for counts in sides)

@@ -83,6 +83,12 @@ def _rows(text: str) -> int | None:
     metavar="FILE",
     help="Where to write the coefficients. [default: coefficients.json]",
 )
+@options.flag(
+    "--no-labels",
+    heading="Details",
+    help="Use no label: batch calibration makes classes equally likely on average, where they have "
+    "the shares of --target-prior, or equal ones.",
+)
 @options.classes
 @options.option(
     "--unlabelled",
@@ -195,6 +201,7 @@ def _rows(text: str) -> int | None:
 def fit(
     table: Path,
     out: Path | None,
+    no_labels: bool,
     classes: tuple[str, ...] | None,
     unlabelled: Path | None,
     group: str | None,
@@ -227,7 +234,8 @@ def fit(
         "weights": weight,
     }
     if path:
-        for name, value in {"beta": chosen["beta"], "out": out, "defer": chosen["defer"]}.items():
+        single = {"beta": chosen["beta"], "out": out, "defer": chosen["defer"]}
+        for name, value in {**single, "no-labels": no_labels or None}.items():
             if value is not None:
                 raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
         asked |= {"settings": settings_of(**chosen), "evidence": evidence}
@@ -244,7 +252,14 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     with search_progress(settings.time_limit) as progress:
-        fitted = fit_table(table, settings=settings, evidence=evidence, progress=progress, **asked)
+        fitted = fit_table(
+            table,
+            settings=settings,
+            evidence=evidence,
+            no_labels=no_labels,
+            progress=progress,
+            **asked,
+        )
     save_coefficients(fitted.coefficients, target)
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
     text = describe_fit(fitted, confidence, str(table), str(target))
