@@ -147,7 +147,7 @@ LISTS = [
     (ABC, "B\nC", SEVERAL),
     (ABC, "A) One\nB) Two", SEVERAL),
     (ABC, "A) 1 B) 2 C) 3", SEVERAL),
-    (ABC, "B (or C)", "B"),
+    (ABC, "B (or C)", SEVERAL),
     (ABC, "B, because A, C and the others are small", "B"),
     (MOODS, "Negative: 0.2, Positive: 0.7", SEVERAL),
     (MOODS, "Positive (0.7), Negative (0.2)", SEVERAL),

@@ -30,8 +30,11 @@ _END_OF_THOUGHTS = re.compile(
 )
 _BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
 
-# --- marks of bold and quotes do not count; an underscore or an apostrophe within a word does ---
-_MARKS = re.compile(r"[*`\"“”„«»‹›‘]|(?<![^\W_])_+|_+(?![^\W_])|(?<![^\W_])['’]|['’](?![^\W_])")
+# --- marks of bold, quotes and chat templates do not count; an underscore or an apostrophe
+# within a word does ---
+_MARKS = re.compile(
+    r"[*`\"“”„«»‹›‘]|(?<![^\W_])_+|_+(?![^\W_])|(?<![^\W_])['’]|['’](?![^\W_])|<\|\w{1,30}\|>|</s>"
+)
 
 # --- cues: [article] [adjective] noun [adjective], a sign, the label ---
 _ARTICLE = (
@@ -95,7 +98,7 @@ _END = re.compile(
     | {_WHY.pattern}""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEGINNING = re.compile(r"[\s#>]*[(\[{]{0,4}\s?")
+_BEGINNING = re.compile(r"\s*(?:[#>]+\s+)*[(\[{]{0,4}\s?")
 _OPEN = re.compile(r"\s{0,9}[(\[{]{0,4}\s?")
 
 # --- lists: what stands between two items, and what may begin the second one ---
@@ -104,8 +107,8 @@ _BETWEEN = re.compile(
     r"|[-–—]+)[ \t]*"
 )
 _JOINT = re.compile(
-    r"[ \t]*(?:(?:and|or|but|to|then|maybe|perhaps|possibly|also|nor|no(?=,)|und|oder|aber|et|ou|y|"
-    r"ed?)(?!\w),?[ \t]*)+",
+    r"[ \t]*\(?(?:(?:and|or|but|to|then|maybe|perhaps|possibly|also|nor|no(?=,)|und|oder|aber|et|"
+    r"ou|(?-i:y|ed?))(?!\w),?[ \t]*)+",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(r"\b(?:or|maybe|perhaps|possibly|oder|ou)\b", re.IGNORECASE)
@@ -131,7 +134,7 @@ _TAG = re.compile(
 )
 _BOLD_LINE = re.compile(r"^[ \t]*(\*\*|__)(?P<body>[^\n*]+?)\1[.!]?[ \t]*$", re.MULTILINE)
 _WORD = (
-    r"[\s,!;:()\[\]{}#\0]|\.(?!\.)|(?<![^\n])\s*[-+•]\s|\bno\.?(?=\s*\0)"
+    r"[\s,!;:()\[\]{}\0]|\.(?!\.)|(?<![^\n])\s*(?:[-+•]|#+)\s|\bno\.(?=\s*\0)"
     r"|\b(?:i['’]d|it['’]s|i|would|say|give|rate|classify|it|this|is|an?|the|as|my|option)\b"
 )
 # The label is \0; the noun of a cue may stand before it, without a sign.
@@ -141,7 +144,7 @@ _QUIET = re.compile(rf"(?:{_WORD}|\b(?:{_NOUN})\b)*\0(?:{_WORD})*", re.IGNORECAS
 _NUMBER = r"[-+−–－﹣]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?%)?"
 _UNIT = r"(?:\s+(?:stars?|points?)(?!\w))?"
 _WHOLE_NUMBER = re.compile(
-    rf"(?<![\w.$€£])(?<!\d[,:/])(?<![\w)][-−–])(?P<number>{_NUMBER}){_UNIT}"
+    rf"(?<![\w.$€£])(?<!\d[,:/])(?<![\w)][-−–])(?<![-+−–][ ])(?P<number>{_NUMBER}){_UNIT}"
     rf"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<most>\d+(?:\.\d+)?){_UNIT})?"
     r"(?!\w|[.,:]\d|\s*/|\s?%|[ \t]*[-–−—][ \t]*\d)",
     re.IGNORECASE,
@@ -453,7 +456,7 @@ class Rule:
                 other = self._labels.at(text, _skip(_OPEN, text, begin))
                 if other is not None and other.label != token.label:
                     alike = mark == ":" == text[other.stop : other.stop + 1]
-                    if alike or self._ends(text, other):
+                    if alike or self._ends(text, other) or _JOINT.match(text, other.stop):
                         return True
         if (line := re.compile(r"[ \t.,;!)\]]*\n\s*").match(text, token.stop)) is not None:
             other = self._labels.at(text, line.end())
