@@ -1,5 +1,9 @@
 """How Sphinx builds this documentation: ``make docs``."""
 
+from importlib.util import find_spec
+
+from sphinx.errors import ConfigError
+
 from dnip import __version__
 
 project = "DNIP"
@@ -12,6 +16,12 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
 ]
+# The examples of the gallery are run: what they import is needed, too.
+needed = (*extensions, "furo", "duckdb", "sklearn", "matplotlib", "jinja2")
+missing = [name for name in needed if find_spec(name.partition(".")[0]) is None]
+if missing:
+    raise ConfigError(f"the documentation needs {', '.join(missing)}: pip install '.[docs]'")
+
 html_theme = "furo"
 html_title = f"DNIP {release}"
 html_show_copyright = False

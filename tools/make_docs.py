@@ -45,7 +45,10 @@ PICTURES = {
 
 def commands() -> str:
     """Return the command reference: the help of every command, and an anchor for every option."""
-    parts = ["# Commands\n"]
+    parts = [
+        "# Commands\n",
+        "`dnip COMMAND -h` prints the options that most need, `--help-all` all of them.\n",
+    ]
     for name in ("", *COMMANDS):
         words = ["dnip", *name.split()]
         printed = subprocess.run(
@@ -70,7 +73,7 @@ def options(name: str) -> list[str]:
     parts, last = [f"```{{program}} dnip {name}\n```\n"], "Options"
     for param in command.get_params(context):
         record = param.get_help_record(context)
-        if param.param_type_name != "option" or record is None:
+        if param.param_type_name != "option" or "--help" in param.opts or record is None:
             continue
         heading = getattr(param, "heading", None) or "Options"
         if heading != last:
