@@ -599,7 +599,7 @@ def describe_path(path: Path) -> str:
     >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]] * 20)
     >>> path = trace_path(ProbabilityTable(p, np.array([0, 0, 0, 1] * 20)), betas=(0.5,))
     >>> print("\n".join(describe_path(path).splitlines()[:4]))
-         on other rows
+                 on other rows
       β  accuracy  COBias  worst class
     raw     0.750   0.954        0.035
     0.5     1.000   0.020        0.974
