@@ -192,7 +192,7 @@ FAULTS = [
         "tables/labels.py",
         "if times[name] == 1}",
         "if times[name]}",
-        "tables/test_bad_input.py tables/test_cells.py tables/test_table.py",
+        "tables/test_columns.py",
     ),
     Fault(
         "a mass at the limit counts as low",

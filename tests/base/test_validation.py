@@ -17,6 +17,7 @@ from dnip.base.validation import (
     (lambda: check_number("beta", -1, at_least=0), "beta must be a finite number at least 0"),
     (lambda: check_number("beta", 0, above=0), "above 0; got 0"),
     (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
+    (lambda: check_number("beta", 1, below=1), "below 1; got 1"),
     (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
     (lambda: check_number("beta", 10**400), "beta must be a finite number"),
     (lambda: check_number("beta", 1e308), "beta must be a finite number at most 1e+12"),

@@ -161,6 +161,15 @@ def test_weights_in_quarters_are_exact():
     assert quarters.value == pytest.approx(wholes.value, abs=1e-12)
 
 
+@pytest.mark.parametrize("weight", [0.25, 1.0, 3.0])
+def test_a_point_has_the_value_of_its_counts_in_examples(weight):
+    objective, weights = Objective(tau=0.2, smoothing=1.0), np.full(THREE.n_rows, weight)
+    problem = Problem.of(THREE.p, THREE.labels, sample_weight=weights)
+    point = Landscape(problem, objective, 9, {}).evaluate([9, 4, 2])
+    counted = oracles.confusion_at(THREE.p, THREE.labels, [9, 4, 2]) * weight
+    assert point.value == pytest.approx(objective(counted), abs=1e-12)
+
+
 def test_a_class_whose_examples_weigh_nothing_is_not_fitted():
     weight = (FOUR.labels != 2).astype(int)
     names = ["World", "Sports", "Business", "Tech"]

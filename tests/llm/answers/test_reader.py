@@ -7,6 +7,7 @@ import pytest
 
 import sidecars
 from cases import cases
+from dnip.llm.answers.answer import Reported, Token
 from dnip.llm.answers.completions import SilentError, UnclearError, read_completion
 from dnip.llm.answers.reader import reader_of
 
@@ -143,3 +144,9 @@ def test_votes(text, vote):
     assert reader_of(VERY).vote(read_completion({"choices": [answer]})) == vote
     cut = {**answer, "finish_reason": "length"}
     assert reader_of(VERY).vote(read_completion({"choices": [cut]})) is None
+
+
+def test_a_chosen_token_that_is_added_whatever_its_rank_bounds_no_other():
+    tokens = tuple(Token(text, math.log(p)) for text, p in (("a", 0.5), ("b", 0.2), ("c", 0.01)))
+    assert Reported(tokens, sampled=tokens[2]).bound == pytest.approx(0.2)
+    assert Reported(tokens, sampled=tokens[0]).bound == pytest.approx(0.01)
