@@ -1,6 +1,7 @@
 """Solving: what holds of every solver on every problem, and what is checked before."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,6 +116,17 @@ def test_an_interrupted_search_returns_the_best_so_far():
     assert solution.status is Status.INTERRUPTED
     assert_same_solution(solution, best)
     assert (solution.lower_bound, solution.gap) == (None, None)
+
+
+def test_only_a_bound_that_the_value_reaches_is_a_proof():
+    def steps(landscape):
+        here = landscape.evaluate(landscape.equal_weights())
+        yield replace(here, lower_bound=here.value - below)
+
+    for below, status in ((1e-6, Status.WITHIN_GAP), (0.0, Status.OPTIMAL)):
+        solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Made(steps))
+        assert solution.status is status
+        assert solution.gap == pytest.approx(below, abs=1e-12)
 
 
 def test_a_solver_may_go_on_from_the_point_that_it_proposed():
