@@ -148,7 +148,7 @@ FAULTS = [
         "            if is_over(self.deadline):\n                break\n"
         "        return Proposal(descent.point.copy(), descent.value)",
         "        return Proposal(descent.point.copy(), descent.value)",
-        "solvers/test_odd_arrays.py",
+        "solvers/test_solve.py",
     ),
     # --- using, comparing ---
     Fault(

@@ -214,6 +214,14 @@ def test_an_objective_that_changes_its_argument_harms_no_count():
     assert proposal.value == -recount[0, 0] < 0
 
 
+def test_a_called_descent_ends_at_the_class_where_time_is_up():
+    objective = CustomObjective(Objective())
+    landscape = Landscape(Problem.of(FOUR.p, FOUR.labels), objective, 5, {})
+    landscape.deadline = 0.0  # long ago
+    landscape.descend(landscape.equal_weights(), landscape.free)
+    assert landscape.line_searches == 1
+
+
 # The error rate alone is the same number in both, to the bit.
 @each_calling_solver
 @each_problem
