@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
+    chosen,
     classifier,
     constraints,
     corrections,
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "changes": drift.changes,
     "slices": slices.run,
     "shift": shift.run,
+    "chosen": chosen.run,
     "proofs": proofs.run,
     "defer": defer.run,
     "scores": scores.run,

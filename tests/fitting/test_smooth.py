@@ -53,6 +53,14 @@ def test_other_rows_of_one_population_seldom_have():
     assert sum(drift is not None for drift in found) <= 1
 
 
+def test_rows_that_are_all_sure_have_drifted(here):
+    """Each class alone hardly shows it: its probabilities are low or high, in halves."""
+    p = rows(2, 3_000).probabilities
+    sure = np.sort(p, axis=1)
+    sure = p[sure[:, -1] - sure[:, -2] > 0.3]
+    assert find_drift(here.probabilities, here.labels, sure) is not None
+
+
 @pytest.mark.parametrize("shares", [[0.8, 0.1, 0.1], [0.1, 0.3, 0.6]])
 def test_another_class_mix_alone_is_no_drift(here, shares):
     others = rows(1, 2_000, shares=shares)

@@ -397,7 +397,8 @@ class Blend:
             text += (
                 f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
                 f"{self.drift:.1g}), and not by their class mix alone. The weights follow the "
-                "unlabelled rows: labelled ones were moved to where these lie."
+                "unlabelled rows: labelled ones were moved to where these lie. If labels were "
+                "chosen by the model's answers, leave the unlabelled rows out."
             )
         if self.toward_constraints:
             text += (
@@ -1001,9 +1002,9 @@ def find_drift(
 
     Another class mix changes no class accuracy. So labelled rows first get weights for the mix that
     the unlabelled ones probably have (Saerens et al. 2002). A difference that remains, by the test
-    of Kolmogorov and Smirnov on the probabilities of each class (Bonferroni's correction, 1 %), is
-    a change of the texts, the prompt or the model. Then the log-probabilities of the labelled rows
-    get the mean and the spread of the unlabelled ones.
+    of Kolmogorov and Smirnov on the probabilities of each class and on the largest (Bonferroni's
+    correction, 1 %), is a change of the texts, the prompt or the model. Then the log-probabilities
+    of the labelled rows get the mean and the spread of the unlabelled ones.
 
     Parameters
     ----------
@@ -1037,9 +1038,9 @@ def find_drift(
     factor = (target / np.where(support > 0, support, 1.0))[labels]
     weight = counts * factor
     n_rows = float(weight.sum() ** 2 / (weight @ factor))  # effective number of rows
-    p_value = n_classes * min(
-        _smirnov(labelled[:, c], weight, n_rows, unlabelled[:, c]) for c in range(n_classes)
-    )
+    columns = (np.column_stack([p, p.max(axis=1)]).T for p in (labelled, unlabelled))
+    p_values = [_smirnov(x, weight, n_rows, y) for x, y in zip(*columns, strict=True)]
+    p_value = len(p_values) * min(p_values)
     if p_value >= _LEVEL:
         return None
     here, there = (centred(log_p) for log_p in (log_probabilities(labelled), log_u))

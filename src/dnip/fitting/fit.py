@@ -37,6 +37,7 @@ from dnip.fitting.estimate import (
     batch_shift,
     calibrate_sample,
     estimate_of,
+    find_drift,
     find_floor,
     find_target,
     raised,
@@ -52,7 +53,7 @@ from dnip.method.problem import Problem, draw_per_class
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.metrics import HEADLINE, METRICS
-from dnip.priors.estimate import Calibration, label_shares, to_power
+from dnip.priors.estimate import Calibration, label_shares, most_rows, to_power
 from dnip.priors.target import PriorLike, TargetPrior, is_estimate, shares_of
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
@@ -285,6 +286,13 @@ NO_LABELS = (
     "No label was used, so nothing is known of right and wrong. "
     "The weights make classes equally likely on average, were they equally frequent; {}."
 )
+#: What is said of a fit to labels that were chosen by what the model answered.
+CHOSEN = (
+    "The labels were chosen by the model's answers, or so it seems: labelled rows differ from the "
+    "unlabelled ones beyond chance (p = {:.1g}), and not by their class mix alone. So nothing is "
+    "promised of other rows, and the unlabelled rows are left out.\n"
+    "If the unlabelled rows are of another prompt or model, give them with --unlabelled."
+)
 _SHARES_GIVEN = "this holds as far as the shares of the target prior do"
 _SHARES_EQUAL = (
     "that they are is assumed. Where one of four has 80 % of the rows, this costs 9 points of "
@@ -332,6 +340,9 @@ class Fit:
         without refits, and for objectives without β.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
+    chosen : float or None
+        The p value of rows being labelled whatever the model answered, where it is so small that
+        nothing is promised.
     deferring : tuple of Served
         Where rows are deferred: what other rows are expected to show, for the share that was asked
         for and for others. Empty without evidence.
@@ -346,6 +357,7 @@ class Fit:
     choice: str | None = None
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
+    chosen: float | None = None
     deferring: tuple[Served, ...] = ()
 
     def __repr__(self) -> str:
@@ -374,6 +386,8 @@ class Fit:
         """The reason of the verdict."""
         if self.evidence is not None:
             return self.evidence.reason
+        if self.chosen is not None:
+            return CHOSEN.format(self.chosen)
         if not self.has_labels:
             return NO_LABELS.format(_SHARES_EQUAL if self.target is None else _SHARES_GIVEN)
         return self.evaluation.no_signal if self.verdict == "no signal" else NOT_JUDGED
@@ -528,6 +542,8 @@ class Prepared:
         Rows without a label that are learned from.
     more : ProbabilityTable or None
         Where some of these came from, apart from the opt set.
+    chosen : float or None
+        As `Fit` has it; nothing is learned from rows without a label then.
     mix : ClassMix
     calibration : Calibration
     groups : ndarray of shape (M,) or None
@@ -558,6 +574,7 @@ class Prepared:
     weight: Floats | None
     unlabelled: Probabilities
     more: ProbabilityTable | None
+    chosen: float | None
     mix: ClassMix
     calibration: Calibration
     groups: Integers | None
@@ -660,16 +677,18 @@ def prepare(
     p, labels = labelled.probabilities, labelled.labels
     assert labels is not None
     unlabelled = table.probabilities[table.labels == UNLABELLED]
-    if more is not None:
-        unlabelled = np.concatenate([unlabelled, more.probabilities])
     counts = sample.weights if weight is None else weight
     floor = None if settings.robust == "off" else find_floor(p, labels)
-    settings, exponent = _on_common_scale(settings, p, labels, counts, unlabelled, floor)
+    chosen = _find_chosen(settings, p, labels, counts, unlabelled, floor)
+    if more is not None:
+        unlabelled = np.concatenate([unlabelled, more.probabilities])
+    learned = unlabelled[: 0 if settings.robust == "off" or chosen is not None else None]
+    seen = unlabelled if chosen is None else learned
+    settings, exponent = _on_common_scale(settings, p, labels, counts, seen, floor)
     calibration = calibrate_sample(p, labels, weight, deadline=deadline)
     sizes = sample.class_sizes.astype(np.float64)
     if weight is not None:
         sizes = np.bincount(labels, weight, table.n_classes).astype(np.float64)
-    learned = unlabelled[: 0 if settings.robust == "off" else None]
     mix = _mix_of(settings, table.classes, sizes, counts, calibration, unlabelled, learned)
     settings = replace(settings, target_prior=mix.asked)
 
@@ -701,6 +720,7 @@ def prepare(
         weight=counts,
         unlabelled=learned,
         more=more,
+        chosen=chosen,
         mix=mix,
         calibration=calibration,
         groups=groups,
@@ -709,7 +729,7 @@ def prepare(
         floor=floor,
         estimator=estimator,
         is_whole=is_whole,
-        is_judged=is_needed if evidence is None else evidence,
+        is_judged=chosen is None and (is_needed if evidence is None else evidence),
         may_keep=may_keep,
         deadline=deadline,
     )
@@ -737,6 +757,32 @@ def _on_common_scale(
     scale = WeightScale.over(every, np.concatenate([counts, np.ones(len(unlabelled))]))
     assert scale.span is not None
     return replace(settings, scale=scale), COMMON_SPREAD / scale.span
+
+
+def _find_chosen(
+    settings: FitSettings,
+    p: Probabilities,
+    labels: Labels,
+    counts: Floats | None,
+    own: Probabilities,
+    floor: float | None,
+) -> float | None:
+    """Return the p value of rows of one table being labelled whatever the model answered.
+
+    None where it is not small, so that nothing speaks against it. Of many rows, a sample is tested.
+    """
+    if not len(own):
+        return None
+    rng, most = np.random.default_rng(0), most_rows(p.shape[1])
+    drawn, others = (
+        rng.permutation(len(some))[:most] if len(some) > most else slice(None) for some in (p, own)
+    )
+    p, labels, own = p[drawn], labels[drawn], own[others]
+    counts = None if counts is None else counts[drawn]
+    exponent = _on_common_scale(settings, p, labels, counts, own, floor)[1]
+    here, there = (to_power(raised(some, floor), exponent) for some in (p, own))
+    drift = find_drift(here, labels, there, counts=counts)
+    return None if drift is None else drift.p_value
 
 
 def _mix_of(
@@ -1007,6 +1053,7 @@ def _told(
         choice,
         alternatives,
         tuple(notes),
+        rows.chosen,
         () if deferring is None else deferring.points,
     )
     record = _record(rows, fitted, settings, data_hash, deferring)
@@ -1074,7 +1121,7 @@ def _record(
         expected = {"followed": gaps.followed, "expected": gaps.cobias}
     counts = scored.reweighted
     assert counts is not None
-    is_known = fitted.verdict != "not judged"
+    is_known = fitted.verdict != "not judged" or fitted.chosen is not None
     points = () if deferring is None else deferring.points
     return FitRecord(
         package_version=__version__,
@@ -1102,11 +1149,14 @@ def _record(
             "verdict": fitted.verdict,
             "reason": fitted.reason,
             **({} if fitted.choice is None else {"choice": fitted.choice}),
+            **({} if fitted.chosen is None else {"chosen": fitted.chosen}),
         }
         if is_known
         else None,
         **fitted.solution.search_record(classes),
-        scores=ClassScores(counts.sum(axis=1), np.diag(counts.astype(np.float64)), **expected),
+        scores=None
+        if fitted.chosen is not None
+        else ClassScores(counts.sum(axis=1), np.diag(counts.astype(np.float64)), **expected),
         sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers),
         fitted=FittedRows.of(rows.labelled.probabilities, rows.labelled.ids),
         deferring=tuple(point.to_record() for point in points),
@@ -1115,7 +1165,11 @@ def _record(
 
 def _rows_like_others(rows: Prepared) -> TableSample:
     """Return a sample of rows like those that the coefficients will be used for."""
-    labelled = rows.labelled
+    labelled, table = rows.labelled, rows.sample.table
+    if rows.chosen is not None:
+        every = TableSample(labelled.n_classes)
+        every.add(probabilities=table.probabilities, mass=table.mass)
+        return every
     if len(rows.unlabelled) < LEAST_ROWS:
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         assert labels is not None

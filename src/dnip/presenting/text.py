@@ -364,7 +364,8 @@ def describe_fit(
         )
     if fitted.decision is not None:
         parts.append(wrapped(fitted.decision.sentence))
-        if not fitted.decision.n_unlabelled and fitted.decision.support.min() < _FEW_LABELS:
+        is_alone = not fitted.decision.n_unlabelled and fitted.chosen is None
+        if is_alone and fitted.decision.support.min() < _FEW_LABELS:
             parts[-1] += _ASK_FOR_ROWS
     if fitted.notes:
         parts.append(wrapped("\n".join(fitted.notes)))
@@ -463,6 +464,8 @@ def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
         "no signal": "look at the prompt: dnip prompt TEXTS --check",
         "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
     }
+    if fitted.chosen is not None:
+        steps["not judged"] = f"label rows at random, and fit again: dnip fit {quote(table)}"
     if not fitted.has_labels:
         steps["not judged"] = f"label a hundred rows, and fit again: dnip fit {quote(table)}"
     lines = [f"verdict: {text}"]
@@ -580,6 +583,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "defer": _deferring_to_dict(fitted, confidence),
         "evidence": {
             "verdict": fitted.verdict,
+            "chosen": fitted.chosen,
             **({} if evidence is None else evidence.to_dict(confidence)),
             "choice": fitted.choice,
             "alternatives": [other.to_dict() for other in fitted.alternatives],

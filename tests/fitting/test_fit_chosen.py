@@ -1,0 +1,103 @@
+"""Labels that were chosen by the model's answers: noticed, told, and nothing promised."""
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, ProbabilityTable, fit
+from dnip.fitting.fit import CHOSEN
+from dnip.presenting.text import describe_fit, fit_to_dict
+from populations import biased_rows
+
+BIAS = (0.8, 0.0, -0.8)
+N_LABELLED = 250
+
+
+def population(seed, n=1_500, shares=None):
+    made = biased_rows(np.random.default_rng(seed), n, bias=BIAS, shares=shares)
+    return made.probabilities, made.labels
+
+
+def labelled(seed, rate):
+    """A table in which rows are labelled by a rate of their probabilities and labels."""
+    p, labels = population(seed)
+    rate = np.asarray(rate(p, labels), float)
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(len(p), N_LABELLED, replace=False, p=rate / rate.sum())
+    kept = np.full(len(p), -1)
+    kept[drawn] = labels[drawn]
+    return ProbabilityTable(p, kept)
+
+
+def at_random(p, _labels):
+    return np.ones(len(p))
+
+
+def by_shares(_p, labels):
+    return np.array([1.0, 0.4, 0.15])[labels]
+
+
+def by_answer(p, _labels):
+    return np.where(p.argmax(axis=1) == 0, 1, 0.02)
+
+
+def least_sure(p, _labels):
+    return np.where(p.max(axis=1) < np.quantile(p.max(axis=1), 0.35), 1, 0.02)
+
+
+def most_sure(p, _labels):
+    return np.where(p.max(axis=1) > np.quantile(p.max(axis=1), 0.65), 1, 0.02)
+
+
+def errors(p, labels):
+    return np.where(p.argmax(axis=1) != labels, 1, 0.05)
+
+
+@pytest.mark.parametrize("rate", [by_answer, least_sure, most_sure, errors])
+def test_they_are_noticed(rate):
+    found = [fit(labelled(seed, rate), evidence=False).chosen for seed in range(5)]
+    assert sum(p is not None and p < 0.01 for p in found) >= 4
+
+
+@pytest.mark.parametrize("rate", [at_random, by_shares])
+def test_chance_and_class_shares_alone_are_not_called_chosen(rate):
+    found = [fit(labelled(seed, rate), evidence=False).chosen for seed in range(20)]
+    assert sum(p is not None for p in found) <= 1
+
+
+def test_the_unlabelled_rows_are_left_out():
+    table = labelled(0, least_sure)
+    fitted, alone = fit(table), fit(table.labelled(), evidence=False)
+    assert fitted.weights.tolist() == alone.weights.tolist()
+    assert fitted.decision.n_unlabelled == 0
+    mix = fit(table, target_prior="estimate").target
+    assert mix.estimate.n_rows == len(table) - N_LABELLED  # asked for, so they tell the mix
+
+
+@pytest.mark.parametrize("robust", ["auto", "off"])
+def test_nothing_is_promised(robust):
+    fitted = fit(labelled(0, least_sure), robust=robust, evidence=True)
+    assert (fitted.verdict, fitted.evidence) == ("not judged", None)
+    assert fitted.reason == CHOSEN.format(fitted.chosen)
+    text = " ".join(describe_fit(fitted, 0.9).split())
+    assert "verdict: not judged The labels were chosen by the model's answers" in text
+    assert "Next, label rows at random" in text
+    assert "sure" not in text
+    assert "--unlabelled NEW.csv" not in text
+    assert fit_to_dict(fitted, robust, 0.9)["evidence"]["chosen"] == fitted.chosen
+
+
+def test_the_record_says_so_and_keeps_no_scores():
+    table = labelled(0, most_sure)
+    record = Coefficients.from_json(fit(table).coefficients.to_json()).fit
+    assert record.evidence["verdict"] == "not judged"
+    assert record.evidence["chosen"] < 0.01
+    assert record.scores is None
+    assert record.sketch.rows == len(table)
+
+
+def test_rows_of_another_table_are_followed_as_before():
+    p, labels = population(0, 300)
+    other = population(1)[0] * [1, 1, 4]
+    fitted = fit(p, labels, unlabelled=other / other.sum(axis=1, keepdims=True), evidence=False)
+    assert fitted.chosen is None
+    assert fitted.decision.drift < 0.01
