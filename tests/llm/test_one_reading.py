@@ -1,6 +1,9 @@
-"""Whatever the shape of an answer, import and coefficients decide as dnip.correct does."""
+"""Whatever the shape of an answer, import and coefficients decide as dnip.correct and serve do."""
 
+import json
+import random
 import re
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +19,7 @@ from dnip.llm.answers.reader import reader_of
 from dnip.llm.answers.stating import NONE, SEVERAL
 from dnip.llm.serving.chat import PassedError, correct_chat
 from dnip.llm.sources import read_answers
+from generated import CLASSES, make_answers
 from statements import CASES
 
 #: Labels that stand in one another, begin alike, or hold characters of several bytes.
@@ -169,10 +173,11 @@ def test_import_and_coefficients_decide_as_correct_does(made, data):
         np.testing.assert_allclose(table.probabilities[0], [*p.values()], atol=1e-6)
 
 
-def spelt(text, labels):
+def spelt(text, labels, rng=None):
     """An answer whose tokens are its words, at each of which all labels are reported."""
-    top = {name: 0.5 / len(labels) for name in labels}
-    words = [word for word in re.split(r"(?<!\w)(?=\w)|(?<=\w)(?!\w)", text) if word]
+    parts = [1 if rng is None else rng.randint(1, 9) for _ in labels]
+    top = {name: 0.5 * part / sum(parts) for name, part in zip(labels, parts, strict=True)}
+    words = [word for word in re.split(r"(?<!\w)(?=\w)|(?<=\w)(?!\w)|(?<=</think>)", text) if word]
     return sidecars.completion(text, *((word, top | {word: 0.5}) for word in words))
 
 
@@ -198,3 +203,63 @@ def test_every_door_reads_the_label_that_is_stated(labels, text, expected):
     else:
         read = found.before.choice
     assert read in (expected, {NONE: "label", SEVERAL: "several"}.get(expected, "tokens"))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_import_decides_as_correct_and_as_serve_over_http(name, tmp_path):
+    pytest.importorskip("aiohttp")
+    classes, rng, n_changed = CLASSES[name], random.Random(name), 0
+    texts = [one.text for one in make_answers(700, seed=3) if one.classes == classes]
+    bodies = [{**spelt(text, classes, rng), "id": str(i)} for i, text in enumerate(texts)]
+    fitted = Coefficients(list(classes), [(9, 1, 3, 6)[i % 4] for i in range(len(classes))], 9)
+    fitted.save(tmp_path / "chat.json")
+    sidecars.FITTED.save(tmp_path / "topic.json")
+    table, summary = read_answers(bodies, list(classes))
+    decided = iter(fitted.predict(table.probabilities))
+    upstream = sidecars.Upstream()
+    files = {"chats": {"chat": tmp_path / "chat.json"}}
+    serving = sidecars.serving(upstream.url, tmp_path / "topic.json", **files)
+    served = []
+    with closing(upstream), serving as (_, port):
+        for body in bodies:
+            upstream.answer = sidecars.reply(body)
+            served.append(sidecars.ask(port, "/v1/chat/completions", body=ASKED)[1])
+    for i, (text, body, content) in enumerate(zip(texts, bodies, served, strict=True)):
+        label = None if i + 1 in summary.left_out else next(decided)
+        new = corrected(body, fitted)
+        assert text_of(json.loads(content)) == new
+        check_only_the_label_changed(text, new, classes, label)
+        n_changed += new != text
+    assert n_changed > len(texts) / 10
+
+
+ASKED = json.dumps({"messages": [{"role": "user", "content": "?"}]}).encode()
+
+
+def text_of(body):
+    return body["choices"][0]["message"]["content"]
+
+
+def corrected(body, fitted):
+    """The text that dnip.correct writes; the old one where no label is stated, or none is told."""
+    try:
+        return text_of(dnip.correct(body, coefficients=fitted))
+    except dnip.InvalidInputError:
+        return text_of(body)
+
+
+def check_only_the_label_changed(old, new, classes, label):
+    """All characters outside the stated label are the old ones, and the label is the decided."""
+    mentions = reader_of(classes).state(old).mentions
+    if label is None or not mentions:  # import reads an only token, whatever it is
+        assert new == old
+        assert label is None or re.fullmatch(r"\w+", old)
+        return
+    cuts = [0, *(cut for one in mentions for cut in (one.start, one.end)), len(old)]
+    outside = [re.escape(old[a:b]) for a, b in zip(cuts[::2], cuts[1::2], strict=True)]
+    match = re.fullmatch("(.+?)".join(outside), new, re.DOTALL)
+    assert match is not None
+    if new == old:
+        assert classes[mentions[0].label] == label
+    else:
+        assert {written.casefold() for written in match.groups()} == {label.casefold()}
