@@ -224,6 +224,8 @@ def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monk
     told = dnip("fit", opt, *PLAIN).out
     assert "\nverdict: not judged\n" in told
     assert f"\nNext, ask for a verdict: dnip fit {opt} --evidence\n" in told
+    told = dnip("fit", opt, *PLAIN, "--out", "c.json").out
+    assert f"dnip fit {opt} --out c.json --evidence\n" in told
     judged = dnip("fit", opt, *PLAIN, "--evidence", "--json").json["evidence"]
     assert judged["verdict"] in ("apply", "keep", "no signal")
 

@@ -139,6 +139,9 @@ def test_messages_speak_of_what_was_typed():
         for door in (dnip.fit, lambda *rows, **asked: DNIPClassifier(**asked).fit(*rows)):
             with pytest.raises(InvalidInputError, match=rf"^{name} is a part.*Objective\({name}="):
                 door(P, Y, objective="macro-f1", **words)
+    for door in (dnip.fit, lambda *rows, **asked: DNIPClassifier(**asked).fit(*rows)):
+        with pytest.raises(InvalidInputError, match=r"must be a dnip.Constraints; got {'max_"):
+            door(P, Y, constraints={"max_accuracy_loss": 0.01})
     with pytest.warns(DNIPWarning, match="did not sum to 1") as caught:
         dnip.fit(2 * P, Y, classes=NAMES)
     assert caught[0].filename == __file__

@@ -78,6 +78,11 @@ costs=None)
         chooses_beta: bool | None = None,
     ) -> None:
         usual = Settings()
+        if not isinstance(constraints, Constraints | None):
+            raise InvalidInputError(
+                f"constraints must be a dnip.Constraints; got {constraints!r}",
+                hint="Write constraints=dnip.Constraints(max_accuracy_loss=0.01)",
+            )
         if chooses_beta is None:
             named = (objective, beta, costs, preset)
             chooses_beta = robust != "off" and all(part is None for part in named)

@@ -454,6 +454,8 @@ class Expectation:
     (0.15, 0.02)
     >>> [round(bound, 2) for bound in Expectation(many).intervals(0.9)["cobias"]]
     [0.0, 0.04]
+    >>> Expectation(many)
+    Expectation(COBias 0.016, worst class 0.592)
     """
 
     def __init__(self, confusion: Counts, followed: float = 1.0, *, spread: float = 0.0) -> None:
@@ -476,6 +478,10 @@ class Expectation:
             "cobias_single": single_gap(confusion, rates),
             "worst_class_accuracy": rates.min(axis=1),
         }
+
+    def __repr__(self) -> str:
+        worst = self.worst_class_accuracy
+        return f"Expectation(COBias {self.cobias:.3f}, worst class {worst:.3f})"
 
     def of(self, confusion: Counts) -> Expectation:
         """Return what to expect by other counts, of the same weights."""

@@ -457,17 +457,20 @@ def _describe_verdict(fitted: Fit, table: str, out: str) -> str:
     """
     verdict, evidence = fitted.verdict, fitted.evidence
     text = {"keep": "keep the raw argmax"}.get(verdict, verdict)
-    option = "" if out == "coefficients.json" else f" --coefficients {quote(out)}"
+    is_usual = out == "coefficients.json"
+    option = "" if is_usual else f" --coefficients {quote(out)}"
+    written = "" if is_usual else f" --out {quote(out)}"
     steps = {
         "apply": f"correct new rows: dnip apply NEW.csv{option} --out corrected.csv",
         "keep": "label more rows, and fit again; or name a goal, such as --beta 1",
         "no signal": "look at the prompt: dnip prompt TEXTS --check",
-        "not judged": f"ask for a verdict: dnip fit {quote(table)} --evidence",
+        "not judged": f"ask for a verdict: dnip fit {quote(table)}{written} --evidence",
     }
     if fitted.chosen is not None:
         steps["not judged"] = f"label rows at random, and fit again: dnip fit {quote(table)}"
     if not fitted.has_labels:
-        steps["not judged"] = f"label a hundred rows, and fit again: dnip fit {quote(table)}"
+        again = f"dnip fit {quote(table)}{written}"
+        steps["not judged"] = f"label a hundred rows, and fit again: {again}"
     lines = [f"verdict: {text}"]
     lines += [] if fitted.choice is None else [fitted.choice]
     if verdict == "keep" and not fitted.is_raw:

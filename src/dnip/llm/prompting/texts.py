@@ -256,7 +256,8 @@ def _labels(cells: list[object], task: Task, location: Places, column: str) -> L
                 wrong.setdefault(text, []).append(str(row))
         named = [f"{text} in row {listed(rows, most=5)}" for text, rows in wrong.items()]
         n = sum(map(len, wrong.values()))
-        message = f"{location.source}: {counted(n, 'label')} of {column} that name no class: "
+        name = "names" if n == 1 else "name"
+        message = f"{location.source}: {counted(n, 'label')} of {column} {name} no class: "
         raise InvalidInputError(
             message + listed(named) if named else error.message,
             hint=f"The classes are {listed(task.classes)}; an index counts from 0, and an empty "

@@ -225,6 +225,16 @@ def test_what_will_not_pass_fails_at_once(status, text, message):
     assert caught.value.hint
 
 
+def test_an_address_without_a_version_is_shown_with_it():
+    with FailingServer(lambda body: (404, {}, "")) as server:
+        root = server.url.removesuffix("/v1")
+        for url in (root, f"{root}/"):
+            with pytest.raises(BackendError, match=f"end in /v1: try {server.url}. Check"):
+                score(url)
+        with pytest.raises(BackendError, match=r"status 404.. Check the base URL"):
+            score(server.url)
+
+
 def test_no_redirect_is_followed():
     with FailingServer(completion) as other:
         moved = (307, {"Location": f"{other.url}/completions"}, "")

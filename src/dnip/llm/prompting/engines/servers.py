@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice, permutations, product
 from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -222,6 +223,8 @@ class Server:
         elif status in (404, 405):
             trouble = "unknown model or address"
             hint = "Check the base URL and the model's name; GET /models lists the names"
+            if not urlsplit(self.base_url).path.strip("/"):
+                hint = f"Most addresses end in /v1: try {self.base_url.rstrip('/')}/v1. {hint}"
         elif status == 429:
             trouble = "too many requests"
             hint = "Lower the concurrency, start again later, or look whether the quota is used up"
