@@ -266,7 +266,7 @@ def compare(
     material = _material(data, test, unlabelled, content_free, classes, groups)
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
-    asked = choose(None, goal, scale=scale) if methods is None else methods
+    asked = choose(None, objective, scale=scale) if methods is None else methods
     ready = [*choose(RAW), *(method for method in asked if method.name != RAW)]
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}

@@ -453,7 +453,8 @@ class OurDNIP(Method):
 
     Parameters
     ----------
-    objective : Objective
+    objective : Objective, optional
+        The fit chooses where it is left out.
     scale : int or str, optional
 
     Examples
@@ -464,7 +465,7 @@ class OurDNIP(Method):
     0.0
     """
 
-    objective: Objective = field(default_factory=Objective)
+    objective: Objective | None = None
     scale: int | str | None = None
 
     name = "dnip"
@@ -508,8 +509,8 @@ def choose(
     names : str, optional
         All where it is left out, in the order in which they are shown.
     objective : Objective, optional
-        Of the methods that minimise one, but for the paper's, whose settings are its own;
-        ``Objective()`` by default.
+        Of this package's own fits, but for the paper's, whose settings are its own; by default
+        they choose as ``dnip fit`` does.
     scale : int or str, optional
         Of this package's own fits; that of ``dnip fit`` by default.
 
@@ -526,11 +527,10 @@ def choose(
     'raw batch-calibration contextual-calibration vector-scaling matrix-scaling \
 matrix-scaling-balanced dnip-paper dnip'
     """
-    goal = Objective() if objective is None else objective
     methods: tuple[Method, ...] = (
         *(RawArgmax(), BatchCalibration(), ContextualCalibration()),
         *(VectorScaling(), MatrixScaling(), BalancedMatrixScaling()),
-        *(PaperDNIP(), OurDNIP(goal, scale)),
+        *(PaperDNIP(), OurDNIP(objective, scale)),
     )
     known = {method.name: method for method in methods}
     wanted = known if names is None else [RAW, *(name.strip() for name in names.split(","))]

@@ -97,7 +97,7 @@ def compare(
     from dnip.method.objective import Objective
     from dnip.tables import Asked, ProbabilityTable
 
-    objective = Objective() if beta is None else Objective(beta=beta)
+    objective = None if beta is None else Objective(beta=beta)
     chosen = choose(methods, objective, scale=scale)
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, {name: out / name for name in FILES})
