@@ -9,6 +9,7 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
+from dnip.llm.answers import stating
 from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL, Rule, without_thoughts
 from statements import ABC, BILLS, CASES, MOODS
 
@@ -126,3 +127,41 @@ def test_a_long_answer_is_read_in_time(piece):
     rule, begin = rule_of((*ABC, "1", "5")), time.process_time()
     rule.state(text)
     assert time.process_time() - begin < 3
+
+
+def test_many_objects_without_a_label_are_read_in_linear_time():
+    """A megabyte of them once took 30 s."""
+    rule, took = rule_of(ABC), []
+    for n in (40_000, 400_000):
+        text, begin = "B\n" + '{"a": "b"} ' * (n // 11), time.process_time()
+        assert len(rule.state(text).mentions) == 1
+        took.append(time.process_time() - begin)
+    assert took[1] < 30 * took[0]
+
+
+@cases(
+    ("0.5", "0.5", "0.5"),
+    ("0.5", "Score: 10.5", NONE),
+    ("10%", "Answer: 10 %", "10%"),
+    ("10%", "10", NONE),
+    ("-2", "Score: −2.", "-2"),
+    ("-2", "2", NONE),
+    ("1.0", "1", "1.0"),
+)
+def test_labels_that_are_numbers_are_compared_by_value(label, text, expected):
+    assert stated((label, "7", "9"), text) == expected
+
+
+def test_labels_are_read_by_one_rule_alone():
+    """Only the reader makes a rule, and every other room asks the reader.
+
+    But for local chain of thought, which finds the last label among the ids of its own tokens.
+    """
+    root = Path(stating.__file__).parents[2]
+    texts = {
+        file.relative_to(root).as_posix(): file.read_text("utf-8") for file in root.rglob("*.py")
+    }
+    makers = {name for name, text in texts.items() if re.search(r"(?<!`)\bRule\(", text)}
+    assert makers == {"llm/answers/stating.py", "llm/answers/reader.py"}
+    finders = {name for name, text in texts.items() if re.search(r"\blast_label\(", text)}
+    assert finders == {"llm/prompting/labels.py", "llm/prompting/engines/local.py"}

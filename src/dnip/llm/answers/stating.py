@@ -297,9 +297,7 @@ class Rule:
         values = [mention for root in roots for mention in self._values_of(text, root)]
         if values or self.key is not None:
             return _agreed(values) if values else Statement((), NO_KEY)
-        for root in roots:  # they hold no label: what stands around them may state one
-            text = text[: root.start] + " " * (root.end - root.start) + text[root.end :]
-        page = _Page(text, self._labels.marks)
+        page = _Page(_without(roots, text), self._labels.marks)
         statement = self._around(page)
         mentions = page.original(statement.mentions)
         if mentions is None:  # marks stand within the label
@@ -682,6 +680,15 @@ def _json_in(text: str) -> list[_Node]:
         root, at = _read_json(text, begin.start())
         roots += [] if root is None else [root]
     return roots
+
+
+def _without(roots: Sequence[_Node], text: str) -> str:
+    """Return a text with spaces for JSON that holds no label: what is around it may state one."""
+    kept, at = [], 0
+    for root in roots:
+        kept += [text[at : root.start], " " * (root.end - root.start)]
+        at = root.end
+    return "".join([*kept, text[at:]])
 
 
 def _read_json(text: str, begin: int) -> tuple[_Node | None, int]:
