@@ -446,7 +446,9 @@ def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
             return value
     there = listed([*dict.fromkeys(key for held in holders for key in held)]) or "nothing"
     raise InvalidInputError(
-        f"there is no {name}; there are {there}", hint=f"Give another name with {option}"
+        f"there is no {name}; there are {there}",
+        hint=f"Give another name with {option}"
+        + f"; if the labels alone have {name}, --on id={name}" * (option == "--on"),
     )
 
 

@@ -170,7 +170,8 @@ def read_gold(
                 raise InvalidInputError(
                     f"{where}: there is no column {column}; the columns are "
                     f"{listed(tuple(held)) or 'none'}",
-                    hint="Name the columns with --on and --label; --on row joins rows in order",
+                    hint="Name the labels with --label, and their ids with --on id=COLUMN; --on "
+                    "row joins rows in order",
                 )
         own.append(held.get(ID))
         ids.append(len(ids) if on == BY_ROW else name)
@@ -261,6 +262,6 @@ def join_by_id(gold: dict[str, int], ids: Sequence[str] | None, source: str) -> 
         raise InvalidInputError(
             f"{source}: no answer's id is in the gold file: the first are {ids[0]!r} and, in the "
             f"gold file, {next(iter(gold), '')!r}",
-            hint="Name the column of the ids with --on",
+            hint="Name the ids with --on, or --on A=B where the labels have another column of them",
         )
     return np.array([gold.get(name, UNLABELLED) for name in ids], np.int64)
