@@ -261,8 +261,8 @@ FAULTS = [
     Fault(
         "evidence that is asked for is not made where it takes long",
         "fitting/fit.py",
-        "is_judged=is_needed if evidence is None else evidence,",
-        "is_judged=is_needed if evidence is None else evidence and is_needed,",
+        "(is_needed if evidence is None else evidence)",
+        "(is_needed if evidence is None else evidence and is_needed)",
         "fitting/test_refits.py fitting/test_choosing.py",
     ),
     Fault(
