@@ -586,7 +586,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "defer": _deferring_to_dict(fitted, confidence),
         "evidence": {
             "verdict": fitted.verdict,
-            "chosen": fitted.chosen,
+            **({} if fitted.chosen is None else {"chosen": fitted.chosen}),
             **({} if evidence is None else evidence.to_dict(confidence)),
             "choice": fitted.choice,
             "alternatives": [other.to_dict() for other in fitted.alternatives],
