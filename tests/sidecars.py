@@ -125,9 +125,11 @@ def serving(upstream, coefficients, *, grace=60, timeout=200, heads=200, most=No
     with listen("127.0.0.1", 0, timeout=heads) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield server, listening.getsockname()[1]
-        server.should_exit = True
-        thread.join()
+        try:
+            yield server, listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager

@@ -187,8 +187,8 @@ def typed(folder, *words):
 def serve_chats(folder, line):
     """Serve as README says, at a free port, and ask as many chats as a check needs."""
     with FailingServer(api) as upstream:
-        words = line.replace("URL", upstream.url).replace("dnip", f"{sys.executable} -m dnip", 1)
-        command = [*words.split(), "--port", "0"]
+        words = line.replace("URL", upstream.url.removesuffix("/v1"))
+        command = [sys.executable, "-m", *words.split(), "--port", "0"]
         with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
             port = int(server.stdout.readline().split()[0].rpartition(":")[2])
             corrects = server.stdout.readline()
@@ -229,7 +229,8 @@ def test_every_block_of_readme_runs_in_order(checkout, dnip, monkeypatch, reques
                 serve_chats(checkout, line)
             elif program == "dnip":
                 with FailingServer(api) as server:
-                    outcome = dnip(*(server.url if word == "URL" else word for word in words))
+                    url = server.url.removesuffix("/v1")
+                        outcome = dnip(*(word.replace("URL", url) for word in words))
                 assert outcome.status == 0, f"{line}\n{outcome}"
             elif line.startswith("python -m reproduction"):  # one experiment: all take hours
                 reproduce = import_module("reproduction.__main__").main

@@ -53,8 +53,9 @@ def propose(path: Path, *, is_foreign: bool = False) -> str | None:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DNIPWarning)
-            rows = [found.content for found in islice(flattened(read_values(path)), _MOST_ROWS)]
-            guess = _guess([row for row in rows if isinstance(row, dict)])
+            values = islice(flattened(read_values(path)), _MOST_ROWS)
+            rows = [value.content for value in values if isinstance(value.content, dict)]
+            guess = _guess(rows)
             if guess is None or (not is_foreign and _is_table(rows[0], guess)):
                 return None
             read_answers([path], guess.classes, label=guess.label)
