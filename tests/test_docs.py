@@ -230,7 +230,7 @@ def test_every_block_of_readme_runs_in_order(checkout, dnip, monkeypatch, reques
             elif program == "dnip":
                 with FailingServer(api) as server:
                     url = server.url.removesuffix("/v1")
-                        outcome = dnip(*(word.replace("URL", url) for word in words))
+                    outcome = dnip(*(word.replace("URL", url) for word in words))
                 assert outcome.status == 0, f"{line}\n{outcome}"
             elif line.startswith("python -m reproduction"):  # one experiment: all take hours
                 reproduce = import_module("reproduction.__main__").main
