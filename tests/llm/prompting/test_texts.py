@@ -84,7 +84,7 @@ def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name):
     ("t.jsonl", '{"text": "a", "id": "\\u0000"}\n', "line 1: the id"),
     ("t.jsonl", '{"text": "\\ud800"}\n', "line 1: text is not valid Unicode"),
     ("t.jsonl", '{"text": ["a", "\\ud800"]}\n', "line 1: text is not valid Unicode"),
-    ("t.jsonl", f'{{"text": "a", "label": "{"9" * 5000}"}}\n', "1 label of label that name no"),
+    ("t.jsonl", f'{{"text": "a", "label": "{"9" * 5000}"}}\n', "1 label of label names no class"),
     ("t.jsonl", '{"text": "a", "label": "glad"}\n', "'glad' in row 1. The classes are happy, sad"),
     (
         "t.jsonl",
