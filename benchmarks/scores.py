@@ -14,7 +14,7 @@ def run(tables: list[Table]) -> None:
     """Print the table, and check the prediction rule on every row of both halves."""
     rows = []
     for name, opt, test in tables:
-        coefficients = fit(opt, evidence=False).coefficients
+        coefficients = fit(opt).coefficients
         for half in (opt, test):
             expected = np.argmax(coefficients.multipliers * half.probabilities, axis=1)
             predicted = coefficients.predict(half.probabilities)
