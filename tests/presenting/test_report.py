@@ -48,7 +48,10 @@ def test_counts_are_those_that_refits_expect(report):
     fitted = fit(draw())
     assert [each["name"] for each in others] == [f"β = {a.beta:g}" for a in fitted.alternatives]
     for each, other in zip(others, fitted.alternatives, strict=True):
-        assert each["accuracy"] == pytest.approx(other.accuracy)
+        promised = other.accuracy, other.cobias, other.worst
+        shown = [each[name] for name in ("accuracy", "cobias", "worst_class_accuracy")]
+        assert shown == pytest.approx(promised)
+    assert raw["cobias"] == fitted.evidence.raw.cobias
 
 
 def test_where_the_raw_argmax_is_kept_the_page_begins_there():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -229,18 +229,25 @@ def _choices(
         Of what the page shows.
     """
     assert evaluation.reweighted is not None
+    others = () if fitted is None else fitted.alternatives
+    raw: dict[str, float] = {}
+    if others and fitted is not None and fitted.evidence is not None:
+        before = fitted.evidence.raw
+        raw = {"cobias": before.cobias, "worst_class_accuracy": before.worst_class_accuracy}
     choices = [
         {
             "name": "before",
             "weights": [1] * len(evaluation.classes),
-            **_measure(evaluation.raw, level, evaluation.grouping),
+            **_measure(evaluation.raw, level, evaluation.grouping, expected=raw),
         }
     ]
-    others = () if fitted is None else fitted.alternatives
     for other in others:
         assert other.evaluation.reweighted is not None
         counts = other.evaluation.reweighted
-        choices.append({"name": f"β = {other.beta:g}", **_measure(counts, level)})
+        expected = {"cobias": other.cobias, "worst_class_accuracy": other.worst}
+        choices.append(
+            {"name": f"β = {other.beta:g}", **_measure(counts, level, expected=expected)}
+        )
     chosen = next((n for n, other in enumerate(others, 1) if other.is_chosen), 0 if others else 1)
     if not others:
         choices.append(
@@ -253,10 +260,17 @@ def _choices(
     return choices, chosen
 
 
-def _measure(confusion: Counts, level: float, grouping: Grouping | None = None) -> dict[str, Any]:
+def _measure(
+    confusion: Counts,
+    level: float,
+    grouping: Grouping | None = None,
+    *,
+    expected: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
     """Return counts, metrics and intervals of one side, ready for JSON.
 
-    The page shows `totals` as they are, `rates` and `details` times 100: none is rounded again.
+    Of refits, gaps are what they are expected to be, for counts alone make them too large. The page
+    shows `totals` as they are, `rates` and `details` times 100: none is rounded again.
 
     Examples
     --------
@@ -268,7 +282,7 @@ def _measure(confusion: Counts, level: float, grouping: Grouping | None = None) 
     rates = summary["class_accuracies"]
     counts = confusion if grouping is None else as_counted(confusion, grouping.counted)
     bounds = wilson(np.diag(counts), counts.sum(axis=1), level).round(4).tolist()
-    values = {name: summary[name] for name in HEADLINE}
+    values = {name: summary[name] for name in HEADLINE} | dict(expected or {})
     shown = {
         METRICS[name].title: f"{value:.3f}" if name == "cobias" else percent(value)
         for name, value in values.items()
