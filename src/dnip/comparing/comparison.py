@@ -231,7 +231,7 @@ def compare(
     objective : Objective, optional
         Reported in the result; also that of the methods where `methods` is left out.
     scale : int or str, optional
-        Likewise.
+        That of the methods where `methods` is left out.
     progress : callable, optional
         Called before every fit with the method, the number of the fit, and the number of all.
 

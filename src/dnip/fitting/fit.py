@@ -161,8 +161,8 @@ def fit(
         one fold of every refit, and count as one label. Without groups, copies (rows equal in every
         probability and in label, which rounding does not explain) are told, and are groups.
     weights : array-like of shape (M,) or str, optional
-        How much each row counts, likewise; 1 by default. Only ratios matter. What is shown of the
-        rows of the fit counts each as one.
+        How much each row counts, or the name of that column; 1 by default. Only ratios matter.
+        What is shown of the rows of the fit counts each as one.
     rows : int or None, default=1_000_000
         Rows to fit on at most; None: all. Of a file of more, a sample is used. The objective and
         the evaluation are those of all rows. ``robust="auto"`` means ``"off"`` for a sample.
@@ -815,7 +815,7 @@ def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
     is_limited = limit is not None and has_beta and rows.estimator.is_robust and rows.is_whole
     is_done = solution.status is Status.INTERRUPTED or not (rows.is_judged or is_limited)
     if is_done or not rows.refits.are_possible:
-        return _told(rows, settings, solution, decision)
+        return _fit_of(rows, settings, solution, decision)
 
     refits, others = rows.refits, dict[float, FitEvidence]()
     beta: float | None = None
@@ -842,7 +842,7 @@ def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
         solution = _raw(solution, settings, rows.estimator.problem)
         judged = refits.judge_raw(settings)
     judged = judged._replace(evidence=replace(judged.evidence, is_kept=is_kept, sure=sure))
-    return _told(rows, settings, solution, decision, judged, others, choice, note)
+    return _fit_of(rows, settings, solution, decision, judged, others, choice, note)
 
 
 def _fit_no_labels(
@@ -947,7 +947,7 @@ def fit_at(rows: Prepared, beta: float) -> Fit:
     if rows.is_judged:
         evidence, left_out = rows.refits.judge(settings)
         judged = Judged(replace(evidence, is_kept=not evidence.gains), left_out)
-    return _told(rows, settings, solution, decision, judged)
+    return _fit_of(rows, settings, solution, decision, judged)
 
 
 def _anew(rows: Prepared) -> float | None:
@@ -993,7 +993,7 @@ def _raw(solution: Solution, settings: FitSettings, problem: Problem) -> Solutio
     )
 
 
-def _told(
+def _fit_of(
     rows: Prepared,
     settings: FitSettings,
     solution: Solution,
@@ -1003,7 +1003,7 @@ def _told(
     choice: str | None = None,
     note: str | None = None,
 ) -> Fit:
-    """Return a fit with everything that is told of it."""
+    """Return a fit with everything that it shows."""
     sample, classes = rows.sample, rows.problem.classes
     weights = Coefficients(classes, solution.weight_indices, solution.scale)
     evaluation, data_hash = rows.count(weights, rows.mix.asked)

@@ -34,7 +34,7 @@ class FitSettings(Settings):
     objective, beta, costs, preset, scale, solver, seed, time_limit, constraints
         As for :func:`dnip.fit`.
     robust, target_prior, defer, helper_accuracy
-        Likewise; the target prior is checked when the classes are known.
+        As there; the target prior is checked when the classes are known.
     chooses_beta : bool, optional
         Whether β is to be chosen; by default where no goal is named.
 

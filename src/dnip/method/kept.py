@@ -219,7 +219,7 @@ class Comparison(NamedTuple):
         The largest difference of the distribution functions of each class, 0..1: at least so many
         of the rows would have to change.
     mass_distance : float or None
-        Likewise of captured mass.
+        The same of captured mass.
     p_value : float
         How probable such differences are by chance.
     """

@@ -496,9 +496,9 @@ def as_table(
     groups : array-like of shape (M,) or str, optional
         What each row belongs to; of a file or a data frame, the name of the column.
     weights : array-like of shape (M,) or str, optional
-        How much each row counts, likewise.
+        How much each row counts, or the name of that column.
     by : array-like of shape (M,) or str, optional
-        What rows are compared by, likewise.
+        What rows are compared by, or the name of that column.
 
     Raises
     ------

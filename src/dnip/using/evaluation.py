@@ -311,7 +311,7 @@ def evaluate(
         name of the column. The rows of a group count as one in intervals; an empty one is a group
         of its own. Without groups, copies are looked for, and count as one.
     by : array-like of shape (M,) or str, optional
-        What rows are compared by, likewise: each value is also scored by itself.
+        What rows are compared by, or the name of that column: each value is also scored by itself.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
