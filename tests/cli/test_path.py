@@ -36,6 +36,7 @@ def test_json_text_and_picture_hold_every_beta_and_no_coefficients_are_written(d
         numbers = [f"{point[name]:.3f}" for name in METRICS_SHOWN]
         assert line.split() == [f"{point['beta']:g}", *numbers]
     assert not Path("coefficients.json").exists()
+    assert lines[-1].endswith("To take one: dnip fit opt.csv --beta BETA")
 
 
 METRICS_SHOWN = [name for name, metric in METRICS.items() if metric.headline]
