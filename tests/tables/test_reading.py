@@ -2,12 +2,13 @@
 
 import warnings
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.tables.files import format_of, read_rows
+from dnip.tables.files import ahead, format_of, read_rows
 
 
 @pytest.fixture
@@ -55,3 +56,22 @@ def test_some_row_groups_of_a_folder_are_read_alone_and_know_their_rows(tmp_path
     assert [(Path(b.layout.source).name, b.first_row) for b in groups] == [
         ("2.parquet", row) for row in (100, 140, 180)
     ]
+
+
+def test_who_leaves_in_the_middle_does_not_wait_for_what_is_read_ahead():
+    """The garbage collector may be who leaves, and a thread that it waits for may wait for it."""
+    goes_on = Event()
+
+    def slow():
+        yield 1
+        goes_on.wait(60)
+
+    items = ahead(slow())
+    assert next(items) == 1
+    leaving = Thread(target=items.close)
+    leaving.start()
+    leaving.join(10)
+    left_at_once = not leaving.is_alive()
+    goes_on.set()
+    leaving.join()
+    assert left_at_once
