@@ -219,7 +219,6 @@ def read_answers(
     normalise : {"characters"}, optional
         Divide the log-likelihoods of choices by the lengths of their texts, which are no handicap
         then; for samples of harnesses.
-
     key : str, optional
         Of answers in JSON, the key whose value is the label.
     answer : {"stated", "last"}
