@@ -64,5 +64,13 @@ def test_a_missing_submodule_names_its_library(monkeypatch):
         load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
     assert str(caught.value) == (
         "pyarrow is needed to read Parquet and is not installed. "
-        "In a checkout, install it with: pip install '.[parquet]'"
+        "Install it with: pip install '.[parquet]'"
+    )
+
+
+def test_a_package_that_was_installed_from_a_wheel_is_named(monkeypatch, tmp_path):
+    installed = f"{tmp_path}/site-packages/dnip/base/errors.py"
+    monkeypatch.setattr("dnip.base.errors.__file__", installed)
+    assert str(MissingDependencyError("x", purpose="do y", extra="z")).endswith(
+        "Install it with: pip install 'dnip[z]'"
     )

@@ -92,7 +92,7 @@ def test_without_matplotlib_the_demo_says_how_to_get_the_picture(dnip, folder, m
     run = dnip("demo", "--out", "results")
     assert run.status == 0
     assert "written: results/coefficients.json, results/report.md\n" in run.out
-    assert run.err == "note: the picture needs matplotlib, in a checkout: pip install '.[plot]'\n"
+    assert run.err == "note: the picture needs matplotlib: pip install '.[plot]'\n"
 
 
 @pytest.mark.parametrize("out", ["file", "file/folder"])

@@ -112,7 +112,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["fit", "-"], "- is not a file"),
     (["fit", "t.csv", "--rows", "1e3"], "rows"),
     (["export", "c.json"], "--to"),
-    (["export", "c.json", "--to", "csv"], "'csv' is not one of logit-bias, transformers"),
+    (["export", "c.json", "--to", "csv"], "'csv' is not one of 'logit-bias', 'transformers'"),
     ([*SQL, "--dialect", "oracle"], "oracle"),
     ([*SQL, "--chat"], "--chat is for logit-bias and transformers, not for sql"),
     (["export", "c.json", "--to", "onnx", *SQLITE], "--dialect is for sql, not for onnx"),

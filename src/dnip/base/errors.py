@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Self
 
@@ -81,7 +82,7 @@ class MissingDependencyError(DNIPError, ImportError):
     def __init__(self, library: str, *, purpose: str, extra: str) -> None:
         super().__init__(
             f"{library} is needed to {purpose} and is not installed",
-            hint=f"In a checkout, install it with: pip install '.[{extra}]'",
+            hint=f"Install it with: {install_line(extra)}",
         )
         self._arguments = library, purpose, extra
 
@@ -89,6 +90,12 @@ class MissingDependencyError(DNIPError, ImportError):
         # The default repeats __init__ with the message alone, which would not do here.
         library, purpose, extra = self._arguments
         return partial(type(self), purpose=purpose, extra=extra), (library,)
+
+
+def install_line(extra: str) -> str:
+    """Return what to type for an extra: in a checkout its own folder, else the package's name."""
+    in_checkout = Path(__file__).parents[3].joinpath("pyproject.toml").exists()
+    return f"pip install '{'.' if in_checkout else 'dnip'}[{extra}]'"
 
 
 class BackendError(DNIPError):
@@ -204,7 +211,7 @@ def load_optional(module: str, *, purpose: str, extra: str) -> ModuleType:
     Traceback (most recent call last):
     ...
     dnip.MissingDependencyError: no_such_library is needed to read tea leaves and is not \
-installed. In a checkout, install it with: pip install '.[tea]'
+installed. Install it with: pip install '.[tea]'
     """
     try:
         return importlib.import_module(module)

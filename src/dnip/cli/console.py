@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from dnip.base.errors import OutputError, counted
+from dnip.base.errors import OutputError, counted, install_line
 from dnip.base.escaping import printable
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def finish(
 
         say(f"\n{wrapped('written: ' + ', '.join(paths))}")
         if not any(path.endswith(".png") for path in paths):
-            complain("note", "the picture needs matplotlib, in a checkout: pip install '.[plot]'")
+            complain("note", f"the picture needs matplotlib: {install_line('plot')}")
 
 
 #: Shows how far some work is: a text, and how many steps are done and how many there are.

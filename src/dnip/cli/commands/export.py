@@ -19,19 +19,6 @@ FORMATS: dict[str, type[Export]] = {**TOKEN_FORMATS, **PLAIN_FORMATS, "sql": Sql
 _TOKENS = "Label tokens, for logit-bias and transformers"
 
 
-def _format_name(name: str) -> str:
-    """Return the name of a format, or of a dialect of SQL.
-
-    Raises
-    ------
-    click.BadParameter
-        For another text.
-    """
-    if name not in (names := [*FORMATS, *DIALECTS]):
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(names)}")
-    return name
-
-
 @options.command(
     "export",
     """
@@ -51,7 +38,7 @@ def _format_name(name: str) -> str:
 @options.argument("coefficients", type=options.path, help="The file that `dnip fit` wrote.")
 @options.option(
     "--to",
-    type=_format_name,
+    type=click.Choice([*FORMATS, *DIALECTS]),
     required=True,
     metavar="FORMAT",
     help="logit-bias, transformers, json-bias, onnx, python, javascript or sql; or a dialect of "
