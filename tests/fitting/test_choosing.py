@@ -196,6 +196,13 @@ def test_the_floor_is_three_times_the_depth_of_most_wrong_labels():
     assert find_floor(p[~wrong], y[~wrong]) is None
 
 
+def test_the_least_of_all_numbers_is_as_deep_as_it_is():
+    tiny = 5e-324
+    p = np.array([[1.0, tiny]] * 9)
+    with np.errstate(all="raise"):
+        assert find_floor(p, np.ones(9, int)) == pytest.approx(-3 * np.log(tiny))
+
+
 @pytest.mark.parametrize("power", [0.25, 3.0])
 def test_p_to_the_k_is_the_same_problem_with_a_floor(power):
     p, y = naive_bayes()

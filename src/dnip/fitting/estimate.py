@@ -82,7 +82,8 @@ def find_floor(probabilities: Probabilities, labels: Labels) -> float | None:
     wrong = (probabilities.argmax(axis=1) != labels) & (of_label > 0)
     if np.count_nonzero(wrong) < _LEAST_WRONG:
         return None
-    depths = np.log(probabilities[wrong].max(axis=1) / of_label[wrong])
+    # logarithms first: the quotient of a tiny probability overflows
+    depths = np.log(probabilities[wrong].max(axis=1)) - np.log(of_label[wrong])
     deepest = np.quantile(depths, _MOST_WRONG, method="inverted_cdf")  # the same for copies
     return float(_DEEP * deepest) or None
 
