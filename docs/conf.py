@@ -1,5 +1,7 @@
 """How Sphinx builds this documentation: ``make docs``."""
 
+import atexit
+import sys
 from importlib.util import find_spec
 
 from sphinx.errors import ConfigError
@@ -20,7 +22,9 @@ extensions = [
 needed = (*extensions, "furo", "duckdb", "sklearn", "matplotlib", "jinja2")
 missing = [name for name in needed if find_spec(name.partition(".")[0]) is None]
 if missing:
-    raise ConfigError(f"the documentation needs {', '.join(missing)}: pip install '.[docs]'")
+    message = f"the documentation needs {', '.join(missing)}: pip install '.[docs]'"
+    atexit.register(print, message, file=sys.stderr)  # behind the long report that Sphinx makes
+    raise ConfigError(message)
 
 html_theme = "furo"
 html_title = f"DNIP {release}"
