@@ -53,7 +53,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"a_day\.py$",  # `make day` runs it: it takes minutes and a server
+    "ignore_pattern": r"(a_day|paper_on_arrays)\.py$",  # they need a server, and the reproduction
     "nested_sections": False,
     "min_reported_time": 1e9,
     "show_memory": False,

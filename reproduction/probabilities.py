@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +16,18 @@ import pandas as pd
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats, Integers
 from dnip.llm.prompting.task_files import built_in_tasks, load_task
+from dnip.tables import ProbabilityTable
+from dnip.tables.labels import UNLABELLED
 
 #: The paper's tasks, in the order of its tables.
 TASKS = ("agnews", "dbpedia", "sst5", "trec", "rte", "ddi", "pubmedqa")
-#: Ways of prompting: one, five, or a demonstration of each class (the paper's N-shot).
-ONE, FIVE, BALANCED, REASONING = "1", "5", "balanced", "chain-of-thought"
+#: Ways of prompting: none, one, five, or a demonstration of each class (the paper's N-shot).
+ZERO, ONE, FIVE, BALANCED, REASONING = "0", "1", "5", "balanced", "chain-of-thought"
 KEY = ["task", "shots", "seed", "split"]
 COLUMNS = (*KEY, "row", "label", "demonstrations", "mass", "logp", "answered")
 SPLITS = ("opt", "test")
+#: How the arrays of a file are named, once for probabilities (M, N) and once for labels (M,).
+ARRAYS = f"TASK/SHOTS/SEED/{{{','.join(SPLITS)}}}/{{p,y}}"
 #: The file that comes with a checkout.
 COMMITTED = Path(__file__).with_name("probabilities.parquet")
 
@@ -59,11 +64,14 @@ class Probabilities:
         The planned tasks: averages are over all of them.
     about : dict
         What stands beside the file: model, prompts, versions. Empty where nothing does.
+    shots : str
+        The way of prompting that most experiments read: 1-shot, or zero-shot in a file without.
     """
 
     frame: Any
     tasks: tuple[str, ...]
     about: dict[str, Any]
+    shots: str = ONE
 
     @property
     def model(self) -> str:
@@ -75,17 +83,17 @@ class Probabilities:
         wording = self.about.get("prompts", {}).get(task)
         if wording is not None:
             return tuple(wording["classes"])
-        if task in built_in_tasks():
-            return load_task(task).classes
+        names = load_task(task).classes if task in built_in_tasks() else ()
         width = len(self.frame.logp[self.frame.task == task].iloc[0])
-        return tuple(map(str, range(width)))
+        return names if len(names) == width else tuple(map(str, range(width)))
 
     @cached_property
     def _parts(self) -> dict[tuple[Any, ...], Any]:
         return dict(iter(self.frame.groupby(KEY, sort=False)))
 
-    def cells(self, shots: str, tasks: Sequence[str] | None = None) -> Iterator[Cell]:
+    def cells(self, shots: str | None = None, tasks: Sequence[str] | None = None) -> Iterator[Cell]:
         """Yield the cells of one way of prompting, task by task; those that are not there not."""
+        shots = shots or self.shots
         for task in self.tasks if tasks is None else tasks:
             for seed in self.seeds(task, shots):
                 parts: list[Any] = [self._parts.get((task, shots, seed, s)) for s in SPLITS]
@@ -105,20 +113,41 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
     Parameters
     ----------
     path : path
-        A Parquet file with `COLUMNS`; ``answered`` may be missing. A JSON file of the same name
-        beside it says of which model it is.
+        A Parquet file with `COLUMNS`; ``answered`` may be missing. Or arrays, ``.npz``, named as
+        `ARRAYS` says. A JSON file of the same name beside it says of which model it is.
     tasks : sequence of str, optional
-        The tasks to look at, by default all that are planned.
+        The tasks to look at, by default all that are planned; of arrays, all that are there.
 
     Raises
     ------
     InvalidInputError
-        For a file that is missing, is not Parquet, has other columns or cells that make no sense,
-        is not of the model that the JSON file names, or lacks the 1-shot rows of a task.
+        For a file that is missing, is of neither kind, has other columns or cells that make no
+        sense, is not of the model that the JSON file names, or lacks the 1-shot rows of a task;
+        the zero-shot rows, where no row is 1-shot.
     """
     make = "Make one with: python -m reproduction prompt --model MODEL --data DIR --out FILE"
     if not path.is_file():
         raise InvalidInputError(f"{path}: there is no such file of probabilities", hint=make)
+    is_arrays = path.suffix == ".npz"
+    frame = _read_arrays(path) if is_arrays else _read_parquet(path, make)
+    about = _about(path, frame.attrs.get("model"))
+    _check(frame, path)
+    usual = ZERO if (frame.shots == ZERO).any() and not (frame.shots == ONE).any() else ONE
+    first = frame[frame.shots == usual]
+    found = set(first.task[first.split == "opt"]) & set(first.task[first.split == "test"])
+    plan = dict.fromkeys(frame.task) if is_arrays else TASKS
+    wanted = dict.fromkeys(tasks or about.get("tasks") or plan)
+    planned = tuple(dict.fromkeys([*(task for task in TASKS if task in wanted), *wanted]))
+    lacking = [task for task in planned if task not in found]
+    if lacking:
+        named = f" --tasks {' '.join(t for t in planned if t in found)}" if found else ""
+        hint = f"Prompt for them, or name the tasks that you have:{named}" if named else make
+        told = f"{path} has no {usual}-shot rows, opt and test, of {listed(lacking)}"
+        raise InvalidInputError(f"{told}; averages are over all planned tasks", hint=hint)
+    return Probabilities(frame, planned, about, usual)
+
+
+def _read_parquet(path: Path, make: str) -> Any:
     try:
         frame = pd.read_parquet(path)
     except Exception as error:  # a damaged file fails in many ways
@@ -127,19 +156,47 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
     if absent:
         there = listed(list(frame))
         raise InvalidInputError(f"{path}: no column {absent[0]}; there are {there}", hint=make)
-    about = _about(path, frame.attrs.get("model"))
-    _check(frame, path)
-    first = frame[frame.shots == ONE]
-    found = set(first.task[first.split == "opt"]) & set(first.task[first.split == "test"])
-    wanted = dict.fromkeys(tasks or about.get("tasks") or TASKS)
-    planned = tuple(dict.fromkeys([*(task for task in TASKS if task in wanted), *wanted]))
-    lacking = [task for task in planned if task not in found]
-    if lacking:
-        named = f" --tasks {' '.join(t for t in planned if t in found)}" if found else ""
-        hint = f"Prompt for them, or name the tasks that you have:{named}" if named else make
-        told = f"{path} has no 1-shot rows, opt and test, of {listed(lacking)}"
-        raise InvalidInputError(f"{told}; averages are over all planned tasks", hint=hint)
-    return Probabilities(frame, planned, about)
+    return frame
+
+
+def _read_arrays(path: Path) -> Any:
+    """Return the rows of arrays as a frame; nothing is known of their demonstrations."""
+    hint = f"Name arrays {ARRAYS}, such as sst5/0/0/opt/p: numpy.savez({path.name!r}, **arrays)"
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except Exception as error:  # a damaged file fails in many ways
+        raise InvalidInputError(f"{path} holds no readable arrays", hint=hint) from error
+    parts = []
+    for name, values in arrays.items():
+        parsed = re.fullmatch(rf"([\w-]+)/([\w-]+)/(\d{{1,9}})/({'|'.join(SPLITS)})/([py])", name)
+        if parsed is None:
+            raise InvalidInputError(f"{path}: an array is named {name!r}", hint=hint)
+        *key, part = parsed.groups()
+        task, shots, seed, split = key
+        partner = "/".join([*key, "y" if part == "p" else "p"])
+        if partner not in arrays:
+            raise InvalidInputError(f"{path} has {name}, but no {partner}", hint=hint)
+        if part == "y":
+            continue
+        try:
+            table = ProbabilityTable(values, arrays[partner])
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{path}: {name}: {error.message}", hint=error.hint) from error
+        assert table.labels is not None
+        if (table.labels == UNLABELLED).any():
+            raise InvalidInputError(f"{path}: {partner}: a row has no label", hint="Leave it out")
+        with np.errstate(divide="ignore"):
+            logp = np.log(table.probabilities)
+        key_of_all = {"task": task, "shots": shots, "seed": int(seed), "split": split}
+        rows = {"row": np.arange(len(table)), "label": table.labels, "mass": np.nan}
+        unknown = [np.empty(0, int)] * len(table)
+        parts.append(
+            pd.DataFrame({**key_of_all, **rows, "demonstrations": unknown, "logp": [*logp]})
+        )
+    if not parts:
+        raise InvalidInputError(f"{path} holds no array", hint=hint)
+    return pd.concat(parts, ignore_index=True)
 
 
 def _about(path: Path, model: str | None) -> dict[str, Any]:
@@ -176,7 +233,7 @@ def _check(frame: Any, path: Path) -> None:
         ),
         "logp is minus infinity for every class": frame.logp.map(np.max) == -np.inf,
         "demonstrations is no list of class indices": frame.demonstrations.map(
-            lambda shown: getattr(shown, "dtype", np.dtype(object)).kind not in "iu"
+            lambda shown: np.size(shown) > 0 and np.asarray(shown).dtype.kind not in "iu"
         ),
         "the row is there twice": frame.duplicated([*KEY, "row"]),
     }

@@ -61,9 +61,11 @@ class Run:
 
     def missing(self, shots: Sequence[str], tasks: Sequence[str] | None = None) -> str:
         """Say which of the cells that an experiment reads are not in the file."""
-        seeds = sorted({seed for task in self.data.tasks for seed in self.data.seeds(task, ONE)})
+        seeds = sorted(
+            {seed for task in self.data.tasks for seed in self.data.seeds(task, self.data.shots)}
+        )
         told = []
-        for way in shots:
+        for way in [self.data.shots if way == ONE else way for way in shots]:
             there = {(cell.task, cell.seed) for cell in self.data.cells(way)}
             if not there:
                 told.append(f"{named(way)} (all)")
@@ -99,8 +101,8 @@ def finish(work: Work, cell: Cell, path: Path) -> str:
 
 
 def one_shot(run: Run) -> Any:
-    """Return results of every method in the 1-shot cells."""
-    return run.over(debias, run.data.cells(ONE))
+    """Return results of every method in the 1-shot cells, or what stands for them."""
+    return run.over(debias, run.data.cells())
 
 
 def scored(cell: Cell, found: Found) -> dict[str, Any]:

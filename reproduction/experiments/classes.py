@@ -15,7 +15,7 @@ from reproduction.judging import Scores, count_pairs, rates_of
 from reproduction.methods import DNIP, FIT, PUBLISHED, RAW, debias
 from reproduction.odd_classes import draw_odd_classes, size_of
 from reproduction.presenting import COLOURS, heat, markdown, plain
-from reproduction.probabilities import FIVE, ONE, Cell
+from reproduction.probabilities import FIVE, Cell
 from reproduction.published import published
 
 SHOWN = (RAW, DNIP, FIT)
@@ -29,7 +29,7 @@ def shown(run: Run, results: Any, name: str) -> tuple[Cell, list[str], dict[str,
 
     Another task stands for the paper's where the file does not have it.
     """
-    cells = list(run.data.cells(ONE))
+    cells = list(run.data.cells())
     task = published(name)["task"]
     cell = next((cell for cell in cells if cell.task == task), cells[0])
     own = results[(results.task == cell.task) & (results.seed == cell.seed)]

@@ -10,7 +10,7 @@ from reproduction.experiments.base import Claims, Experiment, Run, one_shot
 from reproduction.judging import Scores, Unjudged, change, named
 from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, FOLLOWED, PUBLISHED, RAW, debias
 from reproduction.presenting import bars, by_task, markdown
-from reproduction.probabilities import BALANCED, FIVE, ONE, TASKS
+from reproduction.probabilities import BALANCED, FIVE, ONE, TASKS, ZERO
 from reproduction.published import published, table_2
 
 SHOTS = (ONE, BALANCED, FIVE)
@@ -20,7 +20,7 @@ METRICS = ("accuracy", "cobias", "worst_class_accuracy")
 
 def run_main(run: Run) -> Any:
     """Return results of every method in every cell that has opt rows."""
-    return run.over(debias, chain(*(run.data.cells(shots) for shots in SHOTS)))
+    return run.over(debias, chain(*(run.data.cells(shots) for shots in (ZERO, *SHOTS))))
 
 
 def headline(scores: Scores) -> str:
@@ -31,7 +31,7 @@ def headline(scores: Scores) -> str:
     rows = [[name, RAW, *(f"{100 * value:.1f}" for value in before), "", "", ""]]
     theirs = [*(f"{100 * value:.1f}" for value in after), "", *shown]
     rows.append([name, DNIP, *(text.replace("-", "−") for text in theirs)])
-    for shots in SHOTS:
+    for shots in dict.fromkeys([*scores.results.shots, *SHOTS]):
         for method in METHODS:
             try:
                 ours = [scores.mean(method, m, shots) for m in METRICS]
@@ -87,7 +87,7 @@ MAIN = Experiment(
     run_main,
     judge_main,
     table_main,
-    lambda f, run, r: bars(f, r[r.shots == ONE], run.data.tasks, METHODS[:3]),
+    lambda f, run, r: bars(f, r[r.shots == run.data.shots], run.data.tasks, METHODS[:3]),
     SHOTS,
 )
 PRIOR = Experiment(

@@ -13,7 +13,7 @@ from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores
 from reproduction.methods import PAPER, RAW, SIMILAR, Found, anneal, decide, naming
 from reproduction.presenting import bars, by_task
-from reproduction.probabilities import ONE, Cell
+from reproduction.probabilities import Cell
 
 FULL, SINGLE, PAIRWISE = "z1+βz2−τz3", "minimising COBias_single", "minimising COBias"
 #: The seven subsets of the terms (section 5.5), those of accuracy alone, and those near the full.
@@ -88,7 +88,7 @@ def judge_single(_run: Run, _results: Any, scores: Scores) -> Claims:
 ABLATION = Experiment(
     "ablation",
     "Seven objectives, with β = 2.7 and τ = 0.2 where terms are summed",
-    lambda run: run.over(ablate, run.data.cells(ONE)),
+    lambda run: run.over(ablate, run.data.cells()),
     judge_ablation,
     draw=lambda f, run, r: bars(f, r, run.data.tasks, (RAW, *TERMS)),
 )
@@ -96,7 +96,7 @@ METRICS = ("accuracy", "cobias", "cobias_single", "worst_class_accuracy")
 SINGLE_GAP = Experiment(
     "single",
     "COBias_single as the objective",
-    lambda run: run.over(compare_gaps, run.data.cells(ONE)),
+    lambda run: run.over(compare_gaps, run.data.cells()),
     judge_single,
     lambda run, results: by_task(results, run.data.tasks, METRICS),
     lambda f, run, r: bars(f, r, run.data.tasks, (RAW, SINGLE, PAIRWISE), METRICS[:3]),

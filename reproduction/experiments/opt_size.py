@@ -13,7 +13,7 @@ from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores, Unjudged
 from reproduction.methods import FIT, PUBLISHED, RAW, Found, anneal, decide, naming, take
 from reproduction.presenting import TITLES, by_task, lines
-from reproduction.probabilities import ONE, Cell
+from reproduction.probabilities import Cell
 
 FULL = "full"
 SIZES = ("10", "100", "500", "1000", FULL)
@@ -102,7 +102,7 @@ def judge(run: Run, results: Any, _scores: Scores) -> Claims:
 OPT_SIZE = Experiment(
     "opt-size",
     "Smaller opt sets",
-    lambda run: run.over(by_size, run.data.cells(ONE)),
+    lambda run: run.over(by_size, run.data.cells()),
     judge,
     lambda run, results: by_task(labelled(results), run.data.tasks),
     draw,

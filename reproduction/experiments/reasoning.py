@@ -10,7 +10,7 @@ from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores
 from reproduction.methods import Found, decide, take
 from reproduction.presenting import by_task, markdown, short
-from reproduction.probabilities import ONE, REASONING as SHOTS, Cell
+from reproduction.probabilities import REASONING as SHOTS, Cell
 
 PLAIN, REASONED = "1-shot", "1-shot, chain of thought"
 
@@ -23,7 +23,7 @@ def answers(cell: Cell) -> list[Found]:
 
 def run_reasoning(run: Run) -> Any:
     """Return reasoned answers, and plain ones to the same rows."""
-    plain = {(cell.task, cell.seed): cell for cell in run.data.cells(ONE)}
+    plain = {(cell.task, cell.seed): cell for cell in run.data.cells()}
     cells = []
     for cell in run.data.cells(SHOTS):
         other = plain.get((cell.task, cell.seed))

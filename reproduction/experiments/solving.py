@@ -19,7 +19,7 @@ from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores
 from reproduction.methods import FIT, PAPER, RAW, SCALE, SIMILAR, Found, decide, naming
 from reproduction.presenting import TITLES, lines, markdown, short
-from reproduction.probabilities import ONE, Cell
+from reproduction.probabilities import Cell
 
 AUTHORS, SEARCH, EXACT, CHOSEN = "authors' schedule", "coordinate", "exact", "as chosen"
 # Seconds for a proof, and "minutes" in seconds: the paper's own longest is 43 minutes.
@@ -32,7 +32,7 @@ SCALES = (10, 30, 100, 300, 1000)
 
 def first_seed(run: Run) -> list[Cell]:
     """Return the 1-shot cells of the first seed of each task."""
-    return list({cell.task: cell for cell in reversed([*run.data.cells(ONE)])}.values())[::-1]
+    return list({cell.task: cell for cell in reversed([*run.data.cells()])}.values())[::-1]
 
 
 def table_time(_run: Run, results: Any) -> str:
@@ -161,7 +161,7 @@ CONVERGENCE = Experiment(
 SCALE_SIZES = Experiment(
     "scale",
     "Weight scales of K points, the plain optimum",
-    lambda run: run.over(by_scale, run.data.cells(ONE)),
+    lambda run: run.over(by_scale, run.data.cells()),
     judge_scale,
     draw=draw_scale,
 )

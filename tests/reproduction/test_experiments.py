@@ -87,6 +87,28 @@ def test_finished_cells_are_kept_and_a_stopped_run_goes_on(
     assert len(done) == 8 + 6
 
 
+def test_zero_shot_arrays_through_an_experiment(quick, frame, reproduce, tmp_path):
+    arrays, own = {}, frame[(frame.task == "trec") & (frame.shots == "1")]
+    for (seed, split), part in own.groupby(["seed", "split"]):
+        captured = np.exp(np.vstack(list(part.logp)).astype(float))
+        arrays[f"mine/0/{seed}/{split}/p"] = captured / captured.sum(axis=1, keepdims=True)
+        arrays[f"mine/0/{seed}/{split}/y"] = part.label.to_numpy()
+    np.savez(tmp_path / "mine.npz", **arrays)
+    given = ["--probabilities", tmp_path / "mine.npz", "--out", tmp_path / "out", "--jobs", 1]
+    result = reproduce("main", "single", *given)
+    assert result.status == 0, result.err
+    main = pd.read_csv(tmp_path / "out" / "main.csv", dtype={"shots": str})
+    assert set(main.shots) == {"0"}
+    own = main[main.method == "DNIP"]
+    shown = f"{100 * own.accuracy.mean():.1f} ± {100 * own.accuracy.std():.1f}"
+    text = (tmp_path / "out" / "main.md").read_text()
+    assert f"| DNIP | {100 * own.accuracy.mean():.1f} | {shown} |" in text
+    assert re.search(r"\| 0-shot \| DNIP \| \d", text)
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text())
+    assert {c["verdict"] for c in claims} == {"not judged"}
+    assert "1-shot (all)" not in (tmp_path / "out" / "single.md").read_text()
+
+
 def test_names_of_classes_do_no_harm(quick, saved, reproduce, tmp_path):
     names = ["a|b", "$x", "<i>", "\x1b[2J"]
     wording = {"classes": names, "instruction": "Say.", "template": "{{ text }}"}

@@ -5,7 +5,7 @@ import pytest
 
 from cases import cases
 from dnip import InvalidInputError
-from reproduction.probabilities import read
+from reproduction.probabilities import SPLITS, read
 
 
 def test_cells_hold_normalised_rows_in_the_order_of_tasks_and_seeds(saved, frame):
@@ -70,3 +70,58 @@ def test_tasks_may_be_chosen_and_nothing_need_stand_beside_the_file(saved, frame
     data = read(path, ["sst5", "agnews"])
     assert data.tasks == ("agnews", "sst5")
     assert data.about == {}
+
+
+@pytest.fixture
+def arrays(frame):
+    """The 1-shot rows of the usual frame as zero-shot arrays."""
+    own = frame[frame.shots == "1"]
+    named = {}
+    for (task, seed, split), part in own.groupby(["task", "seed", "split"]):
+        p = np.exp(np.vstack(list(part.logp)).astype(float))
+        named[f"{task}/0/{seed}/{split}/p"] = p / p.sum(axis=1, keepdims=True)
+        named[f"{task}/0/{seed}/{split}/y"] = part.label.to_numpy()
+    return named
+
+
+def test_arrays_are_read_as_the_same_rows_of_a_table(saved, arrays, tmp_path):
+    np.savez(tmp_path / "mine.npz", **arrays)
+    own, usual = read(tmp_path / "mine.npz"), read(saved())
+    assert (own.shots, usual.shots) == ("0", "1")
+    assert own.tasks == usual.tasks == ("agnews", "sst5", "trec")
+    for cell, same in zip(own.cells(), usual.cells(), strict=True):
+        assert (cell.task, cell.shots, cell.seed) == (same.task, "0", same.seed)
+        assert cell.demonstrations == ()
+        for split in SPLITS:
+            ours, theirs = getattr(cell, split), getattr(same, split)
+            np.testing.assert_allclose(ours.p, theirs.p)
+            assert ours.y.tolist() == theirs.y.tolist()
+
+
+def test_a_table_may_be_zero_shot(saved, frame):
+    frame = frame[frame.shots == "1"].assign(shots="0").reset_index(drop=True)
+    frame["demonstrations"] = [[]] * len(frame)
+    data = read(saved(frame))
+    assert data.shots == "0"
+    assert len(list(data.cells())) == 6
+
+
+@cases(
+    (lambda a: a | {"agnews": a["agnews/0/0/opt/p"]}, "an array is named 'agnews'.*opt/p"),
+    (lambda a: {n: v for n, v in a.items() if n[-1] == "p"}, "opt/p, but no .*opt/y"),
+    (lambda _: {}, "holds no array"),
+    (lambda a: a | {"trec/0/1/test/y": a["trec/0/1/test/y"][1:]}, "trec/0/1/test/p: labels has shape .239,"),
+    (lambda a: a | {"trec/0/1/test/p": -a["trec/0/1/test/p"]}, "trec/0/1/test/p"),
+    (lambda a: {n: v for n, v in a.items() if "sst5/0/0/o" not in n and "sst5/0/1/o" not in n},
+     "no 0-shot rows, opt and test, of sst5"),
+)  # fmt: skip
+def test_arrays_that_make_no_sense_are_refused(arrays, tmp_path, change, told):
+    np.savez(tmp_path / "mine.npz", **change(arrays))
+    with pytest.raises(InvalidInputError, match=told):
+        read(tmp_path / "mine.npz")
+
+
+def test_what_is_no_file_of_arrays_is_refused(tmp_path):
+    (tmp_path / "mine.npz").write_text("text")
+    with pytest.raises(InvalidInputError, match=r"holds no readable arrays.*TASK/SHOTS/SEED"):
+        read(tmp_path / "mine.npz")
