@@ -159,6 +159,20 @@ def test_a_table_that_no_run_has_made_is_kept(plan, tmp_path):
     assert run(plan, FakeEngine(), out).n_asked == 9
 
 
+def test_a_table_of_other_classes_is_kept_and_nothing_is_asked(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    run(plan, FakeEngine(), out)
+    files = {path: path.read_bytes() for path in (out, metadata_path(out))}
+    other = replace(plan, task=replace(plan.task, classes=("yes", "no")))
+    told = "table.csv is of the classes happy, sad, not of yes, no.*another --out, or delete"
+    with pytest.raises(InvalidInputError, match=told):
+        run(other, FakeEngine(stop_after=0), out)
+    assert {path: path.read_bytes() for path in files} == files
+    out.unlink()
+    run(other, FakeEngine(), out)
+    assert ProbabilityTable.read(out, ("yes", "no")).classes == ("yes", "no")
+
+
 @pytest.mark.parametrize("content", [b'{"format": "dnip-progress"}\n', b"SQLite format 3\0" * 9])
 def test_a_file_that_holds_no_answers_is_refused_and_kept(plan, tmp_path, content):
     answers = tmp_path / "table.csv.answers"

@@ -308,7 +308,8 @@ def run_plan(
     Raises
     ------
     InvalidInputError
-        If `out` is a table that no such run has made, or what is kept next to it is damaged.
+        If `out` is a table that no such run has made, or one of other classes; or if what is kept
+        next to it is damaged.
     BackendError
         If the model fails; what was scored is kept.
     OutputError
@@ -317,7 +318,7 @@ def run_plan(
     target = Path(out)
     check_table_path(target)
     paths = files_of_run(target)
-    _check_own(target, paths)
+    _check_own(target, paths, plan.task.classes)
     prompts = plan.prompts
     with open_answers(paths["answers"]) as answers:
         asked = _ask(plan.task, prompts, engines, answers, progress or (lambda *_: None))
@@ -354,18 +355,23 @@ def check_table_path(out: Path) -> None:
     check_writable(out)
 
 
-def _check_own(target: Path, paths: dict[str, Path]) -> None:
-    """Refuse to write over a table that no run has made."""
-    if not target.exists() or paths["answers"].exists():
+def _check_own(target: Path, paths: dict[str, Path], classes: Sequence[str]) -> None:
+    """Refuse to write over a table that no run has made, or one of other classes."""
+    if not target.exists():
         return
+    hint = "Give another --out, or delete the table"
     try:
-        is_own = "engine" in json.loads(read_text(paths["metadata"]))["settings"]
+        held = json.loads(read_text(paths["metadata"]))["settings"]["task"]["classes"]
+        other = None if held == [*classes] else listed(held)
     except (OSError, ValueError, LookupError, TypeError):
-        is_own = False
-    if not is_own:
+        if not paths["answers"].exists():
+            raise InvalidInputError(
+                f"{target} exists, and no `dnip prompt` has made it", hint=hint
+            ) from None
+        return
+    if other is not None:
         raise InvalidInputError(
-            f"{target} exists, and no `dnip prompt` has made it",
-            hint="Give another --out, or delete the table",
+            f"{target} is of the classes {other}, not of {listed(classes)}", hint=hint
         )
 
 
