@@ -110,7 +110,7 @@ def test_a_table_may_be_zero_shot(saved, frame):
     (lambda a: a | {"agnews": a["agnews/0/0/opt/p"]}, "an array is named 'agnews'.*opt/p"),
     (lambda a: {n: v for n, v in a.items() if n[-1] == "p"}, "opt/p, but no .*opt/y"),
     (lambda _: {}, "holds no array"),
-    (lambda a: a | {"trec/0/1/test/y": a["trec/0/1/test/y"][1:]}, "trec/0/1/test/p: labels has shape .239,"),
+    (lambda a: a | {"trec/0/1/test/y": a["trec/0/1/test/y"][1:]}, "test/p: labels has shape .239,"),
     (lambda a: a | {"trec/0/1/test/p": -a["trec/0/1/test/p"]}, "trec/0/1/test/p"),
     (lambda a: {n: v for n, v in a.items() if "sst5/0/0/o" not in n and "sst5/0/1/o" not in n},
      "no 0-shot rows, opt and test, of sst5"),
