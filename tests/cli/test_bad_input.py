@@ -54,11 +54,8 @@ def test_a_device_without_end_is_refused(dnip, files, words):
 @cases(
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
     ("fit t.csv --defer 0", "defer must be a share of rows between 0 and 1, and neither; got"),
-    ("fit t.csv --defer 0.3 --helper-accuracy 90%", "is '90%'; it is a rate or none"),
-    ("fit t.csv --helper-accuracy 0.9", "with --defer SHARE"),
     ("fit t.csv --scale 2.5", "scale is '2.5'. Give K for the weights"),
     ("fit t.csv --scale log:", "scale is 'log:'. Give K for the weights"),
-    ("fit t.csv --freeze 0,1", "every class with labels is frozen"),
     ("report t.csv --coefficients t.csv", "not valid JSON"),
     ("fit t.csv --seed -1", "seed must be a whole number of at least 0"),
     ("prompt t.csv --task sst5 --model m --out o.csv --shots ²", "shots must be a number"),

@@ -12,7 +12,7 @@ import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Constraints, Objective, ProbabilityTable, evaluate, solve
+from dnip import Coefficients, Objective, ProbabilityTable, evaluate, solve
 from dnip.base import SolverName
 from dnip.cli.commands.fit import settings_of
 from dnip.method.objective import MetricObjective
@@ -37,8 +37,6 @@ def opt(folder):
 def test_options_are_those_of_the_library():
     assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
     assert settings_of(preset="paper").objective == Objective.published()
-    silent = settings_of(allow_silence=True).constraints
-    assert silent == Constraints(allow_silence=True)
 
 
 def test_without_labels(dnip, opt):
@@ -197,9 +195,9 @@ def test_evidence_is_shown_and_kept(dnip, opt):
     kept = json.loads(Path("coefficients.json").read_text())["fit"]["evidence"]
     assert kept["verdict"].startswith(evidence["verdict"])
     assert f"{evidence['objective']['after']:.3f}" in kept["reason"]
-    text = dnip("fit", opt, *PLAIN, "--confidence", "0.8").out
+    text = dnip("fit", opt, *PLAIN).out
     assert text.startswith("On other rows, by 15 refits that each left labels out:\nworst class  ")
-    assert "\nIn brackets: 80 % intervals." in text
+    assert "\nIn brackets: 90 % intervals." in text
     assert "\nverdict: " in text
     assert "coefficients written to coefficients.json" in text
 
@@ -274,14 +272,14 @@ def test_deferring_is_told_and_saved(dnip, folder):
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1], 400)
     ProbabilityTable(p, (rng.random(400) < p[:, 1]).astype(int)).write("t.csv")
-    run = dnip("fit", "t.csv", "--defer", "0.25", "--helper-accuracy", "none", "--json")
+    run = dnip("fit", "t.csv", "--defer", "0.25", "--json")
     told = run.json["defer"]
     assert Coefficients.load("coefficients.json").defer.to_dict().items() <= told.items()
-    assert (told["share"], told["helper_accuracy"]) == (0.25, None)
+    assert (told["share"], told["helper_accuracy"]) == (0.25, 0.9)
     front = {point["asked"]: point for point in told["front"]}
     assert 0.25 in front
-    text = dnip("fit", "t.csv", "--defer", "0.25", "--helper-accuracy", "none").out
-    assert "Expected on other rows, 25% of them deferred; of those that remain:" in text
+    text = dnip("fit", "t.csv", "--defer", "0.25").out
+    assert "Expected on other rows, 25% of them deferred to a helper, right on 90%:" in text
     lines = [line.split() for line in text.splitlines()]
     metrics = ("share", "accuracy", "cobias", "worst_class_accuracy")
     for asked in (0.0, 0.25):
@@ -318,14 +316,13 @@ def kept(summary, max_loss=None, least=None):
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
 def test_constraints_are_kept_told_and_stored(dnip, four, robust):
     asked = ("--max-accuracy-loss", "0.05", "--min-class-accuracy", "Tech=0.45")
-    asked += ("--min-class-accuracy", "1=0.5", "--freeze", "World")
+    asked += ("--min-class-accuracy", "1=0.5")
     run = dnip("fit", four, *asked, "--robust", robust, "--json")
     assert (run.status, run.err) == (0, "")
     assert kept(run.json, 0.05, {3: 0.45, 1: 0.5})
-    assert run.json["weights"][0] == 1.0
     told = run.json["constraints"]
     assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
-    assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
+    assert told["max_accuracy_loss"] == 0.05
     assert Coefficients.load("coefficients.json").fit.constraints == told
 
 

@@ -32,7 +32,7 @@ name = "sad"
 
 SERVER = ("--model", "http://127.0.0.1:1/v1", "--served-model", "m")
 HERE = ("--model", "here")
-API = (*SERVER, "--api", "systemone")
+API = (*SERVER, "--endpoint", "systemone")
 VOTES = (*SERVER, "--votes", "3")
 
 
@@ -95,13 +95,11 @@ def words(task, *options):
 
 @cases(
     ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
-    ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
-    ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
     ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),
     ((*SERVER, "--scoring", "sum"), ["--scoring is for a model on this machine"]),
-    ((*VOTES, "--fill", "zero"), ["--fill is for a server's log-prob", "not for votes"]),
-    ((*API, "--endpoint", "chat"), ["--endpoint is for", "not for a decision server"]),
-    ((*HERE, "--api", "systemone"), ["--api is for a decision server"]),
+    ((*VOTES, "--top-logprobs", "5"), ["--top-logprobs is for a server", "not for votes"]),
+    ((*API, "--top-logprobs", "5"), ["--top-logprobs is for", "not for a decision server"]),
+    ((*HERE, "--endpoint", "systemone"), ["--endpoint systemone is for a decision server"]),
     (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
     ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
     ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
@@ -116,13 +114,12 @@ def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, fol
 
 
 def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
-    monkeypatch.setenv("MY_KEY", "sk-mine")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
     with FailingServer(happy) as server:
         run = dnip(
             *words(task, "--model", server.url, "--served-model", "m", "--endpoint", "chat"),
-            *("--top-logprobs", 5, "--key-variable", "MY_KEY", "--concurrency", 2),
-            *("--timeout", 9, "--retries", 7, "--extra-body", '{"user": "u", "temperature": null}'),
-            *("--fill", "ceiling", "--json"),
+            *("--top-logprobs", 5, "--concurrency", 2),
+            *("--timeout", 9, "--extra-body", '{"user": "u", "temperature": null}', "--json"),
         )
     assert (run.status, run.json["n"]) == (0, 9)
     assert run.json["mean_mass"] == pytest.approx(0.9)
@@ -133,7 +130,6 @@ def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
     assert (body["model"], body["top_logprobs"], body["user"]) == ("m", 5, "u")
     assert "temperature" not in body
     settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
-    assert settings["fill"] == "ceiling"
     assert settings["engine"]["endpoint"] == "chat"
     assert not any(b"sk-mine" in path.read_bytes() for path in folder.iterdir())
 
@@ -312,11 +308,11 @@ def test_json_is_scored_at_the_value_of_its_key(dnip, folder, chats):
 
 def test_a_limit_of_requests_is_waited_out(dnip, folder, chats, monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
-    chats.fault = lambda number: "429-seconds" if number in (2, 3) else None
-    run = dnip(*served(chats, "--endpoint", "chat", "--retries", "0", "--out", "opt.csv"))
+    chats.fault = lambda number: "429-seconds" if 2 <= number <= 8 else None
+    run = dnip(*served(chats, "--endpoint", "chat", "--concurrency", "1", "--out", "opt.csv"))
     assert run.status == 0
     assert "takes no more requests for now (status 429): waiting" in run.err
-    assert len(chats.requests) == 5
+    assert len(chats.requests) == 10
 
 
 @cases(("--data", "x"), ("--split", "train"))
@@ -437,7 +433,7 @@ def test_python_asks_as_the_command_does(dnip, folder, chats):
 def test_the_command_and_python_have_the_same_settings():
     command = {option.name for option in commands.get_command(None, "prompt").params}
     python = set(signature(dnip_package.prompt).parameters)
-    alone = {"json", "check", "on", "workers", "gpus_per_worker", "help_all"}
-    assert command - alone == python - {"progress"}
+    rare = {"device", "revision", "batch_tokens", "key_variable", "retries", "fill"}
+    assert command - {"json", "check", "on", "workers", "help_all"} == python - rare - {"progress"}
     with pytest.raises(InvalidInputError, match="endpoint must be one of completions, chat"):
         dnip_package.prompt([], model="http://h/v1", served_model="m", endpoint="talk")

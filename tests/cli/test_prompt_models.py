@@ -68,7 +68,7 @@ def test_a_model_that_says_anything_but_the_labels_does_not_pass(dnip, job, fold
 def test_a_chat_is_another_prompt(dnip, job, folder, chat_model):
     assert dnip(*job, "--model", chat_model).status == 0
     plain = (folder / "t.csv").read_bytes()
-    run = dnip(*job, "--model", chat_model, "--chat", "--json")
+    run = dnip(*job, "--model", chat_model, "--endpoint", "chat", "--json")
     assert (run.status, run.json["n_asked"]) == (0, 9)
     assert (folder / "t.csv").read_bytes() != plain
     settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
@@ -76,7 +76,7 @@ def test_a_chat_is_another_prompt(dnip, job, folder, chat_model):
 
 
 def test_a_tokenizer_without_a_template_is_refused(dnip, job, folder, model):
-    dnip(*job, "--model", model, "--chat").assert_refused("has no chat template")
+    dnip(*job, "--model", model, "--endpoint", "chat").assert_refused("has no chat template")
     assert not list(folder.glob("t.csv*"))
 
 

@@ -43,7 +43,6 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
     ("--coefficients q=c.json --host no.such.host.invalid", ["cannot listen"]),
     ("--coefficients q=c.json --record c.json", ["c.json: cannot make the folder"]),
     ("--coefficients ../q=c.json --record r", ["'../q'", "name of a folder"]),
-    ("--coefficients q=c.json --record r --record-size 9MB", ["10000000"]),
 )
 def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
     FITTED.save("c.json")

@@ -100,7 +100,6 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["apply", "t.csv"], "Missing option '--out'"),
     (["fit", "t.csv", "--nonsense"], "No such option"),
     (["fit", "t.csv", "--quiet"], "--quiet goes before the command: dnip -q fit"),
-    (["evaluate", "t.csv", "--confidence", "1"], "is not in the range 0<x<1"),
     (["check", "t.csv", "--alpha", "0"], "is not in the range 0<x<1"),
     (["fit", "t.csv", "--min-class-accuracy", "Tech"], "'Tech' is not CLASS=RATE"),
     (["fit", "t.csv", "--min-class-accuracy", "0=1.5"], "a rate from 0 to 1"),

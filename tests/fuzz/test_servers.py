@@ -14,7 +14,7 @@ from mutations import TEXTS, damaged, damaged_json
 from test_extreme_options import ROWS
 from test_prompt import TASK
 
-JOB = ["test.csv", "--task", "mood.toml", "--served-model", "m", "--retries", "2", "--timeout", "1"]
+JOB = ["test.csv", "--task", "mood.toml", "--served-model", "m", "--timeout", "1"]
 LINES = [
     ["prompt", *JOB, "--out", "o.csv"],
     ["prompt", *JOB, "--out", "o.csv", "--endpoint", "chat"],

@@ -111,7 +111,7 @@ def _run(
 
 
 @contextmanager
-def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[Cluster]:
+def connect(on: str, workers: int | None = None, *, gpus: bool = False) -> Iterator[Cluster]:
     """Connect to a Ray cluster, and leave it in the end.
 
     Parameters
@@ -119,9 +119,10 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
     on : str
         ``ray`` for a cluster on this machine that ends with the block, or ``ray:ADDRESS``.
     workers : int, optional
-        How many processes share the work; one per CPU (or GPU share) of the cluster by default.
-    gpus : float, default=0
-        GPUs per worker.
+        How many processes share the work; one per CPU (or GPU) of the cluster by default.
+    gpus : bool, default=False
+        Whether the work is that of GPUs, where the cluster has some: a worker gets one, or a share
+        of one where there are more workers than GPUs.
 
     Raises
     ------
@@ -158,15 +159,16 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
             ) from error
         try:
             room = ray.cluster_resources()
+            n_gpus = int(room.get("GPU", 0)) if gpus else 0
             most = int(room.get("CPU", 0))
-            if gpus:
-                most = min(most, int(room.get("GPU", 0) / gpus))
             if (workers or 1) > most:
                 raise InvalidInputError(
                     f"the cluster has room for {most} workers; {workers or 1} are asked for",
                     hint="Give fewer --workers, or add nodes",
                 )
-            yield Cluster(ray, workers or most, gpus, time.perf_counter() - began, reading)
+            n_workers = workers or min(most, n_gpus or most)
+            share = 1 / -(-n_workers // n_gpus) if n_gpus else 0.0
+            yield Cluster(ray, n_workers, share, time.perf_counter() - began, reading)
         finally:
             for rows in reading:
                 rows.close()

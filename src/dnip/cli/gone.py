@@ -13,6 +13,8 @@ from __future__ import annotations
 import click
 
 _IN_PYTHON = "in Python, dnip.fit(…, objective=dnip.Objective({}=…))"
+_PROMPT = "in Python, dnip.prompt(…, {}=…)"
+_KEPT = "in Python, dnip.fit(…, constraints=dnip.Constraints({}=…))"
 _SOLVER = "in Python, dnip.fit(…, solver=dnip.solvers.{})"
 
 #: By command and what was typed after it.
@@ -38,6 +40,25 @@ GONE: dict[tuple[str, str], str] = {
     ("prompt", "--split"): "dnip prompt DIR/SPLIT.jsonl, hf:NAME/SPLIT or content-free",
     ("compare", "--tau"): "--methods dnip-paper has τ = 0.2",
     ("compare", "--smoothing"): "--methods dnip-paper has μ",
+    ("compare", "--scale"): "in Python, dnip.compare(…, scale=…)",
+    ("compare", "--confidence"): "in Python, dnip.compare(…, confidence=…)",
+    ("evaluate", "--confidence"): "in Python, dnip.evaluate(…).to_dict(confidence)",
+    ("fit", "--confidence"): "in Python, dnip.fit(…).evidence.to_dict(confidence)",
+    ("report", "--confidence"): "in Python, dnip.report(…, confidence=…)",
+    ("fit", "--freeze"): _KEPT.format("freeze"),
+    ("fit", "--allow-silence"): _KEPT.format("allow_silence"),
+    ("fit", "--helper-accuracy"): "in Python, dnip.fit(…, defer=…, helper_accuracy=…)",
+    ("prompt", "--api"): "--endpoint systemone or --endpoint decisions",
+    ("prompt", "--chat"): "--endpoint chat",
+    ("prompt", "--device"): _PROMPT.format("device"),
+    ("prompt", "--revision"): _PROMPT.format("revision"),
+    ("prompt", "--batch-tokens"): _PROMPT.format("batch_tokens"),
+    ("prompt", "--fill"): _PROMPT.format("fill"),
+    ("import", "--fill"): "in Python, dnip.llm.sources.read_answers(…, fill=…)",
+    ("prompt", "--key-variable"): "OPENAI_API_KEY=$KEY dnip prompt …",
+    ("prompt", "--retries"): "the same command again; " + _PROMPT.format("retries"),
+    ("prompt", "--gpus-per-worker"): "--workers N; they share the GPUs there are",
+    ("serve", "--record-size"): "nothing; the folder holds 1 GB at most, and the oldest rows go",
 }
 
 

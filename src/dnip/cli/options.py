@@ -304,14 +304,8 @@ by = option(
     help="Also score the rows of each value of this column by themselves; of a time, its halves.",
 )
 json = flag("--json", help="Print one JSON object.")
-confidence = option(
-    "--confidence",
-    type=level,
-    metavar="LEVEL",
-    default=0.9,
-    heading="Details",
-    help="Level of the intervals, between 0 and 1.",
-)
+#: The level of all intervals that commands show.
+CONFIDENCE = 0.9
 seed = option(
     "--seed",
     type=int,
@@ -375,19 +369,18 @@ class ClusterOptions:
     workers: int | None = None
 
     @contextmanager
-    def connect(self, gpus: float | None = None) -> Iterator[Cluster | None]:
+    def connect(self, *, gpus: bool = False) -> Iterator[Cluster | None]:
         """Connect to the cluster, for a block; None is this process."""
         if self.on is None:
-            if self.workers is not None or gpus is not None:
-                name = "--workers" if self.workers is not None else "--gpus-per-worker"
+            if self.workers is not None:
                 raise InvalidInputError(
-                    f"{name} is for a cluster", hint=f"Give --on ray, or leave {name} out"
+                    "--workers is for a cluster", hint="Give --on ray, or leave --workers out"
                 )
             yield None
             return
         from dnip.base.cluster import connect
 
-        with connect(self.on, self.workers, gpus or 0.0) as cluster:
+        with connect(self.on, self.workers, gpus=gpus) as cluster:
             if self.on == "ray":
                 complain("note", f"it took {cluster.seconds:.1f} s to start the cluster")
             yield cluster

@@ -69,12 +69,10 @@ from dnip.cli.console import complain, finish, live_progress
     type=options.path,
     metavar="TABLE",
     heading="Details",
-    help="The model's probabilities for texts without content, of `dnip prompt --split "
+    help="The model's probabilities for texts without content, of `dnip prompt "
     "content-free`. Rows of TABLE or the test whose id begins with content-free are used in the "
     "same way.",
 )
-@options.confidence
-@options.scale
 def compare(
     table: Path,
     test: Path,
@@ -87,8 +85,6 @@ def compare(
     content_free: Path | None,
     beta: float | None,
     group: str | None,
-    scale: str | None,
-    confidence: float,
     json: bool,
 ) -> None:
     from dnip.base.files import check_files, check_writable, new_folder
@@ -98,7 +94,7 @@ def compare(
     from dnip.tables import Asked, ProbabilityTable
 
     objective = None if beta is None else Objective(beta=beta)
-    chosen = choose(methods, objective, scale=scale)
+    chosen = choose(methods, objective)
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, {name: out / name for name in FILES})
     with new_folder(out) as folder:  # before long work
@@ -117,10 +113,8 @@ def compare(
             content_free=free,
             n_labels=labels,
             n_seeds=seeds,
-            confidence=confidence,
             strict=methods is not None,
             objective=objective,
-            scale=scale,
             progress=lambda what, number, total: show(
                 f"{what}, fit {number} of {total}", number - 1, total
             ),

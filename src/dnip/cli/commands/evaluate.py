@@ -52,7 +52,6 @@ _SCREEN = 12
 @options.group
 @options.by
 @options.json
-@options.confidence
 @options.target_prior
 @options.cluster
 def evaluate(
@@ -63,7 +62,6 @@ def evaluate(
     confusion: bool,
     group: str | None,
     by: str | None,
-    confidence: float,
     target_prior: str | None,
     cluster: options.ClusterOptions,
     json: bool,
@@ -97,7 +95,7 @@ def evaluate(
         )
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
-    slices = options.tell_of_rows(result, group, by, confidence)
+    slices = options.tell_of_rows(result, group, by, options.CONFIDENCE)
     tell_left_out(table)
     tell_own_labels(str(table), int(result.raw.trace()), result.n)
     guess = None if moved is None or result.n_unlabelled else moved.target.estimate
@@ -105,19 +103,21 @@ def evaluate(
         complain("warning", "the class shares of the labels are outside of what is estimated")
     if picture is not None:
         save_figure(class_accuracy_figure(result), picture)
-    content: dict[str, Any] = result.to_dict(confidence) if json else {}
-    text = describe_evaluation(result, confidence=confidence, most=None if fitted else _SCREEN)
+    content: dict[str, Any] = result.to_dict(options.CONFIDENCE) if json else {}
+    text = describe_evaluation(
+        result, confidence=options.CONFIDENCE, most=None if fitted else _SCREEN
+    )
     text += slices
     if confusion:
         text += f"\n\n{describe_confusion(result)}"
     if fitted is None or result.signal is False:
-        text += f"\n\n{next_step(result, confidence, options.line('fit', table, classes))}"
+        text += f"\n\n{next_step(result, options.CONFIDENCE, options.line('fit', table, classes))}"
     if moved is not None:
         content["target_prior"] = moved.to_dict()
     if picture is not None:
         content["picture"] = str(picture)
         text += f"\n\npicture written to {picture}"
-    finish({**content, "starving": result.starving(confidence)}, text, json=json)
+    finish({**content, "starving": result.starving(options.CONFIDENCE)}, text, json=json)
 
 
 def _class_mix(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dnip.fitting.fit import Fit
     from dnip.fitting.settings import FitSettings
 
-_KEPT = "Constraints, kept on the labelled rows of TABLE"
-
 
 def _rate_of_class(text: str) -> tuple[str | int, float]:
     """Return the class and the rate of CLASS=RATE."""
@@ -135,22 +133,9 @@ def _rows(text: str) -> int | None:
     type=_rate_of_class,
     multiple=True,
     metavar="CLASS=RATE",
-    heading=_KEPT,
-    help="Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for all "
-    "others. May be given several times.",
-)
-@options.option(
-    "--freeze",
-    type=options.names,
-    metavar="A,B,C",
-    heading=_KEPT,
-    help="Classes whose weight stays 1, the largest.",
-)
-@options.flag(
-    "--allow-silence",
-    heading=_KEPT,
-    help="Let the fit lose every right prediction of a class. By default it keeps at least one if "
-    "the most probable class has one.",
+    heading="Objective",
+    help="Least accuracy of a class on the labelled rows, by name or index, such as Tech=0.6; "
+    "all=0.5 is for all others. May be given several times.",
 )
 @options.option(
     "--solver",
@@ -182,7 +167,6 @@ def _rows(text: str) -> int | None:
     help="Fit five times more, each time without a fifth of the labels, for a verdict and what to "
     "expect on other rows. [default: if that is quick]",
 )
-@options.confidence
 @options.option(
     "--rows",
     type=_rows,
@@ -190,13 +174,6 @@ def _rows(text: str) -> int | None:
     default="1000000",
     heading="Details",
     help="Rows to fit on at most; of a larger table, a sample is drawn.",
-)
-@options.option(
-    "--helper-accuracy",
-    metavar="RATE|none",
-    heading="Deferring",
-    help="How often that person or model is right. none: not known, so serve the rows of which the "
-    "model is surest. [default: 0.9]",
 )
 def fit(
     table: Path,
@@ -210,7 +187,6 @@ def fit(
     json: bool,
     picture: Path | None,
     evidence: bool | None,
-    confidence: float,
     rows: int | None,
     **chosen: Any,  # noqa: ANN401
 ) -> None:
@@ -261,8 +237,8 @@ def fit(
             **asked,
         )
     save_coefficients(fitted.coefficients, target)
-    content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
-    text = describe_fit(fitted, confidence, str(table), str(target))
+    content = fit_to_dict(fitted, settings.robust, options.CONFIDENCE) if json else {}
+    text = describe_fit(fitted, options.CONFIDENCE, str(table), str(target))
     text += f"\n{_written(fitted, target)}"
     content |= {"out": str(target), "holds": "raw" if fitted.is_raw else "fitted"}
     finish(content, text, json=json, notes=notes_on_fit(fitted, unlabelled))
@@ -304,11 +280,7 @@ def settings_of(
     costs: Path | None = None,
     max_accuracy_loss: float | None = None,
     min_class_accuracy: tuple[tuple[str | int, float], ...] = (),
-    freeze: tuple[str, ...] | None = None,
-    allow_silence: bool = False,
     robust: Switch | None = None,
-    defer: float | None = None,
-    helper_accuracy: str | None = None,
     **same: Any,  # noqa: ANN401 - as in Python
 ) -> FitSettings:
     """Return the settings that options say."""
@@ -319,22 +291,10 @@ def settings_of(
     floors = options.by_name("--min-class-accuracy", min_class_accuracy)
     return FitSettings(
         costs=None if costs is None else Costs.read(costs),
-        constraints=Constraints(max_accuracy_loss, floors, freeze or (), allow_silence),
+        constraints=Constraints(max_accuracy_loss, floors),
         robust=robust or "auto",
-        defer=defer,
-        helper_accuracy=_helper_accuracy(helper_accuracy, defer),
         **same,
     )
-
-
-def _helper_accuracy(text: str | None, defer: float | None) -> float | None:
-    from dnip.tables.cells import is_number
-
-    if text is not None and (defer is None or not (text == "none" or is_number(text))):
-        raise InvalidInputError(
-            f"--helper-accuracy is {text!r}; it is a rate or none, with --defer SHARE"
-        )
-    return None if text == "none" else float(text or "0.9")
 
 
 def _written(fitted: Fit, target: Path) -> str:

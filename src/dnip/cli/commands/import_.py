@@ -7,7 +7,6 @@ from typing import Literal
 
 from dnip.cli import options
 from dnip.cli.console import finish, live_progress
-from dnip.llm.answers.fill import Fill
 
 
 @options.command(
@@ -121,14 +120,6 @@ from dnip.llm.answers.fill import Fill
     "sentence.",
 )
 @options.option(
-    "--fill",
-    type=options.Words(Fill),
-    default="half",
-    heading="Details",
-    help="The probability of a label that is not among the reported tokens: zero, ceiling (the "
-    "most it can be) or half of that.",
-)
-@options.option(
     "--normalise",
     type=options.Words(["characters"]),
     heading="Details",
@@ -149,7 +140,6 @@ def import_(
     last: bool,
     key: str | None,
     answer: Literal["stated", "last"],
-    fill: Fill,
     votes: bool,
     normalise: Literal["characters"] | None,
     json: bool,
@@ -173,7 +163,6 @@ def import_(
             on=on,
             label=label,
             keep=keep,
-            fill=fill,
             votes=votes,
             only=only,
             normalise=normalise,

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dnip.cli import models, options
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
 from dnip.llm.answers.fill import Fill
-from dnip.llm.prompting.models import ModelOptions
+from dnip.llm.prompting.labels import Scoring
+from dnip.llm.prompting.models import ENDPOINTS, ModelOptions
 
 if TYPE_CHECKING:
     from dnip.llm.prompting.engines.base import Engine
     from dnip.llm.prompting.plan import Plan
 
-_TEXTS = "Texts"
+_TEXTS, _HERE, _SERVER = "Texts", "Model on this machine", "Server"
+_THOUGHT = "Chain of thought"
 
 
 @options.command(
@@ -64,7 +66,98 @@ _TEXTS = "Texts"
 @options.option(
     "--id", metavar="COLUMN", help="The column of ids, where there are any. [default: id]"
 )
-@models.model_options
+@options.option(
+    "--model",
+    required=True,
+    metavar="MODEL",
+    help="A folder, a GGUF file, or a name on the Hugging Face hub, such as "
+    "HuggingFaceTB/SmolLM2-135M-Instruct; or the URL of a server, such as "
+    "http://127.0.0.1:8000/v1.",
+)
+@options.option(
+    "--served-model", metavar="NAME", help="The server's name for the model. A server needs it."
+)
+@options.option(
+    "--scoring",
+    type=options.Words(Scoring),
+    default="first",
+    heading=_HERE,
+    help="How to score a label word of several tokens. first: the first that no other label "
+    "has. sum: the sum of their log-probabilities. per-token: that sum per token. mean: the "
+    "mean of their probabilities.",
+)
+@options.option(
+    "--dtype",
+    metavar="TYPE",
+    heading=_HERE,
+    help="float32, bfloat16, float16, or auto for the model's own. [default: float32]",
+)
+@options.option(
+    "--endpoint",
+    type=options.Words(ENDPOINTS),
+    heading="How to ask",
+    help="How a prompt is asked. completions: as a text to continue. chat: as a user's message, in "
+    "the chat template of a model on this machine. systemone, of transformers, vLLM, SGLang and "
+    "Ollama, or decisions, of OpenAI: as a decision. [default: completions, or chat where a server "
+    "has none; chat with --votes]",
+)
+@options.option(
+    "--top-logprobs",
+    type=int,
+    metavar="N",
+    heading=_SERVER,
+    help="How many of the likeliest tokens to ask for, up to 20. [default: 20]",
+)
+@options.option(
+    "--tokenizer",
+    metavar="MODEL",
+    heading=_SERVER,
+    help="The model's tokenizer, a folder or a name on the hub, to ask for labels by token id, "
+    "which vLLM answers exactly.",
+)
+@options.option(
+    "--concurrency",
+    type=int,
+    metavar="N",
+    heading=_SERVER,
+    help="Requests at the same time. [default: 8]",
+)
+@options.option(
+    "--timeout",
+    type=float,
+    metavar="SECONDS",
+    heading=_SERVER,
+    help="Seconds without a sign of the server. [default: 60]",
+)
+@options.option(
+    "--extra-body",
+    metavar="JSON",
+    heading=_SERVER,
+    help="More fields for every request; null removes one. They are written to the metadata, "
+    "so give no secrets.",
+)
+@options.option(
+    "--votes",
+    type=int,
+    metavar="N",
+    heading=_SERVER,
+    help="Sample this many answers to each prompt and count their labels, for models that "
+    "report no probabilities.",
+)
+@options.flag(
+    "--chain-of-thought",
+    heading=_THOUGHT,
+    help="Let the model reason before it answers, and score the last label in its answer.",
+)
+@options.option(
+    "--max-new-tokens",
+    type=int,
+    metavar="N",
+    heading=_THOUGHT,
+    help="Tokens of an answer, reasoning included, at most; a server's answer of more than one "
+    "is read where it states its label. [default: 1; 256 for JSON and for reasoning; 2048 with "
+    "--votes]",
+)
 @options.option("--out", type=options.path, metavar="TABLE", help="The probability table to write.")
 @options.flag(
     "--check",
@@ -105,38 +198,21 @@ _TEXTS = "Texts"
 @options.seed
 @options.flag(
     "--truncate",
-    heading=models.HERE,
+    heading=_HERE,
     help="Shorten the longest field of prompts that exceed the model's context.",
 )
-@options.option(
-    "--fill",
-    type=options.Words(Fill),
-    heading=models.SERVER,
-    help="The probability of a label that the server did not report: zero, ceiling (the most it "
-    "can be) or half of that. [default: half]",
-)
 @options.cluster
-@options.option(
-    "--gpus-per-worker",
-    type=float,
-    metavar="NUMBER",
-    heading="Cluster",
-    help="GPUs of each process of the cluster; 0.5 if two share one. [default: 0]",
-)
 def prompt(
     texts: str,
     prompt: str | None,
     task: str | None,
     system: str | None,
-    model: ModelOptions,
     out: Path | None,
     check: bool,
     shots: str,
     demonstrations: str | None,
     truncate: bool,
-    fill: Fill | None,
     cluster: options.ClusterOptions,
-    gpus_per_worker: float | None,
     json: bool,
     **settings: Any,  # noqa: ANN401
 ) -> None:
@@ -148,7 +224,9 @@ def prompt(
     from dnip.llm.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.llm.prompting.texts import texts_files
 
-    model.check(fill=fill, truncate=truncate)
+    named = ModelOptions.names() & settings.keys()
+    model = ModelOptions(**{name: settings.pop(name) for name in named})
+    model.check(truncate=truncate)
     if out is not None:
         check_table_path(out)
         reads = {
@@ -172,7 +250,7 @@ def prompt(
         chain_of_thought=model.chain_of_thought,
         **settings,
     )
-    with cluster.connect(gpus_per_worker) as workers, live_progress("prompting") as show:
+    with cluster.connect(gpus=not model.is_server) as workers, live_progress("prompting") as show:
         engines = open_engines(model, plan, workers)
         if truncate:
             plan = plan.shortened(partial(engines[0].too_long, task=plan.task))
@@ -183,7 +261,7 @@ def prompt(
             plan,
             *engines,
             out=out,
-            fill=fill or Fill.HALF,
+            fill=Fill.HALF,
             progress=lambda done, total: show(f"{done:,} of {total:,} prompts", done, total),
         )
     content = {**asdict(summary), "out": str(out)}

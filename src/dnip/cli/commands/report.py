@@ -38,14 +38,12 @@ from dnip.cli.console import finish, live_progress
 @options.classes
 @options.group
 @options.json
-@options.confidence
 def report(
     table: Path,
     coefficients: Path | None,
     out: Path,
     classes: tuple[str, ...] | None,
     group: str | None,
-    confidence: float,
     json: bool,
 ) -> None:
     from dnip.base.files import check_files
@@ -54,9 +52,7 @@ def report(
 
     check_files({"table": table, "coefficients": coefficients}, {"out": out})
     with live_progress("searching"):
-        page = report_on(
-            table, coefficients=coefficients, classes=classes, groups=group, confidence=confidence
-        )
+        page = report_on(table, coefficients=coefficients, classes=classes, groups=group)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
     if coefficients is None and not page.verdict.startswith("No signal"):

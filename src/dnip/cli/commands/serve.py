@@ -119,14 +119,6 @@ def _chat(text: str) -> tuple[str, str | None]:
     heading="Details",
     help="The longest request.",
 )
-@options.option(
-    "--record-size",
-    type=options.size,
-    metavar="SIZE",
-    default="1GB",
-    heading="Details",
-    help="The most that the folder of records holds; the oldest rows go.",
-)
 @options.flag("--record-texts", heading="Details", help="Record the inputs of requests, too.")
 def serve(
     upstream: str,
@@ -141,7 +133,6 @@ def serve(
     on_mismatch: Literal["refuse", "pass"] | None,
     max_body: int,
     record: Path | None,
-    record_size: int,
     record_texts: bool,
     log: str,
 ) -> None:
@@ -186,7 +177,7 @@ def serve(
     collect = (bare[0], classes) if bare and classes else None
     recorder = None
     if record:
-        recorder = Recorder(record, [*files, *bare], size=record_size, texts=record_texts)
+        recorder = Recorder(record, [*files, *bare], texts=record_texts)
     app = make_app(
         upstream,
         decisions,

@@ -29,8 +29,8 @@ from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.task import Task
 
-#: What decision servers are asked by.
-APIS = ("systemone", "decisions")
+#: How a model is asked: a text to continue, a chat, or a decision of a server.
+ENDPOINTS = (*map(str, Endpoint), *DecisionEngine.ENDPOINTS)
 #: Of those that take an option, messages name the first.
 ENGINES: tuple[type[TransformersEngine | ServerEngine], ...] = (
     *(TransformersEngine, TransformersReasoningEngine),
@@ -42,19 +42,17 @@ ENGINES: tuple[type[TransformersEngine | ServerEngine], ...] = (
 class ModelOptions:
     """What the user says of the model.
 
-    What each field is for is the help of its option, in `dnip.cli.models`.
+    What each field is for: see `dnip.prompt`.
     """
 
     model: str
     scoring: str = Scoring.FIRST
     dtype: str | None = None
     device: str | None = None
-    chat: bool = False
     revision: str | None = None
     batch_tokens: int | None = None
     served_model: str | None = None
     endpoint: str | None = None
-    api: str | None = None
     top_logprobs: int | None = None
     tokenizer: str | None = None
     key_variable: str | None = None
@@ -72,14 +70,19 @@ class ModelOptions:
         return self.model.lower().startswith(("http://", "https://"))
 
     @classmethod
-    def names(cls) -> tuple[str, ...]:
+    def names(cls) -> set[str]:
         """Return the names of all options."""
-        return tuple(option.name for option in fields(cls))
+        return {option.name for option in fields(cls)}
 
     def __post_init__(self) -> None:
         check_choice("scoring", self.scoring, tuple(Scoring))
-        check_choice("endpoint", self.endpoint or Endpoint.CHAT, tuple(Endpoint))
-        check_choice("api", self.api or APIS[0], APIS)
+        check_choice("endpoint", self.endpoint or Endpoint.CHAT, ENDPOINTS)
+        if self.asks_decision and not self.is_server:
+            raise InvalidInputError(
+                f"--endpoint {self.endpoint} is for a decision server, not for a model on this "
+                "machine",
+                hint="Leave it out, or give --endpoint chat",
+            )
         self.check()
         if self.is_server and self.served_model is None:
             raise InvalidInputError(
@@ -90,11 +93,16 @@ class ModelOptions:
         load_optional("jinja2", purpose="fill prompt templates", extra=extra)
 
     @property
+    def asks_decision(self) -> bool:
+        """Whether the model is asked for a decision."""
+        return self.endpoint in DecisionEngine.ENDPOINTS
+
+    @property
     def engine(self) -> type[TransformersEngine | ServerEngine]:
         """The kind of engine that the options ask for."""
         if not self.is_server:
             return TransformersReasoningEngine if self.chain_of_thought else TransformersEngine
-        if self.api is not None:
+        if self.asks_decision:
             return DecisionEngine
         if self.votes is not None:
             return VotingEngine
@@ -109,7 +117,7 @@ class ModelOptions:
 
     def asks_question(self, task: Task) -> bool:
         """Say whether the task's own question is sent, in which no demonstration can stand."""
-        return self.api is not None and task.question is not None
+        return self.asks_decision and task.question is not None
 
     def check(self, **further: object) -> None:
         """Refuse options that the engine has no use for, before anything is loaded.
@@ -169,9 +177,9 @@ def open_model(
     }
     reasons = settings.pop("chain_of_thought", False) and kind is not VotingEngine
     if reasons or issubclass(kind, OpenAIEngine):
-        chat = options.chat or options.endpoint == Endpoint.CHAT
-        settings["stop"] = None if chat else stop
+        settings["stop"] = None if options.endpoint == Endpoint.CHAT else stop
     if not issubclass(kind, ServerEngine):
+        settings["chat"] = settings.pop("endpoint", None) == Endpoint.CHAT
         if not sys.stderr.isatty():  # nobody watches the bars that transformers draws
             os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
             library().utils.logging.disable_progress_bar()
@@ -185,7 +193,7 @@ def open_model(
 
 
 # What engines call an option where it is not its own name, and what is told of a server.
-_SETTINGS = {"served_model": "model", "votes": "samples", "api": "endpoint"}
+_SETTINGS = {"served_model": "model", "votes": "samples"}
 _OF_SERVER = ("key_variable", "concurrency", "timeout", "retries")
 
 

@@ -75,7 +75,6 @@ def prompt(
     progress: bool = True,
     served_model: str | None = None,
     endpoint: str | None = None,
-    api: str | None = None,
     top_logprobs: int | None = None,
     tokenizer: str | None = None,
     key_variable: str | None = None,
@@ -89,7 +88,6 @@ def prompt(
     scoring: str = Scoring.FIRST,
     dtype: str | None = None,
     device: str | None = None,
-    chat: bool = False,
     revision: str | None = None,
     batch_tokens: int | None = None,
 ) -> ProbabilityTable:
@@ -134,7 +132,10 @@ def prompt(
         Show a bar.
     served_model : str, optional
         The server's name for the model.
-    endpoint, api, top_logprobs, tokenizer, key_variable, concurrency, timeout, retries, votes
+    endpoint : {"completions", "chat", "systemone", "decisions"}, optional
+        How a prompt is asked: as a text to continue, as a user's message, or as a decision of a
+        server.
+    top_logprobs, tokenizer, key_variable, concurrency, timeout, retries, votes
         Of a server, as on the command line.
     extra_body : mapping, optional
         More fields for every request.
@@ -142,7 +143,7 @@ def prompt(
         Let the model reason before it answers.
     max_new_tokens : int, optional
         Tokens of an answer, at most.
-    scoring, dtype, device, chat, revision, batch_tokens
+    scoring, dtype, device, revision, batch_tokens
         Of a model on this machine, as on the command line.
 
     Returns

@@ -83,7 +83,7 @@ class TransformersEngine:
 
     #: The options of `dnip.llm.prompting.models.ModelOptions` that it takes.
     OPTIONS: tuple[str, ...] = (
-        *("dtype", "device", "chat", "revision", "batch_tokens", "scoring", "truncate"),
+        *("dtype", "device", "endpoint", "revision", "batch_tokens", "scoring", "truncate"),
     )
     #: What it is, for messages.
     KIND = "a model on this machine"

@@ -814,7 +814,7 @@ class DecisionEngine(ServerEngine):
     ['decisions', 'systemone', 'small']
     """
 
-    OPTIONS = (*ServerEngine.OPTIONS, "api")
+    OPTIONS = (*ServerEngine.OPTIONS, "endpoint")
     KIND = "a decision server"
     NAME = "decisions"
     ENDPOINTS: ClassVar[Mapping[str, str]] = {"systemone": "systemone", "decisions": "decisions"}
