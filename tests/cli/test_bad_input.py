@@ -64,7 +64,12 @@ def test_a_device_without_end_is_refused(dnip, files, words):
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
     ("apply t.csv --coefficients c.json --out /dev/stdout", "is that of no known table format"),
     ("check t.csv --coefficients c.json --alpha 1e-308", "more than 1e-9; got 1e-308. Give 0.05"),
-    ("evaluate t.csv --picture p.bmp", "its suffix must be one of .png, .svg, .pdf"),
+    ("evaluate t.csv --picture p.bmp", "its name must end in .png or .svg or .pdf"),
+    ("report t.csv --out r.pdf", "r.pdf cannot be written: its name must end in .html. Name it r"),
+    ("fit t.csv --out model.csv", "its name must end in .json. Name it model.json"),
+    ("export c.json --to onnx --out x.json", "its name must end in .onnx. Name it x.onnx"),
+    ("export c.json --to sqlite --out x", "its name must end in .sql. Name it x.sql"),
+    ("export c.json --to javascript --out x.py", "must end in .js or .mjs. Name it x.js"),
     ("evaluate t.csv --picture no/p.png", "no/p.png cannot be written"),
 )
 def test_options(dnip, files, words, told):

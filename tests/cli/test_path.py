@@ -93,7 +93,7 @@ def test_options_of_one_fit_and_of_the_path_are_not_mixed(dnip, opt, options, to
 @cases(
     (["--objective", "macro-f1"], "has no β"),
     (["--picture", "opt.csv"], "the same file"),
-    (["--picture", "path.bmp"], "its suffix must be one of .png, .svg, .pdf"),
+    (["--picture", "path.bmp"], "its name must end in .png or .svg or .pdf"),
 )
 def test_refusals_leave_nothing_behind(dnip, opt, options, told):
     dnip("fit", opt, "--path", *options).assert_refused(told)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 from dnip.method.coefficients import Deferral
 
@@ -69,14 +70,20 @@ def topics(folder):
     return coefficients
 
 
-@pytest.mark.parametrize("form", ["json-bias", "python", "javascript", "sql", "spark"])
-def test_text_goes_to_standard_output_or_to_a_file(dnip, topics, form):
+@cases(
+    ("json-bias", "out.json"),
+    ("python", "out.py"),
+    ("javascript", "out.mjs"),
+    ("sql", "out.SQL"),
+    ("spark", "out.sql"),
+)
+def test_text_goes_to_standard_output_or_to_a_file(dnip, topics, form, out):
     printed = dnip("export", "c.json", "--to", form)
-    written = dnip("export", "c.json", "--to", form, "--out", "out")
+    written = dnip("export", "c.json", "--to", form, "--out", out)
     assert printed.status == written.status == 0
-    assert Path("out").read_text() == printed.out
+    assert Path(out).read_text() == printed.out
     assert "note: " in printed.err
-    assert written.out.startswith("written to out. ")
+    assert written.out.startswith(f"written to {out}. ")
 
 
 def test_a_binary_format_needs_a_file(dnip, topics):

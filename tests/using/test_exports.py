@@ -12,7 +12,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, InvalidInputError
 from dnip.llm.prompting.label_bias import LogitBias, SequenceBias
-from dnip.method.coefficients import Deferral
+from dnip.method.coefficients import Deferral, FitRecord
 from dnip.using.exports import _JavaScript, _JsonBias, _Onnx, _PythonFile
 from dnip.using.sql import DIALECTS, Sql
 from processes import ran
@@ -272,6 +272,33 @@ def test_a_null_has_no_prediction_and_no_column_has_that_name(dialect):
     query = names.render(deferring)  # 4/7 for yes, 7/13 for no
     found = ENGINES[dialect](columns, [*rows, [0.0, 0.0, 5.0]], query)
     assert [{"t": 1, "f": 0}.get(each, each) for each in found] == [None, None, 0, 1, None]
+
+
+@pytest.mark.parametrize("n_classes", [3, 301])
+@pytest.mark.parametrize("dialect", SQL)
+def test_a_row_that_does_not_sum_to_one_has_none_where_those_of_the_fit_did(dialect, n_classes):
+    p = np.random.default_rng(6).dirichlet(np.ones(n_classes), 40)
+    p[1] *= 0.9985  # a class that the coefficients do not know
+    p[2] *= 1.0015
+    p[3] = p[3].round(5) if n_classes == 3 else p[3]
+    rows = [*p.tolist(), [None, *p[0, 1:].tolist()]]
+    for is_whole in (True, False, None):
+        fit = {"data": {"source": "opt.csv", "sums_to_one": is_whole}}
+        plain = replace(drawn(n_classes, "log:1000"), fit=FitRecord.from_dict(fit, n_classes))
+        deferring = replace(plain, defer=Deferral([0.5] * n_classes, 0.3))
+        for coefficients in (plain, deferring):
+            q = p / p.sum(axis=1, keepdims=True)
+            expected = (
+                coefficients.predict(q) if coefficients.defer is None else coefficients.deferred(q)
+            )
+            expected = [*expected.tolist(), None]
+            if is_whole:
+                expected[1] = expected[2] = None
+            columns = ",".join(f"p{n}" for n in range(n_classes))
+            query = Sql(dialect, columns=columns).render(coefficients)
+            assert ("do not sum to 1" in query) is bool(is_whole)
+            found = ENGINES[dialect](columns.split(","), rows, query)
+            assert [{"t": 1, "f": 0}.get(each, each) for each in found] == expected
 
 
 @pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0], [0, 0.0]])

@@ -130,6 +130,25 @@ no/such/folder does not exist. Create it, or write elsewhere
     return target
 
 
+def check_suffix(path: str | os.PathLike[str], *suffixes: str) -> None:
+    """Refuse an output whose name ends in another way; a stream may have any name.
+
+    Raises
+    ------
+    OutputError
+
+    Examples
+    --------
+    >>> check_suffix("report.pdf", ".html")
+    Traceback (most recent call last):
+    ...
+    dnip.OutputError: report.pdf cannot be written: its name must end in .html. Name it report.html
+    """
+    if not (str(os.fspath(path)).lower().endswith(suffixes) or _is_stream(Path(path))):
+        reason = f"its name must end in {' or '.join(suffixes)}"
+        raise _cannot(path, reason, f"Name it {Path(path).with_suffix(suffixes[0])}")
+
+
 def make_folder(path: str | os.PathLike[str], mode: int = 0o777) -> Path:
     """Make a folder for outputs and its parents, where they are missing, and return it.
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base import COEFFICIENTS
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed, shown
 from dnip.base.escaping import html_table
-from dnip.base.files import read_named, write_text
+from dnip.base.files import check_suffix, read_named, write_text
 from dnip.base.records import REFIT, as_plain, complete, from_plain, reading
 from dnip.base.typing import Booleans, Counts, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_number, once
@@ -43,6 +43,8 @@ class DataRecord:
     sha256 : str or None
         Hash of its classes, probabilities and labels.
     rows, labelled_rows : int or None
+    sums_to_one : bool or None
+        Whether the probabilities of every row summed to 1 as they came.
     sample : dict or None
         How many rows were drawn to fit on, and the seed; None for all.
     origin : dict or None
@@ -53,6 +55,7 @@ class DataRecord:
     sha256: str | None = None
     rows: int | None = None
     labelled_rows: int | None = None
+    sums_to_one: bool | None = None
     sample: Mapping[str, Any] | None = None
     origin: Mapping[str, Any] | None = None
 
@@ -622,6 +625,7 @@ class Coefficients:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file whole, or raise `OutputError` and leave what was there as it was."""
+        check_suffix(path, ".json")
         write_text(path, self.to_json())
 
     @classmethod

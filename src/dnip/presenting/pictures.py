@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import InvalidInputError, load_optional
+from dnip.base.errors import load_optional
 from dnip.base.escaping import literal
-from dnip.base.files import atomic_path, check_writable
+from dnip.base.files import atomic_path, check_suffix, check_writable
 from dnip.base.typing import Counts
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.metrics import accuracy, class_accuracies, cobias
@@ -137,18 +137,12 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    InvalidInputError
-        For another suffix than .png, .svg and .pdf.
     MissingDependencyError
         If matplotlib is not installed.
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or has another suffix than .png, .svg and .pdf.
     """
-    if Path(path).suffix not in SUFFIXES:
-        raise InvalidInputError(
-            f"{path} is not the name of a picture: its suffix must be one of {', '.join(SUFFIXES)}",
-            hint="Name it classes.png, say",
-        )
+    check_suffix(path, *SUFFIXES)
     load_matplotlib("figure")
     check_writable(path)
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, MissingDependencyError, load_optional, unwarned
 from dnip.base.escaping import html
-from dnip.base.files import write_text
+from dnip.base.files import check_suffix, write_text
 from dnip.base.typing import Booleans, Counts
 from dnip.fitting.fit import Fit, fit
 from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
@@ -105,8 +105,9 @@ class Report:
         MissingDependencyError
             If jinja2 is not installed.
         OutputError
-            If the file cannot be written.
+            If the file cannot be written, or is not called .html.
         """
+        check_suffix(path, ".html")
         write_text(path, self.to_html())
 
     def __repr__(self) -> str:

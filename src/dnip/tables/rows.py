@@ -80,6 +80,8 @@ class Rows:
         How much each row counts, where it is asked for.
     slices : array of str, shape (M,), or None
         What rows are compared by, where it is asked for.
+    sums_to_one : bool, default=True
+        Whether every row summed to 1 as it came.
     """
 
     probabilities: Probabilities
@@ -94,6 +96,7 @@ class Rows:
     groups: NDArray[np.object_] | None = None
     weights: Floats | None = None
     slices: NDArray[np.object_] | None = None
+    sums_to_one: bool = True
 
     def __len__(self) -> int:
         """Return the number of rows, M."""
@@ -119,6 +122,7 @@ def joined(blocks: Iterable[Rows]) -> Rows:
         ids=whole("ids"),
         **{name: whole(name) for name in ("mass", "groups", "weights", "slices")},
         corrected_by=next((block.corrected_by for block in pieces if block.corrected_by), None),
+        sums_to_one=all(block.sums_to_one for block in pieces),
     )
 
 
@@ -262,6 +266,7 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
         None if asked.group is None else texts_of(columns[asked.group]),
         weights,
         None if asked.by is None else texts_of(columns[asked.by]),
+        not len(off),
     )
     return rows, Seen(layout, location, len(p), off, sums, ids, mass)
 

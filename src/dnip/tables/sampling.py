@@ -170,6 +170,7 @@ class Sampler:
         seed = check_integer("seed", seed, at_least=0)
         self._sample = RowSample(check_integer("rows", rows, at_least=1), (_STREAM, seed))
         self._last: AnyRows | None = None
+        self._sums_to_one = True
 
     def add(self, rows: AnyRows) -> None:
         """Add rows to the stream.
@@ -185,6 +186,7 @@ class Sampler:
         n_classes = check_countable(len(rows.classes))
         rows = rows.rows if isinstance(rows, ProbabilityTable) else rows
         self._last = rows
+        self._sums_to_one &= rows.sums_to_one
         self._sample.add(
             _strata_of(rows),
             n_classes + 1,
@@ -219,6 +221,7 @@ class Sampler:
             groups=drawn.get("groups"),
             weights=drawn.get("weights"),
             slices=drawn.get("slices"),
+            sums_to_one=self._sums_to_one,
         )
         sizes = self._sample.sizes[:n_classes]
         return Sample(ProbabilityTable(rows), self._sample.n_rows, sizes)

@@ -23,6 +23,7 @@ from dnip.tables.cells import (
     Location,
     as_list,
     check_ids,
+    check_numbers,
     check_probabilities,
     check_row_weights,
     check_vector,
@@ -125,13 +126,14 @@ class ProbabilityTable:
         if isinstance(probabilities, Rows):  # checked already
             rows = replace(probabilities, others=None, columns=None)
         else:
-            p = check_probabilities(probabilities)
+            numbers = check_numbers(probabilities, "probabilities")
+            p = check_probabilities(numbers)
             ids = None if ids is None else check_ids(ids, n_examples=len(p))
             mass = None if mass is None else check_mass(mass, n_examples=len(p))
             names = names_of(p.shape[1], classes or None)
             if labels is not None:
                 labels, _ = labels_of_columns(p, labels, names)
-            rows = Rows(p, labels, ids, names, source, mass)
+            rows = Rows(p, labels, ids, names, source, mass, sums_to_one=p is numbers)
         self.rows, self.n_classes = rows, len(rows.classes)
         self.probabilities, self.labels, self.ids = rows.probabilities, rows.labels, rows.ids
         self.classes, self.source, self.mass = rows.classes, rows.source, rows.mass

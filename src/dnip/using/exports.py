@@ -31,9 +31,12 @@ class Export(ABC):
     ----------
     promise : str
         One sentence, without a stop: when its decisions equal those of `Coefficients.predict`.
+    suffixes : tuple of str
+        How the names of such files end.
     """
 
     promise: ClassVar[str] = EXACT
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
 
     def render(self, coefficients: CoefficientsLike) -> str | bytes:
         """Return the content of the exported file; text ends in a line end.
@@ -108,6 +111,8 @@ class _Onnx(Export):
     The metadata entry ``classes`` holds the class names as a JSON array.
     """
 
+    suffixes = (".onnx",)
+
     def _render(self, coefficients: Coefficients) -> bytes:
         """Return the serialized model.
 
@@ -177,6 +182,7 @@ class _PythonFile(_Script):
     """
 
     templates, literal = ("decide.py.txt", "deferred.py.txt"), staticmethod(ascii)
+    suffixes = (".py",)
 
 
 class _JavaScript(_Script):
@@ -192,6 +198,7 @@ class _JavaScript(_Script):
     """
 
     templates, literal = ("decide.js", "deferred.js"), staticmethod(json.dumps)
+    suffixes = (".js", ".mjs")
 
 
 #: By the name that users type.

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.method.coefficients import Coefficients
+from dnip.tables.cells import ROW_SUM_TOLERANCE
 from dnip.tables.columns import DEFERRED, PREDICTION, class_columns, probability_columns
 from dnip.using.exports import Export, split_names
 
@@ -152,8 +153,9 @@ class Sql(Export):
     """A query that adds the column ``prediction``, the class name, to a table.
 
     Coefficients with thresholds add ``deferred``, too. A row with a NULL among its probabilities
-    has NULL in both. A table that has a column of that name already is refused by the database: the
-    name is ambiguous then.
+    has NULL in both. So has a row that does not sum to 1, where all rows of the fit did: it may be
+    of a class that they do not know. A table that has a column of that name already is refused by
+    the database: the name is ambiguous then.
 
     SQL
     ---
@@ -184,6 +186,8 @@ class Sql(Export):
     WHERE "prediction" = 1;
     <BLANKLINE>
     """
+
+    suffixes = (".sql",)
 
     dialect: DialectName = "duckdb"
     table_name: str = "probabilities"
@@ -233,15 +237,23 @@ class Sql(Export):
             cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
             return f"CASE {value[best]}\n{cases}  END"
 
-        # some databases pass over a NULL as they look for the largest
-        known = _in_groups(
-            [f"{cell} IS NOT NULL" for cell in cells], lambda group: f"({' AND '.join(group)})"
-        )
-        results = {prediction: f"CASE WHEN {known} THEN {case(map(dialect.text, classes))} END"}
+        # some databases pass over a NULL as they look for the largest; a sum with one is NULL
+        data = coefficients.fit.data
+        is_whole = data is not None and bool(data.sums_to_one)
+        if is_whole:
+            whole = _in_groups(cells, lambda group: f"({' + '.join(group)})")
+            known = f"ABS({whole} - 1) <= {ROW_SUM_TOLERANCE}"
+        else:
+            known = _in_groups(
+                [f"{cell} IS NOT NULL" for cell in cells], lambda group: f"({' AND '.join(group)})"
+            )
+        results = {prediction: case(map(dialect.text, classes))}
         if thresholds is not None:
             limits = [dialect.double(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
             results[deferred] = f"{value[best]} / NULLIF({value[total]}, 0) < {case(limits)}"
-        chosen = ",\n  ".join(f"{text} AS {name}" for name, text in results.items())
+        chosen = ",\n  ".join(
+            f"CASE WHEN {known} THEN {text} END AS {name}" for name, text in results.items()
+        )
         # a name that the table has, too, is ambiguous in WHERE
         names = [*results, *(values if dialect.but else ())]
         made = [f"{text} AS {name}" for name, text in values.items()]
@@ -258,5 +270,11 @@ class Sql(Export):
             )
         else:
             query = f"SELECT\n  {source}.*,\n  {chosen}\n{table}"
-        rule = f"-- No column of the table may be called {' or '.join(names)}."
-        return f"-- {self.promise}.\n{rule}\n{query};\n"
+        head = [f"{self.promise}."]
+        if is_whole:
+            head.append(
+                f"Rows that do not sum to 1 within {ROW_SUM_TOLERANCE} have NULL: all of the fit "
+                "did, so a class may be missing."
+            )
+        head.append(f"No column of the table may be called {' or '.join(names)}.")
+        return "".join(f"-- {line}\n" for line in head) + f"{query};\n"

@@ -97,13 +97,15 @@ _TOKENS = "Label tokens, for logit-bias and transformers"
 )
 def export(coefficients: Path, to: str, out: Path | None, json: bool, **settings: Any) -> None:  # noqa: ANN401
     from dnip.base.errors import InvalidInputError
-    from dnip.base.files import atomic_path, check_files
+    from dnip.base.files import atomic_path, check_files, check_suffix
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.formats import wrapped
 
     chosen = _chosen(to, settings)
     tokenizer = options.model_files(settings["tokenizer"])
     check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
+    if out is not None:
+        check_suffix(out, *chosen.suffixes)
     content = chosen.render(Coefficients.load(coefficients))
     result = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
     if out is not None:

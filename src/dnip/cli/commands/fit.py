@@ -190,7 +190,7 @@ def fit(
     rows: int | None,
     **chosen: Any,  # noqa: ANN401
 ) -> None:
-    from dnip.base.files import check_files
+    from dnip.base.files import check_files, check_suffix
     from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.fit import fit_table
     from dnip.presenting.text import describe_fit, fit_to_dict, notes_on_fit
@@ -221,6 +221,7 @@ def fit(
         raise click.BadParameter("--picture draws the path: add --path")
     target = check_out(out, table, classes)
     check_files(reads, {"out": target})
+    check_suffix(target, ".json")
     settings = settings_of(**chosen)
     if settings.robust == "off" and unlabelled is not None and settings.target_prior != "estimate":
         raise InvalidInputError(

@@ -46,11 +46,12 @@ def report(
     group: str | None,
     json: bool,
 ) -> None:
-    from dnip.base.files import check_files
+    from dnip.base.files import check_files, check_suffix
     from dnip.presenting.formats import wrapped
     from dnip.presenting.report import report as report_on
 
     check_files({"table": table, "coefficients": coefficients}, {"out": out})
+    check_suffix(out, ".html")
     with live_progress("searching"):
         page = report_on(table, coefficients=coefficients, classes=classes, groups=group)
     page.save(out)
