@@ -17,6 +17,7 @@ from dnip.tables.files import read_rows
 GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
 
 
+P = np.array([[0.5, 0.5], [0.25, 0.75]])
 HALVES = {"p0": [0.5] * 2, "p1": [0.5] * 2}
 ENDS = pa.py_buffer(np.array([0, 1, 1], np.int32))
 NO_UNICODE = pa.Array.from_buffers(pa.string(), 2, [None, ENDS, pa.py_buffer(b"\xff")])
@@ -114,6 +115,20 @@ def test_damaged_parquet(tmp_path, table):
         assert_refused(path, ["this Parquet file is damaged", "again"])
 
 
+@cases(
+    ({"q": P}, "there is no array p; the arrays are q. Save probabilities p, shape (M, N), and"),
+    ({"p": P[0]}, "has shape (2,), but a matrix (examples, classes) is needed"),
+    ({"p": P, "y": [0]}, "t.npz: y has shape (1,), but 2 examples need (2,)"),
+    ({"p": P, "y": np.array([{}, 1])}, "arrays cannot be read: Object arrays cannot be loaded"),
+    ({"p": P, "y": [0, 7]}, "row 2, column label: '7' is a class index outside 0..1"),
+    ({"p": [*P, [-1, 2]]}, "row 3, column p0: the probability is negative"),
+    ({"p": P[:0]}, "there are no rows"),
+)
+def test_arrays(tmp_path, arrays, told):
+    np.savez(tmp_path / "t.npz", **arrays)
+    assert_refused(tmp_path / "t.npz", [told])
+
+
 def test_parts_with_other_columns_are_refused(tmp_path, table):
     table.write(tmp_path / "part-0.parquet")
     ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(tmp_path / "part-1.parquet")
@@ -123,9 +138,9 @@ def test_parts_with_other_columns_are_refused(tmp_path, table):
 def test_paths(tmp_path):
     xlsx = tmp_path / "t.xlsx"
     xlsx.touch()
-    assert_refused(xlsx, ["'.xlsx'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .parquet"])
+    assert_refused(xlsx, ["'.xlsx'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .parquet, .npz, .npy"])
     for suffix, remedy in {
-        "npz": "dnip.fit(probabilities, labels)",
+        "pkl": "dnip.fit(probabilities, labels)",
         "TSV": "dnip import",
         "xls": "CSV UTF-8",
         "arrow": "Parquet",

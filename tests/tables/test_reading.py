@@ -9,6 +9,7 @@ import pytest
 
 from dnip import ProbabilityTable
 from dnip.tables.files import ahead, format_of, read_rows
+from dnip.tables.rows import joined
 
 
 @pytest.fixture
@@ -75,3 +76,19 @@ def test_who_leaves_in_the_middle_does_not_wait_for_what_is_read_ahead():
     goes_on.set()
     leaving.join()
     assert left_at_once
+
+
+@pytest.mark.parametrize("y", [None, [1, -1, 0], ["bad", "", "good"]])
+@pytest.mark.parametrize("kind", [np.float16, np.float64])
+def test_arrays_are_tables(tmp_path, y, kind):
+    p = np.array([[0.25, 0.75], [0.5, 0.5], [1, 0]], kind)
+    expected = ProbabilityTable(p, y, classes=["good", "bad"])
+    given = {} if y is None else {"y": np.array(y)}
+    np.savez(tmp_path / "test.npz", p=p, **given)
+    np.save(tmp_path / "p_test.npy", p)
+    for name, array in given.items():
+        np.save(tmp_path / f"{name}_test.npy", array)
+    for name in ("test.npz", "p_test.npy"):
+        for block_rows in (1, 100):
+            blocks = read_rows(tmp_path / name, ["good", "bad"], block_rows=block_rows)
+            assert ProbabilityTable(joined(blocks)).data_hash == expected.data_hash

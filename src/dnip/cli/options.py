@@ -89,9 +89,11 @@ class Command(click.Command):
             table = ctx.params.get("table")
             if isinstance(table, Path) and error.message.startswith(f"{table}:"):
                 from dnip.llm.sources.proposing import propose
+                from dnip.tables.files import ARRAYS
 
                 is_foreign = "dnip import" in (error.hint or "")
-                error.hint = propose(table, is_foreign=is_foreign) or error.hint
+                if table.suffix not in ARRAYS:
+                    error.hint = propose(table, is_foreign=is_foreign) or error.hint
             raise
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -271,13 +273,13 @@ labelled_table = argument(
     "table",
     type=path,
     help="Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl, "
-    ".parquet, or a folder of it.",
+    ".parquet, or a folder of it; or arrays, .npz with p and y, or p.npy and y.npy.",
 )
 scored_table = argument(
     "table",
     type=path,
     help="Probabilities: a column for each class, and label; .csv, .jsonl, .parquet, or a folder "
-    "of it. Only rows with a label are scored.",
+    "of it; or arrays, .npz with p and y, or p.npy and y.npy. Only rows with a label are scored.",
 )
 coefficients = option(
     "--coefficients",

@@ -17,7 +17,7 @@ from dnip.base.errors import InvalidInputError, first_line, load_optional, warn
 from dnip.base.files import open_input
 from dnip.tables.cells import CellLocation
 from dnip.tables.columns import check_names
-from dnip.tables.files import FOREIGN, SAVE_AS
+from dnip.tables.files import ARRAYS, FOREIGN, SAVE_AS
 from dnip.tables.text import check_widths, csv_rows, not_utf8, open_bytes
 
 # Where a JSON value begins, and what reads it.
@@ -114,7 +114,7 @@ def read_values(
 
 def _check_kind(suffix: str, source: str) -> None:
     """Refuse a file of another program, by its suffix; say how its rows get in."""
-    if suffix in FOREIGN:
+    if suffix in FOREIGN or suffix in ARRAYS:
         raise InvalidInputError(
             f"{source}: files of the kind {suffix} are not read here", hint=SAVE_AS
         )

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from dnip.base import COEFFICIENTS
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path, open_input
+from dnip.tables.arrays import read_arrays
 from dnip.tables.cells import Cells
 from dnip.tables.columns import (
     CORRECTED,
@@ -62,17 +63,20 @@ class Format:
     read : callable
         From path, class names or None, rows per block at most, and the columns that are asked
         for, to a stream of blocks.
-    open : callable
-        From a binary file, open for writing, to a writer.
+    open : callable or None
+        From a binary file, open for writing, to a writer; None for what is read only.
     count_groups : callable or None
         From path to the number of row groups, some of which `read` reads if it is given a range as
         ``groups``; None if it reads all rows.
     """
 
     read: Callable[..., Iterator[Block]]
-    open: Callable[[IO[bytes]], BlockWriter]
+    open: Callable[[IO[bytes]], BlockWriter] | None
     count_groups: Callable[[Path], int] | None = None
 
+
+#: Arrays, which are read as tables only.
+ARRAYS = (".npz", ".npy")
 
 FORMATS = {
     ".csv": Format(read_csv, CsvWriter),
@@ -80,11 +84,12 @@ FORMATS = {
     ".jsonl": Format(read_jsonl, JsonlWriter),
     ".jsonl.gz": Format(read_jsonl, partial(JsonlWriter, compressed=True)),
     ".parquet": Format(read_parquet, ParquetWriter, count_groups),
+    **dict.fromkeys(ARRAYS, Format(read_arrays, None)),
 }
 
 #: Files of other programs that are read nowhere here, by suffix.
 FOREIGN = frozenset(
-    {".npy", ".npz", ".pkl", ".pickle", ".arrow", ".feather", ".xls", ".xlsx", ".xlsm", ".xlsb"}
+    {".pkl", ".pickle", ".arrow", ".feather", ".xls", ".xlsx", ".xlsm", ".xlsb"}
     | {".ods", ".numbers"}
 )
 #: What to do with them.
@@ -112,10 +117,11 @@ def format_of(path: Path, *, to_write: bool = False) -> Format:
     if path.is_dir():
         lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
         return Format(read_folder, JsonlWriter) if lines else FORMATS[".parquet"]
-    for suffix, table_format in FORMATS.items():
+    formats = {name: form for name, form in FORMATS.items() if form.open or not to_write}
+    for suffix, table_format in formats.items():
         if path.name.lower().endswith(suffix):
             return table_format
-    known = f"The known suffixes are {', '.join(FORMATS)}"
+    known = f"The known suffixes are {', '.join(formats)}"
     remedy = SAVE_AS if path.suffix.lower() in FOREIGN else f"Type: {import_line(str(path))}"
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} is that of no known table format",
@@ -468,9 +474,10 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     1,1,0.25,0.75
     """
     names = check_classes(classes)
-    table_format = format_of(Path(path), to_write=True)
+    opened = format_of(Path(path), to_write=True).open
+    assert opened is not None
     with atomic_path(path) as temporary, temporary.open("wb") as file:
-        writer = TableWriter(table_format.open(file), names)
+        writer = TableWriter(opened(file), names)
         try:
             yield writer
             writer.finish()

@@ -183,7 +183,8 @@ class ProbabilityTable:
         Parameters
         ----------
         path : path-like
-            Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz; or a folder of Parquet files.
+            Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz; or a folder of Parquet files; or
+            arrays, .npz with p and y, or p.npy and y.npy next to it.
         classes : sequence of str, optional
             Class names, where neither columns nor the file tell them.
         asked : Asked, optional
