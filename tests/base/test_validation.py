@@ -30,6 +30,7 @@ from dnip.base.validation import (
     (lambda: check_scale(10**6), "at most 10000; got 1000000"),
     (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
     (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
+    (lambda: check_weight_indices([True, 2], n_classes=2, scale=30), "got bool"),
     (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
     (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
 )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -123,3 +124,44 @@ def test_a_label_means_the_same_everywhere(tmp_path, door, names, label, index):
     result = DOORS[door](P, [label, *y[1:]], names, tmp_path)
     assert result.raw.sum(axis=1).tolist() == expected.tolist()
     assert result.n_unlabelled == (index == -1)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "frame"])
+@cases(
+    (["a", "b", "c"], [" a", "b ", "c"], ["a", "b", "c"]), (["0", "1", "2"], ["0", "1", "2"], None)
+)
+def test_spaces_around_classes_and_columns_called_by_numbers(tmp_path, suffix, classes, columns, y):
+    """Labels are told apart where there are any; a class with spaces has a column that says so."""
+    frame = pd.DataFrame(P, columns=columns)
+    if y is not None:
+        frame["label"] = y * 4
+    path = tmp_path / f"t.{suffix}"
+    write = {"csv": partial(frame.to_csv, index=False), "parquet": frame.to_parquet}
+    write["jsonl"] = partial(frame.to_json, orient="records", lines=True)
+    write.get(suffix, lambda _: None)(path)
+    for known in (None, classes):
+        if suffix == "frame":
+            table = ProbabilityTable.from_frame(frame, classes=known)
+        else:
+            table = ProbabilityTable.read(path, known)
+        assert table.classes == tuple(classes)
+        np.testing.assert_allclose(table.probabilities, P, atol=1e-9)
+
+
+def test_a_series_in_another_order_than_the_frame_is_refused():
+    frame, y = pd.DataFrame(P, columns=NAMES), pd.Series(Y)
+    mixed = y.sample(frac=1, random_state=0)
+    for door in (dnip.evaluate, partial(dnip.fit, **QUICK), dnip.report):
+        with pytest.raises(InvalidInputError, match=r"y has the index .* y\.loc\[frame\.index\]"):
+            door(frame, mixed)
+    with pytest.raises(InvalidInputError, match="groups has the index"):
+        dnip.evaluate(frame, y, groups=pd.Series(range(12)).sample(frac=1, random_state=0))
+    same = dnip.evaluate(frame, y).to_dict()
+    assert dnip.evaluate(frame, mixed.loc[frame.index]).to_dict() == same
+    assert dnip.evaluate(frame, y.set_axis(range(7, 19))).to_dict() == same  # of other rows
+
+
+def test_a_tensor_with_gradients_is_refused_as_other_arrays_are():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    with pytest.raises(InvalidInputError, match=r"requires grad\. Use tensor\.detach"):
+        dnip.evaluate(torch.tensor(P, requires_grad=True), Y)

@@ -189,6 +189,8 @@ def _one_each(
 ) -> NDArray[Any]:
     """Return an array of one number for each class, between two ends."""
     raw, span = np.asarray(values), f"{ends[0]:g}..{ends[1]:g}"
+    if isinstance(values, Sequence) and any(isinstance(value, bool) for value in values):
+        raw = np.asarray(values, np.bool_)  # NumPy takes True for 1 next to numbers
     if raw.shape != (n_classes,) or raw.dtype.kind not in kinds:
         whole = "" if "f" in kinds else "whole "
         raise InvalidInputError(

@@ -170,9 +170,9 @@ def check_numbers(numbers: ArrayLike, source: str, *, keep_single: bool = False)
             raise TypeError("the numbers are complex")
         single = keep_single and raw.dtype == np.float32
         p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # of torch, the last
         raise InvalidInputError(
-            f"{source} is not a matrix of numbers: {error}",
+            f"{source} is not a matrix of numbers: {str(error).rstrip('.')}",
             hint="Give one row per example and one column of numbers per class",
         ) from error
     if p.ndim != 2:

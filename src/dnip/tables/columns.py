@@ -253,7 +253,7 @@ def resolve_columns(
         columns = tuple(marked if len(marked) > 1 else free)
         if "" in columns or len(columns) < 2 or _is_row(names):
             raise _refused("there are no class columns p0, p1, ...", names, source)
-        classes = check_classes([name.removeprefix(_PREFIX) for name in columns])
+        classes = check_classes([plain_name(name).removeprefix(_PREFIX) for name in columns])
     elif classes is None:
         columns = probability_columns(len(numbered))
     else:
@@ -292,7 +292,9 @@ def _columns_of(classes: tuple[str, ...], names: Sequence[str], source: str) -> 
     reserved = [name for name in classes if name in RESERVED]
     crossed = {*classes} == {*numbered} and classes != numbered
     spellings = [tuple(f"{_PREFIX}{name}" for name in classes)]
-    spellings += [] if reserved or crossed else [classes]
+    plain = {plain_name(name): name for name in names}  # the space in "label, ham, spam"
+    spaced = tuple(plain.get(name, name) for name in classes)
+    spellings += [] if reserved or crossed else [classes, spaced]
     spellings += [] if crossed else [numbered]
     found = {name for name in names if name.isdecimal()}
     spellings += [bare] if found == {*bare} and not found & {*classes} else []
@@ -312,8 +314,10 @@ def _columns_of(classes: tuple[str, ...], names: Sequence[str], source: str) -> 
 
 
 def _is_row(names: Sequence[str]) -> bool:
-    """Tell whether a header is a row of numbers, or has one with a decimal point."""
+    """Tell whether a header is a row of numbers, but for 0, 1, ..., or has a decimal point."""
     numbers = [name for name in names if is_number(name)]
+    if tuple(names) == default_classes(len(names)):
+        return False
     return len(numbers) == len(names) > 0 or any("." in name for name in numbers)
 
 

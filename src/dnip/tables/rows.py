@@ -39,6 +39,7 @@ from dnip.tables.columns import (
     Layout,
     frame_layout,
     import_line,
+    plain_name,
     read_as_answers,
 )
 from dnip.tables.labels import LABEL, name_classes, read_labels
@@ -475,9 +476,9 @@ def read_frame(
 
 
 def _named_by(columns: Mapping[str, Any], labels: Any) -> list[str] | None:  # noqa: ANN401
-    """Return the columns of numbers, if there are others and the labels name none but these."""
+    """Return the classes of columns of numbers, if there are others, and labels name only these."""
     others = [name for name in columns if name not in RESERVED]
-    numbers = [name for name in others if columns[name].dtype.is_numeric()]
+    numbers = [plain_name(name) for name in others if columns[name].dtype.is_numeric()]
     known = {str(label) for label in labels if not is_missing(label) and str(label)}
     return numbers if len(numbers) < len(others) and known and known <= set(numbers) else None
 

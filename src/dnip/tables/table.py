@@ -526,6 +526,10 @@ def as_table(
             "label names the column of labels in a data frame",
             hint="Give the data frame without y, or leave label out",
         )
+    if is_frame:
+        given = {"y": y, "groups": groups, "weights": weights, "by": by}
+        for name, values in given.items():
+            _check_same_order(data, name, values)
     group, weight, key = (v if isinstance(v, str) else None for v in (groups, weights, by))
     asked = Asked(group, weight, key)
     if isinstance(data, str | os.PathLike):
@@ -548,6 +552,18 @@ def as_table(
     known = None if unnamed else data.classes
     labels, names = labels_of_columns(data.probabilities, y, known, "y")
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
+
+
+def _check_same_order(frame: Any, name: str, values: object) -> None:  # noqa: ANN401
+    """Refuse a series whose index is that of a data frame in another order."""
+    index, other = getattr(frame, "index", None), getattr(values, "index", None)
+    if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other):
+        return
+    if len(index) == len(other) and {*index} == {*other}:
+        raise InvalidInputError(
+            f"{name} has the index of the data frame in another order",
+            hint=f"Give {name}.loc[frame.index]; or {name}.to_numpy() if its order is the frame's",
+        )
 
 
 def _with_given(
