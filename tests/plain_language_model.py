@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import transformers
 
+from dnip.llm.answers.stating import Rule, without_thoughts
 from dnip.llm.prompting.labels import Scoring
 
 
@@ -74,7 +75,7 @@ class PlainLanguageModel:
         return new, False
 
     def reason(self, prompt, task, scoring, most, stop=None):
-        """Label probabilities at the place of the last label, or of the last token."""
+        """Label probabilities at the place of the stated label, or of the last token."""
         new, ended = self.answer(prompt.text, most, stop)
         lead = self.tokenizer(prompt.text + prompt.lead)["input_ids"]
         labels = []
@@ -82,11 +83,25 @@ class PlainLanguageModel:
             whole = self.tokenizer(prompt.text + prompt.lead + task.answer(label))["input_ids"]
             assert whole[: len(lead)] == lead
             labels.append(whole[len(lead) :])
-        found = [i for i in range(len(new)) for own in labels if new[i : i + len(own)] == own]
-        place = max(found) if found else max(len(new) - 1, 0)
+        found = self._stated(new, labels, task)
+        place = max(len(new) - 1, 0) if found is None else found
         before = [*self.tokenizer(prompt.text)["input_ids"], *new[:place]]
         captured = [self._probability(before, own, scoring) for own in labels]
-        return Reasoned(new, place, not found, not ended, captured)
+        return Reasoned(new, place, found is None, not ended, captured)
+
+    def _stated(self, new, labels, task):
+        """Where the label that the text states begins: with its own tokens, or its first letter."""
+        text = without_thoughts(self.tokenizer.decode(new))
+        rule = Rule(tuple((word,) for word in task.label_words), exact=True, last=True)
+        if not (mentions := rule.state(text).mentions):
+            return None
+        own = labels[mentions[0].label]
+        ends = [len(self.tokenizer.decode(new[: i + 1])) for i in range(len(new))]
+        begin = next(i for i, end in enumerate(ends) if end > mentions[0].start)
+        whole = [
+            i for i in range(begin + 1) if new[i : i + len(own)] == own and i + len(own) > begin
+        ]
+        return min(whole, default=begin)
 
     def _probability(self, before, own, scoring):
         """What a label's tokens get after some tokens."""

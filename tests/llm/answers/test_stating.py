@@ -153,15 +153,10 @@ def test_labels_that_are_numbers_are_compared_by_value(label, text, expected):
 
 
 def test_labels_are_read_by_one_rule_alone():
-    """Only the reader makes a rule, and every other room asks the reader.
-
-    But for local chain of thought, which finds the last label among the ids of its own tokens.
-    """
+    """Only the reader makes a rule, and every other room asks the reader."""
     root = Path(stating.__file__).parents[2]
     texts = {
         file.relative_to(root).as_posix(): file.read_text("utf-8") for file in root.rglob("*.py")
     }
     makers = {name for name, text in texts.items() if re.search(r"(?<!`)\bRule\(", text)}
     assert makers == {"llm/answers/stating.py", "llm/answers/reader.py"}
-    finders = {name for name, text in texts.items() if re.search(r"\blast_label\(", text)}
-    assert finders == {"llm/prompting/labels.py", "llm/prompting/engines/local.py"}

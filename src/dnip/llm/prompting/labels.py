@@ -196,42 +196,6 @@ def prompt_label_tokens(
     return replace(tokens, merged=0) if generated else tokens
 
 
-def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:
-    """Find the label that ends last in generated tokens; of several, the one that begins first.
-
-    Parameters
-    ----------
-    tokens : sequence of int
-    forms : sequence of LabelTokens
-        The ways in which labels may be written.
-
-    Returns
-    -------
-    (place, form) or None
-        Where the label's first token stands, and which of the forms it has.
-
-    Examples
-    --------
-    >>> labels = LabelTokens(("no", "yes"), ((5,), (8, 2)))
-    >>> last_label([8, 2, 7, 5, 8], [labels])
-    (3, 0)
-    >>> last_label([5, 8, 2], [labels])
-    (1, 0)
-    >>> last_label([8, 7], [labels]) is None
-    True
-    """
-    for end in range(len(tokens), 0, -1):
-        ends = [
-            (end - len(ids), number)
-            for number, form in enumerate(forms)
-            for ids in form.ids
-            if ids[-1] == tokens[end - 1] and ids == tuple(tokens[max(end - len(ids), 0) : end])
-        ]
-        if ends:
-            return min(ends)
-    return None
-
-
 def check_first_tokens(labels: LabelTokens, decode: Decode | None = None) -> tuple[int, ...]:
     """Return the one token per class that first-token scoring reads.
 

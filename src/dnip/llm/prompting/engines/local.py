@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import BackendError, InvalidInputError, first_line, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer
+from dnip.llm.answers.reader import LabelReader
 from dnip.llm.prompting.engines.base import ScoredRow, blocks, prompted
 from dnip.llm.prompting.engines.hub import (
     SMALL_FILES,
@@ -30,7 +31,7 @@ from dnip.llm.prompting.engines.hub import (
     load,
     read_gguf,
 )
-from dnip.llm.prompting.labels import LabelTokens, Scoring, check_first_tokens, last_label
+from dnip.llm.prompting.labels import LabelTokens, Scoring, check_first_tokens
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
 from dnip.llm.questions import Question
@@ -354,14 +355,15 @@ class _Generated(NamedTuple):
 
 
 class TransformersReasoningEngine(TransformersEngine):
-    """Scores labels where the model names the last one, after it has reasoned.
+    """Scores labels where the model states one, after it has reasoned.
 
     An answer is generated greedily, with the key-value cache of what all prompts begin with and
-    many rows at a time. The probabilities of a row are those at the place of the last label in its
-    answer: from the softmax that chose the label's first token. Where the answer holds no label,
-    they are those at the place of its last token, that which ends the answer not counted.
+    many rows at a time. The probabilities of a row are those at the place of the label that its
+    answer states, or else of the only one in its last sentence: from the softmax that chose the
+    label's first token. Where the answer states no label, they are those at the place of its last
+    token, that which ends the answer not counted.
 
-    ``details["fallback"]`` of a row is 1 where its answer holds no label, else 0; ``"cut"`` is 1
+    ``details["fallback"]`` of a row is 1 where its answer states no label, else 0; ``"cut"`` is 1
     where it was cut at `max_new_tokens`; ``"new_tokens"`` is its length.
 
     Parameters
@@ -506,14 +508,16 @@ class TransformersReasoningEngine(TransformersEngine):
     def _read(
         self, rows: list[list[int]], answers: list[_Generated], past: Any, forms: list[LabelTokens]
     ) -> tuple[Floats, list[bool]]:
-        """Return label probabilities, shape (B, N), and whether each answer holds a label."""
-        labels = [last_label(answer.tokens, forms) for answer in answers]
+        """Return label probabilities, shape (B, N), and whether each answer states a label."""
+        words = tuple((word,) for word in forms[0].words)
+        reader = LabelReader(words, exact=True, last=True)
+        places = [self._place(answer.tokens, forms, reader) for answer in answers]
         captured = np.empty((len(rows), len(forms[0].ids)))
         # Answers go on from their rows' cache, in which there must be no padding.
         alike: dict[tuple[int, int], list[int]] = {}
         read = []
-        for row, (answer, label) in enumerate(zip(answers, labels, strict=True)):
-            start, number = label or (max(len(answer.tokens) - 1, 0), 0)
+        for row, (answer, place) in enumerate(zip(answers, places, strict=True)):
+            start, number = place or (max(len(answer.tokens) - 1, 0), 0)
             read.append(rows[row] + answer.tokens[:start])
             if self.scoring.is_whole:
                 alike.setdefault((number, len(read[row])), []).append(row)
@@ -522,7 +526,26 @@ class TransformersReasoningEngine(TransformersEngine):
         for (number, _), group in alike.items():
             prefixes = [read[row] for row in group]
             captured[group] = self._probabilities(prefixes, past, forms[number])
-        return captured, [label is not None for label in labels]
+        return captured, [place is not None for place in places]
+
+    def _place(
+        self, tokens: list[int], forms: list[LabelTokens], reader: LabelReader
+    ) -> tuple[int, int] | None:
+        """Return where the stated label begins, and which form it has; None where none is stated.
+
+        In other tokens than those of the forms it is read where its first letter stands.
+        """
+        decode = self.tokenizer.decode
+        if not (stated := reader.state(decode(tokens)).mentions):
+            return None
+        label, begin = stated[0].label, stated[0].start
+        at = next(i for i in range(len(tokens)) if len(decode(tokens[: i + 1])) > begin)
+        for number, form in enumerate(forms):
+            ids = form.ids[label]
+            for start in range(max(0, at - len(ids) + 1), at + 1):
+                if tuple(tokens[start : start + len(ids)]) == ids:
+                    return start, number
+        return at, 0
 
 
 def _at_place(logprobs: Floats, number: int, forms: list[LabelTokens], scoring: Scoring) -> Floats:

@@ -637,12 +637,13 @@ class OpenAIEngine(ServerEngine):
 
 @dataclass(frozen=True)
 class OpenAIReasoningEngine(OpenAIEngine):
-    """Scores labels where the model names the last one, after it has reasoned.
+    """Scores labels where the model states one, after it has reasoned.
 
     One request per prompt, for a whole answer at temperature 0. The probabilities of a row are
-    those that the server reports at the place of the last label in its answer; where the answer
-    holds no label, those at its last token, that which ends the answer not counted. An empty answer
-    tells nothing: any label may then have any probability.
+    those that the server reports at the place of the label that its answer states, or else of the
+    only one in its last sentence; where the answer states no label, those at its last token, that
+    which ends the answer not counted. An empty answer tells nothing: any label may then have any
+    probability.
 
     Parameters
     ----------
