@@ -134,12 +134,23 @@ def test_a_page_of_coefficients_is_written(dnip, examples):
     dnip("fit", "opt.csv")
     given = ("--coefficients", "coefficients.json")
     done = dnip("report", "test.csv", *given, "--json")
-    assert "These are other rows. The weakest class, World" in done.json["verdict"]
+    assert done.json["verdict"].startswith("Apply the coefficients: in the weakest class, ")
+    assert " (World), and of all rows " in done.json["verdict"]
     assert done.json["written"] == ["report.html"]
     assert (examples / "report.html").stat().st_size > 10_000
 
 
 def test_a_table_alone_is_fitted(dnip, examples):
     done = dnip("report", "opt.csv")
-    assert done.out.startswith("Verdict of the fit: apply. ")
+    assert done.out.startswith("Apply the coefficients: in the weakest class, ")
     assert done.out.endswith("\nNext, keep the coefficients: dnip fit opt.csv\n")
+    dnip("fit", "opt.csv")
+    assert dnip("report", "opt.csv").out.endswith("\nwritten: report.html\n")
+
+
+def test_a_report_by_a_column_shows_its_slices(dnip, examples):
+    lines = Path("opt.csv").read_text().splitlines()
+    table = [f"{line},{('lang', 'en', 'de')[(n > 0) + (n > 250)]}" for n, line in enumerate(lines)]
+    Path("by.csv").write_text("\n".join(table) + "\n")
+    assert dnip("report", "by.csv", "--by", "lang").status == 0
+    assert "<h2>By lang</h2>" in Path("report.html").read_text()

@@ -1,14 +1,14 @@
-"""One HTML page about a table: which classes starve, what weights change, and what that costs.
+"""One HTML page about a table: apply the coefficients or not, what they change, what they cost.
 
 The page holds counts, and no row.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,35 +18,34 @@ from numpy.typing import ArrayLike
 from dnip.base.errors import InvalidInputError, MissingDependencyError, load_optional, unwarned
 from dnip.base.escaping import html
 from dnip.base.files import check_suffix, write_text
-from dnip.base.typing import Booleans, Counts
+from dnip.base.typing import Booleans
 from dnip.fitting.fit import Fit, fit
 from dnip.method.coefficients import Coefficients, CoefficientsLike, DataRecord, as_coefficients
 from dnip.method.prediction import decide
-from dnip.metrics import (
-    CLASS_METRICS,
-    HEADLINE,
-    METRICS,
-    accuracy,
-    class_accuracies,
-    cobias,
-    scores,
-)
-from dnip.metrics.intervals import wilson
+from dnip.metrics import HEADLINE, METRICS
 from dnip.presenting.formats import percent, shorten
-from dnip.presenting.text import deferring_facts, findings, served_facts, verdict
+from dnip.presenting.text import (
+    MOST_SLICES,
+    deferring_facts,
+    findings,
+    served_facts,
+    taken_for,
+    verdict,
+    with_interval,
+)
 from dnip.tables import ProbabilityTable
-from dnip.tables.groups import Grouping
 from dnip.tables.table import TableLike, as_table, check_same_classes
 from dnip.using.drift import LEAST_ROWS, check
 from dnip.using.evaluation import Evaluation, evaluate
-from dnip.using.slices import as_counted
+from dnip.using.slices import Slices
 
 _LABELS = (
     "Labels per class are the rows of a class that have a label. Where they are few, a simple "
     "model counts for more: it is less exact, and holds better on other rows."
 )
-# Letters of a class name in the verdict.
-_LONGEST = 60
+# Letters of a class name; confusions, classes on the first screen, and answers that are shown.
+_LONGEST, _MOST_FLOWS, _FIRST_CLASSES, _MOST_ANSWERS = 40, 10, 8, 30
+_APPLY, _KEEP = "Apply the coefficients", "Keep the answers as they are"
 
 #: Headings, and names and values below each.
 Facts: TypeAlias = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -60,14 +59,14 @@ class Report:
     ----------
     title : str
     verdict : str
-        That of the fit, and what the rows show.
+        Apply or keep, and why, in a sentence.
     coefficients : Coefficients
         Those given or fitted.
     data : dict
-        What the page draws, ready for JSON. The choices of weights come with all their counts:
-        first the plain argmax, then the coefficients, or several β and these among them.
+        What the page draws. Of labelled rows, `choices` are the sides of an evaluation: first the
+        most probable class, then the coefficients, or several β; `chosen` is the number of one.
     facts : tuple of tuple of str
-        Names and values for the tables at the end: rows, fit, provenance.
+        Names and values of what is folded away: rows, fit, provenance.
     """
 
     title: str
@@ -85,17 +84,23 @@ class Report:
             If jinja2 is not installed.
         """
         jinja2 = load_optional("jinja2", purpose="write HTML", extra="report")
-        # "<" never appears in the text, so nothing in it can end the script element
-        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+        safe = load_optional("markupsafe", purpose="write HTML", extra="report").Markup
+
+        def escaped(value: Any) -> Any:  # noqa: ANN401 - a no-break space keeps "5 %" on a line
+            text = value if isinstance(value, safe) else html(str(value)).replace(" %", "\u00a0%")
+            return safe(text)
+
         environment = jinja2.Environment(
             loader=jinja2.PackageLoader("dnip.presenting"),
-            # a no-break space keeps a number and its % on one line
-            finalize=lambda v: v if v is data else html(str(v)).replace(" %", "\u00a0%"),
+            autoescape=True,
+            finalize=escaped,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        return str(environment.get_template("report.html").render(report=self, data=data))
+        short = partial(shorten, most=_distinct(self.coefficients.classes))
+        environment.filters |= {"thousand": _of_1000, "short": short}
+        return str(environment.get_template("report.html").render(report=self, **self.data))
 
     def save(self, path: str | os.PathLike[str] = "report.html") -> None:
         """Write the page to a file, whole or not at all.
@@ -123,6 +128,30 @@ class Report:
         return f'<iframe srcdoc="{page}" width="100%" height="800" frameborder="0"></iframe>'
 
 
+def _distinct(names: Sequence[str]) -> int:
+    """Return how many letters of names are shown, so that they differ, if these are not too many.
+
+    Examples
+    --------
+    >>> _distinct(["spam", "ham"]), _distinct([f"{'x' * 50}{c}{'y' * 22}" for c in "ab"])
+    (40, 60)
+    """
+    lengths = (_LONGEST, 60, 80)
+    whole = len({*names})
+    return next((n for n in lengths if len({shorten(s, n) for s in names}) == whole), lengths[-1])
+
+
+def _of_1000(rate: float | None) -> str:
+    """Return a rate in rows of a thousand, by the three digits that are shown elsewhere.
+
+    Examples
+    --------
+    >>> _of_1000(0.4504), _of_1000(1.0), _of_1000(None)
+    ('450', '1,000', '–')
+    """
+    return "–" if rate is None else f"{round(1000 * round(rate, 3)):,}"
+
+
 def report(
     data: TableLike,
     y: ArrayLike | None = None,
@@ -131,15 +160,16 @@ def report(
     classes: Sequence[Any] | None = None,
     label: str | None = None,
     groups: ArrayLike | str | None = None,
+    by: ArrayLike | str | None = None,
     confidence: float = 0.9,
 ) -> Report:
     """Make one page about a table, which shows itself in a notebook.
 
-    It says which classes starve, what weights change, and what that costs.
+    It says whether to apply coefficients, what they change for each class, and what they cost.
 
     Parameters
     ----------
-    data, y, classes, label, groups
+    data, y, classes, label, groups, by
         As for :func:`dnip.evaluate`.
     coefficients : Coefficients, Fit or path, optional
         Show what these do to the rows. By default the rows are fitted, as :func:`dnip.fit` does,
@@ -164,13 +194,13 @@ def report(
     >>> import dnip
     >>> P, y = [[0.9, 0.1], [0.6, 0.4]] * 40, ["ham", "spam"] * 40
     >>> dnip.report(P, y, coefficients=dnip.Coefficients(["ham", "spam"], [15, 30], 30)).title
-    'Class accuracies of table'
+    'table: each class, before and after'
     """
     fitted = coefficients if isinstance(coefficients, Fit) else None
     given = None if coefficients is None else as_coefficients(coefficients)
     if classes is None and given is not None:
         classes = given.classes
-    table = as_table(data, y, classes, label, groups=groups)
+    table = as_table(data, y, classes, label, groups=groups, by=by)
     has_labels = table.labels is not None and bool((table.labels >= 0).any())
     if given is None:
         if not has_labels:
@@ -182,7 +212,8 @@ def report(
         fitted = fit(table)
         given = fitted.coefficients
     check_same_classes(table, given.classes)
-    is_own = (given.fit.data or DataRecord()).sha256 == table.data_hash
+    source = given.fit.data or DataRecord()
+    is_own = source.sha256 == table.data_hash
     facts: Facts = (("Rows", tuple(_rows(table, given))), ("The fit", tuple(_fit(given, fitted))))
     if not is_own and given.fit.sketch is not None and len(table) >= LEAST_ROWS:
         with unwarned():  # the evaluation says the same
@@ -195,15 +226,23 @@ def report(
         here = served_facts(evaluation.to_dict()["defer"])
         all_rows = ("elsewhere on this page", "all rows as they are decided, deferred or not")
         facts += (("Deferring", (*here, all_rows, *deferring_facts(given.fit))),)
-    judged = fitted if is_own and fitted is not None and fitted.evidence is not None else None
-    if judged is not None and judged.evidence is not None:
-        evaluation = judged.evidence.evaluation
     if evaluation.grouping is not None:
         facts += (("Rows that belong together", (("ranges", evaluation.grouping.sentence),)),)
-    choices, chosen = _choices(evaluation, judged, given, confidence)
+    is_fitted = is_own and source.labelled_rows != 0  # without labels, the fit has seen none
+    judged = fitted if is_fitted and fitted is not None and fitted.evidence is not None else None
+    if judged is not None:
+        choices, chosen = _choices(judged, confidence)
+        sentence = _verdict_of_fit(judged, choices[0], choices[chosen])
+    else:
+        sides, chosen = evaluation.to_dict(confidence), 1
+        choices = [{"name": "before", **sides["raw"]}, {"name": "after", **sides["reweighted"]}]
+        sentence = _verdict_of_rows(evaluation, given, choices, confidence, is_fitted=is_fitted)
+    raw, now = choices[0], choices[chosen]
+    slices = evaluation.slices or Slices(())
+    figures = [(METRICS[name].title, _both(raw, now, name)) for name in HEADLINE]
     return Report(
-        f"Class accuracies of {Path(table.source).name}",
-        _verdict_of(evaluation, given, confidence, is_own=is_own, is_expected=judged is not None),
+        f"{Path(table.source).name}: each class, before and after",
+        sentence,
         given,
         {
             "classes": list(table.classes),
@@ -212,105 +251,37 @@ def report(
             "expected": judged is not None,
             "choices": choices,
             "chosen": chosen,
+            "order": _weakest_first(raw),
+            "most": _FIRST_CLASSES,
+            "weights": (given.weights / given.weights.max()).tolist(),
+            "taken_for": taken_for(table.classes, np.array(now["confusion"])),
+            "flows": _flows(table.classes, raw["confusion"], now["confusion"]),
+            "by": by if isinstance(by, str) else "by",
+            "slices": [part.to_dict(confidence) for part in slices.parts[:MOST_SLICES]],
+            "warnings": [*slices.warnings],
         },
-        facts,
+        (("Figures", tuple(figures)), *facts),
     )
 
 
-def _choices(
-    evaluation: Evaluation, fitted: Fit | None, coefficients: Coefficients, level: float
-) -> tuple[list[dict[str, Any]], int]:
-    """Return the plain argmax and the coefficients, or every β that a fit looked at; and which.
+def _choices(fitted: Fit, level: float) -> tuple[list[dict[str, Any]], int]:
+    """Return the sides that refits expect: before, and every β that was looked at; and which is it.
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-        Before and after.
-    fitted : Fit or None
-        Of what the page shows.
+    Of refits, gaps are what they are expected to be, for counts alone make them too large.
     """
-    assert evaluation.reweighted is not None
-    others = () if fitted is None else fitted.alternatives
-    raw: dict[str, float] = {}
-    if others and fitted is not None and fitted.evidence is not None:
-        before = fitted.evidence.raw
-        raw = {"cobias": before.cobias, "worst_class_accuracy": before.worst_class_accuracy}
-    choices = [
-        {
-            "name": "before",
-            "weights": [1] * len(evaluation.classes),
-            **_measure(evaluation.raw, level, evaluation.grouping, expected=raw),
-        }
-    ]
-    for other in others:
-        assert other.evaluation.reweighted is not None
-        counts = other.evaluation.reweighted
-        expected = {"cobias": other.cobias, "worst_class_accuracy": other.worst}
-        choices.append(
-            {"name": f"β = {other.beta:g}", **_measure(counts, level, expected=expected)}
-        )
-    chosen = next((n for n, other in enumerate(others, 1) if other.is_chosen), 0 if others else 1)
-    if not others:
-        choices.append(
-            {"name": "coefficients", **_measure(evaluation.reweighted, level, evaluation.grouping)}
-        )
-    choices[chosen] |= {
-        "weights": (coefficients.weights / coefficients.weights.max()).round(4).tolist(),
-        "coefficients": coefficients.to_json(),
-    }
-    return choices, chosen
-
-
-def _measure(
-    confusion: Counts,
-    level: float,
-    grouping: Grouping | None = None,
-    *,
-    expected: Mapping[str, float] | None = None,
-) -> dict[str, Any]:
-    """Return counts, metrics and intervals of one side, ready for JSON.
-
-    Of refits, gaps are what they are expected to be, for counts alone make them too large. The page
-    shows `totals` as they are, `rates` and `details` times 100: none is rounded again.
-
-    Examples
-    --------
-    >>> found = _measure(np.array([[0, 1], [1, 1]]), 0.9)
-    >>> found["confusion"], found["totals"]["accuracy"]
-    ([[1, 1], [0, 1, 1, 1]], '33.3 %')
-    """
-    summary = scores(confusion, with_counts=False)
-    rates = summary["class_accuracies"]
-    counts = confusion if grouping is None else as_counted(confusion, grouping.counted)
-    bounds = wilson(np.diag(counts), counts.sum(axis=1), level).round(4).tolist()
-    values = {name: summary[name] for name in HEADLINE} | dict(expected or {})
-    shown = {
-        METRICS[name].title: f"{value:.3f}" if name == "cobias" else percent(value)
-        for name, value in values.items()
-    }
-    return {
-        **values,
-        "totals": {**shown, "classes never right": str(rates.count(0))},
-        "rates": [
-            None if rate is None else [round(rate, 3), *ends]
-            for rate, ends in zip(rates, bounds, strict=True)
-        ],
-        "details": {
-            title: [value if value is None else round(value, 3) for value in summary[of.__name__]]
-            for title, of in CLASS_METRICS.items()
-        },
-        "confusion": [_sparse(row) for row in confusion],
-    }
-
-
-def _sparse(row: Counts) -> list[int]:
-    """Return places and counts, one after the other, without zeros: most of many classes are 0.
-
-    Of refits that were drawn several times, counts are means.
-    """
-    counts = np.rint(row).astype(np.int64)
-    places = np.flatnonzero(counts)
-    return np.column_stack([places, counts[places]]).ravel().tolist()
+    assert fitted.evidence is not None
+    sides = fitted.evidence.to_dict(level)
+    choices = [{"name": "before", **sides["raw"]}]
+    for other in fitted.alternatives:
+        side = other.evaluation.to_dict(level)["reweighted"]
+        side |= {"cobias": other.cobias, "worst_class_accuracy": other.worst}
+        choices.append({"name": f"β = {other.beta:g}", "beta": other.beta, **side})
+        if other.is_chosen:
+            choices[-1] |= sides["reweighted"]
+    if not fitted.alternatives:
+        choices.append({"name": "after", **sides["reweighted"]})
+    chosen = [n for n, other in enumerate(fitted.alternatives, 1) if other.is_chosen]
+    return choices, chosen[0] if chosen else 0 if fitted.alternatives else 1
 
 
 def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: Facts) -> Report:
@@ -318,15 +289,47 @@ def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: 
     before = decide(shown.probabilities)
     after = decide(shown.probabilities, coefficients.multipliers)
     changed = int((before != after).sum())
-    counts = [np.bincount(side, minlength=shown.n_classes).tolist() for side in (before, after)]
+    shares = [np.bincount(side, minlength=shown.n_classes) / len(shown) for side in (before, after)]
     return Report(
-        f"Decisions on {Path(shown.source).name}",
-        f"The coefficients change {changed:,} of {len(shown):,} decisions. No row has a label, so "
-        "this page cannot say whether they are better: accuracy and COBias need labels.",
+        f"{Path(shown.source).name}: answers, before and after",
+        f"Not judged: no row has a label, so this page cannot say which answers are right. The "
+        f"coefficients change {changed:,} of {len(shown):,} answers.",
         coefficients,
-        {"classes": list(shown.classes), "before": counts[0], "after": counts[1]},
+        {
+            "classes": list(shown.classes),
+            "order": np.argsort(-np.maximum(*shares), kind="stable")[:_MOST_ANSWERS].tolist(),
+            "before": shares[0].tolist(),
+            "after": shares[1].tolist(),
+        },
         facts,
     )
+
+
+def _weakest_first(side: Mapping[str, Any]) -> list[int]:
+    """Return the classes with rows, those that are least often right first."""
+    rates = side["class_accuracies"]
+    known = [c for c, rate in enumerate(rates) if rate is not None]
+    return sorted(known, key=lambda c: rates[c])
+
+
+def _flows(
+    classes: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]
+) -> list[tuple[str, str, int, int]]:
+    """Return the largest confusions before, and what is left of them: true and predicted class.
+
+    Examples
+    --------
+    >>> _flows("ab", [[5, 1], [4, 0]], [[3, 3], [1, 3]])
+    [('b', 'a', 4, 1), ('a', 'b', 1, 3)]
+    """
+    errors = np.array(before, np.float64)
+    np.fill_diagonal(errors, 0)
+    largest = np.argsort(-errors, axis=None, kind="stable")[:_MOST_FLOWS]
+    return [
+        (classes[true], classes[taken], round(errors[true, taken]), round(after[true][taken]))
+        for true, taken in (divmod(place, len(classes)) for place in largest.tolist())
+        if errors[true, taken]
+    ]
 
 
 def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:
@@ -360,35 +363,62 @@ def _share(rows: Booleans) -> str:
 
 def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, str]]:
     """Yield how the coefficients came about."""
+    record = coefficients.fit
+    if record.evidence is not None:
+        reason = " ".join(str(record.evidence.get("reason", "")).split())
+        yield "verdict", f"{record.evidence.get('verdict')}. {reason}"
     if fitted is not None:
+        if fitted.choice is not None:
+            yield "choice", fitted.choice
         if fitted.decision is not None:
             yield "fit", f"{fitted.decision.sentence}\n{_LABELS}"
         yield "search", fitted.solution.sentence
         for note in fitted.notes:
             yield "note", note
-    fit = coefficients.fit
-    data = fit.data or DataRecord()
+    data = record.data or DataRecord()
     facts = {
         "fitted on": data.source,
-        "rows": data.rows,
+        "rows of the fit": data.rows,
         "data hash (SHA-256)": data.sha256,
-        "solver": fit.solver,
-        "package version": fit.package_version,
+        "solver": record.solver,
+        "package version": record.package_version,
     }
     for name, value in facts.items():
         if value is not None:
             yield name, f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _verdict_of(
+def _both(before: Mapping[str, Any], after: Mapping[str, Any], metric: str) -> str:
+    """Return a metric before and after, with its intervals."""
+    return f"{with_interval(before, metric)} -> {with_interval(after, metric)}"
+
+
+# --- the sentence that decides ---
+def _verdict_of_fit(fitted: Fit, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return the verdict of a fit that refits have judged, and why, in one sentence."""
+    assert fitted.evidence is not None
+    if fitted.verdict == "no signal":
+        return f"{_KEEP}: no signal. {' '.join(fitted.evaluation.no_signal.split())}"
+    if fitted.verdict == "apply":
+        return f"{_APPLY}: {_in_rows(fitted.evaluation.classes, before, after, 'new rows')}."
+    if fitted.is_raw:
+        return (
+            f"{_KEEP}: of 1,000 new rows {_of_1000(before['accuracy'])} should be right, and no "
+            "coefficients are expected to do better."
+        )
+    numbers = _in_rows(fitted.evaluation.classes, before, after, "new rows")
+    return f"{_KEEP}: with these coefficients, {numbers}."
+
+
+def _verdict_of_rows(
     evaluation: Evaluation,
     coefficients: Coefficients,
+    choices: Sequence[Mapping[str, Any]],
     level: float,
     *,
-    is_own: bool = False,
-    is_expected: bool = False,
+    is_fitted: bool,
 ) -> str:
-    """Return the verdict of the fit, and what the rows show, in two or three sentences.
+    """Return what labelled rows say of coefficients, next to the verdict of their fit.
 
     Parameters
     ----------
@@ -396,59 +426,65 @@ def _verdict_of(
         Of the rows that the page shows, before and after.
     coefficients : Coefficients
         With the verdict of their fit, where it has one.
+    choices : sequence of mapping
+        Both sides, as `evaluation.to_dict` has them.
     level : float
         Of the intervals, between 0 and 1.
-    is_own : bool, default=False
-        Whether the rows are those of the fit, which say nothing of others.
-    is_expected : bool, default=False
-        Whether the counts are of refits that left the rows out.
+    is_fitted : bool
+        Whether the rows are those of the fit, which say little of others.
 
     Examples
     --------
     >>> from dnip import ProbabilityTable
-    >>> from dnip.using.evaluation import evaluate
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
     >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
-    >>> coefficients = Coefficients(["ham", "spam"], [15, 30], 30)
-    >>> print(_verdict_of(evaluate([table], coefficients=coefficients), coefficients, 0.9))
-    The weakest class, spam, goes from 0.0 % to 100.0 % right, accuracy from 50.0 % to 100.0 %, \
-and COBias from 1.000 to 0.000. As far as these rows can show, COBias falls, and accuracy rises.
+    >>> given = Coefficients(["ham", "spam"], [15, 30], 30)
+    >>> report(table, coefficients=given).verdict.partition(". ")[2]
+    'As far as these rows can show, the gap between classes falls, and accuracy rises.'
     """
-    assert evaluation.reweighted is not None
     if evaluation.signal is False:
-        return f"No signal. {evaluation.no_signal}"
-    sides = evaluation.raw, evaluation.reweighted
-    before, after = map(class_accuracies, sides)
-    weakest, now = int(np.nanargmin(before)), int(np.nanargmin(after))
-    names = [shorten(evaluation.classes[c], _LONGEST) for c in (weakest, now)]
-    rates, gaps = [percent(accuracy(side)) for side in sides], [cobias(side) for side in sides]
-    first = (
-        f"The weakest class, {names[0]}, goes from {percent(before[weakest])} to "
-        f"{percent(after[weakest])} right"
+        return f"{_KEEP}: no signal. {' '.join(evaluation.no_signal.split())}"
+    said = (coefficients.fit.evidence or {}).get("verdict")
+    lead = {"apply": _APPLY, "keep": _KEEP, "no signal": _KEEP}.get(str(said), "Not judged")
+    numbers = _in_rows(evaluation.classes, choices[0], choices[1], "rows")
+    if is_fitted:
+        return (
+            f"{lead}: on the rows of the fit themselves, {numbers}. They say little of others; "
+            "without coefficients, a report shows what to expect of these."
+        )
+    change = evaluation.to_dict(level)["difference"]
+    gap, right = (
+        ("may not have changed", "falls", "rises")[(low > 0) * 2 + (high < 0)]
+        for low, high in (change["intervals"]["cobias"], change["intervals"]["accuracy"])
     )
-    last = ""
-    if after[now] < after[weakest]:
-        last = f" Now {names[1]} is the weakest, with {percent(after[now])}."
+    if "metric" not in coefficients.objective:
+        betas = {0.5, float(coefficients.objective.get("beta", 0.5))}  # judged by, and fitted at
+        worse = [beta * change["cobias"] - change["accuracy"] > 0 for beta in betas]
+        lead = _KEEP if all(worse) else lead if any(worse) and said is not None else _APPLY
+    known = None if evaluation.overlap is None else evaluation.overlap.sentence
+    with_them = "with the coefficients, " if lead == _KEEP else ""
     text = (
-        f"{first}, accuracy from {rates[0]} to {rates[1]}, and COBias from {gaps[0]:.3f} to "
-        f"{gaps[1]:.3f}.{last}"
+        f"{lead}: {with_them}{numbers}. As far as these rows can show, the gap between classes "
+        f"{gap}, and accuracy {right}."
     )
-    match coefficients.fit.evidence:
-        case {"verdict": str(verdict), "reason": str(reason)} if is_own:
-            why = " ".join(reason.split()).rstrip(".")
-            lead = f"Verdict of the fit: {verdict}. {why}. "
-            if not is_expected:
-                return f"{lead}This page shows the rows of the fit."
-            return f"{lead}{first}.{last} All this is what refits expect of other rows."
-        case {"verdict": str(verdict)} if not is_own:
-            known = None if evaluation.overlap is None else evaluation.overlap.sentence
-            which = "These are other rows." if not known else f"{known[:1].upper()}{known[1:]}."
-            text = f"Verdict of the fit: {verdict}. {which} {text}"
-    if is_own:
-        return f"{text} These are the rows of the fit itself; give others for a verdict."
-    bounds = evaluation.to_dict(level)["difference"]["intervals"]
-    moves = [
-        "rises" if low > 0 else "falls" if high < 0 else "may not have changed"
-        for low, high in (bounds["cobias"], bounds["accuracy"])
-    ]
-    return f"{text} As far as these rows can show, COBias {moves[0]}, and accuracy {moves[1]}."
+    return text if not known else f"{text} {known[:1].upper()}{known[1:]}."
+
+
+def _in_rows(
+    classes: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], rows: str
+) -> str:
+    """Return what is gained and what it costs, in rows of a thousand."""
+    are = "should be" if rows == "new rows" else "are"
+    names, rates = [], []
+    for side in (before, after):
+        known = [(rate, c) for c, rate in enumerate(side["class_accuracies"]) if rate is not None]
+        rate, weakest = min(known)
+        rates.append(_of_1000(rate))
+        names.append(shorten(classes[weakest], _distinct(classes)))
+    then, now = (f" ({name})" for name in names)
+    weakest_text = f"{rates[1]} of 1,000 {rows} {are} right{now} instead of {rates[0]}"
+    text = f"in the weakest class, {weakest_text}{'' if then == now else then}"
+    whole = [round(1000 * round(side["accuracy"], 3)) for side in (before, after)]
+    text += f", and of all rows {whole[1]:,} instead of {whole[0]:,}"
+    lost = whole[0] - whole[1]
+    return f"{text}: it costs {lost:,} right answers in 1,000" if lost > 0 else text

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 # --- an evaluation ---
 # Classes with one floor that are named, the lowest.
 _FEW = 3
-# Values of a column that are shown.
-_MOST_SLICES = 30
+#: Values of a column that are shown.
+MOST_SLICES = 30
 
 
 def describe_evaluation(
@@ -154,7 +154,7 @@ def describe_slices(slices: Slices, by: str, confidence: float | None = None) ->
     de      40     1.000   0.000        1.000
     en      40     1.000   0.000        1.000
     """
-    parts = [part.to_dict(confidence) for part in slices.parts[:_MOST_SLICES]]
+    parts = [part.to_dict(confidence) for part in slices.parts[:MOST_SLICES]]
     sides = [side for side in ("raw", "reweighted") if side in parts[0]]
     columns: dict[Column, Sequence[Value]] = {
         Column(by): [part["name"] for part in parts],

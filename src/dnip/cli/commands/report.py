@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dnip.cli import options
 from dnip.cli.console import finish, live_progress
+
+if TYPE_CHECKING:
+    from dnip.presenting.report import Report
 
 
 @options.command(
     "report",
     """
-    Write one HTML page: which classes starve, and what mending costs.
+    Write one HTML page: apply or keep, each class before and after, and what it costs.
 
     With coefficients, the page shows what they do to TABLE. Without, TABLE is fitted as `dnip fit`
     does, and the page shows what refits expect of other rows. It loads nothing, and holds no row.
@@ -37,6 +42,7 @@ from dnip.cli.console import finish, live_progress
 )
 @options.classes
 @options.group
+@options.by
 @options.json
 def report(
     table: Path,
@@ -44,6 +50,7 @@ def report(
     out: Path,
     classes: tuple[str, ...] | None,
     group: str | None,
+    by: str | None,
     json: bool,
 ) -> None:
     from dnip.base.files import check_files, check_suffix
@@ -53,9 +60,19 @@ def report(
     check_files({"table": table, "coefficients": coefficients}, {"out": out})
     check_suffix(out, ".html")
     with live_progress("searching"):
-        page = report_on(table, coefficients=coefficients, classes=classes, groups=group)
+        page = report_on(table, coefficients=coefficients, classes=classes, groups=group, by=by)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
-    if coefficients is None and not page.verdict.startswith("No signal"):
+    if coefficients is None and page.verdict.startswith("Apply") and not _is_kept(page):
         text += f"\nNext, keep the coefficients: {options.line('fit', table, classes)}"
     finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)
+
+
+def _is_kept(page: Report) -> bool:
+    """Say whether `dnip fit` has written these coefficients here already."""
+    from dnip.base.errors import DNIPError
+    from dnip.method.coefficients import Coefficients
+
+    with suppress(DNIPError):
+        return Coefficients.load("coefficients.json").digest == page.coefficients.digest
+    return False
