@@ -85,6 +85,11 @@ def test_what_they_cannot_be_is_refused(tmp_path, kind, asked, frame, told):
         as_table(given(kind, frame, tmp_path), classes=NAMES, **asked)
 
 
+def test_weights_that_are_all_zero_are_refused():
+    with pytest.raises(InvalidInputError, match="all labelled rows have the weight 0"):
+        dnip.fit(ROWS[[*NAMES, "label"]].assign(times=0), weights="times")
+
+
 def test_of_each_group_the_first_row_stands_for_all_over_blocks():
     seen = set()
     blocks = [["u", None, "u"], [None, "v", "u", None]]

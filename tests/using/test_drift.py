@@ -13,6 +13,7 @@ from cases import cases
 from dnip import (
     Coefficients,
     CoefficientsFormatError,
+    DNIPWarning,
     InvalidInputError,
     Objective,
     ProbabilityTable,
@@ -125,6 +126,41 @@ def test_rows_without_a_label_are_left_out_of_the_scores(fitted, new):
     found, alone = check([some], fitted), check([new.take(np.arange(400))], fitted)
     assert (found.n_rows, found.n_labelled) == (1_000, 400)
     assert (found.accuracy, found.cobias) == (alone.accuracy, alone.cobias)
+
+
+@pytest.mark.parametrize("robust", ["auto", "off"])
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_captured_mass_is_compared_wherever_both_sides_have_it(new, robust, has_labels):
+    opt, more = bundled_table("opt"), without_labels(new.take(np.arange(300)))
+    rng = np.random.default_rng(0)
+
+    def given(table, least):
+        return ProbabilityTable(replace(table.rows, mass=rng.uniform(least, 1, len(table))))
+
+    settings = {"evidence": False, "no_labels": not has_labels}
+    if has_labels:
+        settings["robust"] = robust
+    more = given(more, 0.5) if robust == "auto" else None
+    fitted = fit(given(opt, 0.5), unlabelled=more, **settings).coefficients
+    same, low, without = given(new, 0.5), given(new, 0.3), without_labels(new)
+    assert check(without_labels(same), fitted).holds
+    assert check(ProbabilityTable(replace(same.rows, labels=None)), fitted).holds
+    fallen = check(ProbabilityTable(replace(low.rows, labels=None)), fitted)
+    assert not fallen.holds
+    assert fallen.comparison.mass_distance > 0.2
+    now = check(without, fitted)
+    assert "captured mass      not compared: it is not in the new rows" in describe_check(now)
+    assert now.to_dict()["mass"]["now"] is None
+    assert now.to_dict()["mass"]["at_fit"] == pytest.approx(0.75, abs=0.05)
+
+
+def test_mass_of_one_side_alone_is_said_not_to_be_compared(new):
+    assert new.mass is not None
+    bare = ProbabilityTable(replace(bundled_table("opt").rows, mass=None, source="bare"))
+    text = describe_check(check(new, fit(bare, evidence=False)))
+    assert "captured mass      not compared: it was not in the rows of the fit" in text
+    with pytest.warns(DNIPWarning, match=r"captured mass is in .*test.csv alone"):
+        fit(bare, unlabelled=new, evidence=False)
 
 
 def test_a_few_rows_are_refused(fitted, new):

@@ -86,8 +86,12 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except InvalidInputError as error:
+            from dnip.tables.cells import BadRowError
+
             table = ctx.params.get("table")
-            if isinstance(table, Path) and error.message.startswith(f"{table}:"):
+            is_bad_row = isinstance(error, BadRowError)
+            about_table = error.message.startswith(f"{table}:") and not is_bad_row
+            if isinstance(table, Path) and about_table:
                 from dnip.llm.sources.proposing import propose
                 from dnip.tables.files import ARRAYS
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base import __version__
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, warn
 from dnip.base.escaping import html, html_table
 from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
@@ -57,7 +57,6 @@ from dnip.priors.estimate import Calibration, label_shares, most_rows, to_power
 from dnip.priors.target import PriorLike, TargetPrior, is_estimate, shares_of
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
-from dnip.tables.cells import check_sample_weight
 from dnip.tables.columns import make_frame
 from dnip.tables.files import read_rows
 from dnip.tables.fitted import FittedRows
@@ -272,7 +271,11 @@ def prepare_table(
     weight = None
     if table.weights is not None and table.labels is not None:
         weight = table.weights[table.labels != UNLABELLED]
-        weight = check_sample_weight(weight, n_examples=len(weight))
+        if len(weight) and not weight.any():
+            raise InvalidInputError(
+                f"{table.source}: all labelled rows have the weight 0",
+                hint="Give those that are to count a weight above 0",
+            )
     return prepare(
         sample, count, settings, weight=weight, more=more, groups=members, evidence=evidence
     )
@@ -873,10 +876,10 @@ def _fit_no_labels(
     began = time.perf_counter()
     sample, _ = sample_of(data, y, classes, rows, settings.seed, label=label)
     table = sample.table
-    p = table.probabilities
+    tables = [table]
     if unlabelled is not None:
-        more = other_rows(table, unlabelled, classes, rows, settings.seed)
-        p = np.concatenate([p, more.probabilities])
+        tables.append(other_rows(table, unlabelled, classes, rows, settings.seed))
+    p = np.concatenate([each.probabilities for each in tables])
     n_rows, n = p.shape
     if n_rows == 0:
         raise InvalidInputError(f"{table.source}: there are no rows", hint="Give rows to fit on")
@@ -893,8 +896,6 @@ def _fit_no_labels(
     indices = round_to_scale(shift, settings.scale, absent=np.flatnonzero(absent).tolist())
 
     none_right = np.zeros((n, n), np.int64)
-    like = TableSample(n)
-    like.add(probabilities=p)
     record = FitRecord(
         package_version=__version__,
         data=DataRecord(
@@ -911,7 +912,7 @@ def _fit_no_labels(
         solver=_BATCH,
         seconds=time.perf_counter() - began,
         seed=settings.seed,
-        sketch=like.sketch(settings.scale.multipliers(indices)),
+        sketch=_sketched(*tables).sketch(settings.scale.multipliers(indices)),
     )
     notes = []
     if sample.class_sizes.any():
@@ -1169,16 +1170,22 @@ def _rows_like_others(rows: Prepared) -> TableSample:
     """Return a sample of rows like those that the coefficients will be used for."""
     labelled, table = rows.labelled, rows.sample.table
     if rows.chosen is not None:
-        every = TableSample(labelled.n_classes)
-        every.add(probabilities=table.probabilities, mass=table.mass)
-        return every
+        return _sketched(table)
     if len(rows.unlabelled) < LEAST_ROWS:
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         assert labels is not None
         return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=rows.mix.asked)
-    like = TableSample(labelled.n_classes)
-    like.add(probabilities=rows.unlabelled)
-    return like
+    return _sketched(table.unlabelled(), *([] if rows.more is None else [rows.more]))
+
+
+def _sketched(*tables: ProbabilityTable) -> TableSample:
+    """Return a sample of the rows of tables, with captured mass where all of them have it."""
+    some = [table for table in tables if len(table)]
+    is_known = all(table.mass is not None for table in some)
+    sample = TableSample(some[0].n_classes)
+    for table in some:
+        sample.add(probabilities=table.probabilities, mass=table.mass if is_known else None)
+    return sample
 
 
 # --- The rows that are fitted, and what counts all of them ---
@@ -1194,6 +1201,9 @@ def other_rows(
     more = sample_of(unlabelled, None, classes or names, rows, seed)[0].table
     check_classes_agree(table, more)
     check_raw(more)
+    if (table.mass is None) != (more.mass is None):
+        alone = table.source if more.mass is None else more.source
+        warn(f"captured mass is in {alone} alone, so `dnip check` will not compare it")
     return more
 
 

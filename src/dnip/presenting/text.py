@@ -720,6 +720,10 @@ def findings(check: Check) -> list[tuple[str, str]]:
         apart = check.comparison.mass_distance
         means = f"at the fit {check.mass_at_fit:.3f}, now {check.mass:.3f} on average"
         rows.append(("captured mass", f"{means}; distance {apart:.3f}"))
+    elif check.mass is not None or check.mass_at_fit is not None:
+        at_fit = check.mass_at_fit is None
+        where = "was not in the rows of the fit" if at_fit else "is not in the new rows"
+        rows.append(("captured mass", f"not compared: it {where}"))
     past = "" if check.changed_at_fit is None else f"at the fit {percent(check.changed_at_fit)}, "
     rows.append(("changed decisions", f"{past}now {percent(check.changed)} of the rows"))
     if check.deferred is not None:

@@ -430,7 +430,7 @@ def check_row_weights(cells: Cells, name: str, location: Location) -> Floats:
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise InvalidInputError(
+        raise BadRowError(
             f"{location.named(row, name)}: {shown(as_list(cells)[row])} is no weight of a row",
             hint="Give a number of 0 or more in every row",
         )

@@ -554,9 +554,10 @@ def as_table(
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
 
 
-def _check_same_order(frame: Any, name: str, values: object) -> None:  # noqa: ANN401
+def _check_same_order(frame: Any, name: str, values: Any) -> None:  # noqa: ANN401
     """Refuse a series whose index is that of a data frame in another order."""
-    index, other = getattr(frame, "index", None), getattr(values, "index", None)
+    index: Any = getattr(frame, "index", None)
+    other: Any = getattr(values, "index", None)
     if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other):
         return
     if len(index) == len(other) and {*index} == {*other}:

@@ -152,7 +152,7 @@ class Check:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``dnip check --json`` prints."""
         mass = None
-        if self.mass is not None:
+        if self.mass is not None or self.mass_at_fit is not None:
             distance = self.comparison.mass_distance
             mass = {"at_fit": self.mass_at_fit, "now": self.mass, "distance": distance}
         return {
