@@ -22,7 +22,7 @@ from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, cobias, confusion_matrix
-from dnip.priors.estimate import centred, log_probabilities
+from dnip.priors import centred, log_probabilities
 
 MOST_CLASSES, ROWS, LABELLED, DRAWS = 20, 1_200, 200, 2
 RARELY = 0.05

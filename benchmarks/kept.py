@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dnip import Objective
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.settings import fit_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def commit() -> str:
 
 def defaults() -> str:
     """Return today's default settings, as results name them."""
-    objective, settings = Objective(), FitSettings()
+    objective, settings = Objective(), fit_settings()
     return (
         f"defaults β = {objective.beta:g}, τ = {objective.tau:g}, "
         f"scale {settings.scale or 'over the spread'}, robust {settings.robust}"

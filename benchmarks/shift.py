@@ -20,7 +20,7 @@ from dnip.fitting.fit import fit
 from dnip.method.objective import PUBLISHED_TAU
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, confusion_matrix, worst_class_accuracy
-from dnip.priors.estimate import estimate_prior, maximise_shares
+from dnip.priors import estimate_prior, maximise_shares
 
 MOST_CLASSES = 20
 FREQUENT = 0.85

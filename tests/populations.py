@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dnip.fitting.estimate import Estimator
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.settings import fit_settings
 from dnip.method.problem import Problem
 
 
@@ -47,5 +47,5 @@ def solve_robustly(p, labels, objective=None, *, unlabelled=None, sample_weight=
     """Fit labelled rows, and rows without a label if there are any."""
     problem = Problem.of(p, labels, sample_weight=sample_weight)
     rows = np.empty((0, problem.n_classes)) if unlabelled is None else np.asarray(unlabelled)
-    asked = FitSettings(objective, **settings)
+    asked = fit_settings(objective, **settings)
     return Estimator.of(problem, asked, rows).solve(asked)

@@ -115,10 +115,10 @@ FAULTS = [
     ),
     Fault(
         "shares are estimated without half a row of each class",
-        "priors/estimate.py",
+        "priors.py",
         "np.full(n_classes, _HALF_A_ROW)",
         "np.full(n_classes, 0.0)",
-        "priors",
+        "test_priors.py",
     ),
     # --- solvers ---
     Fault(

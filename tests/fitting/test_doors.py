@@ -10,10 +10,10 @@ import pytest
 import dnip
 from cases import cases
 from dnip import DNIPClassifier, Objective, ProbabilityTable
-from dnip.cli.commands.fit import settings_of
+from dnip.cli.commands.fit import as_keywords
 from dnip.fitting.fit import fit
 from dnip.fitting.path import trace_path
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.settings import fit_settings
 from dnip.method.constraints import Constraints
 from populations import biased_rows
 
@@ -94,8 +94,8 @@ def test_the_path_and_the_report_are_that_fit_too(rows, table):
 
 
 def test_the_command_line_and_the_classifier_declare_the_defaults_of_a_fit():
-    usual = FitSettings()
-    assert vars(settings_of()) == vars(usual)
+    usual = fit_settings()
+    assert vars(fit_settings(**as_keywords())) == vars(usual)
     assert vars(DNIPClassifier()._settings()) == vars(usual)
     assert usual.objective == Objective()
     assert Objective().beta == 0.5
@@ -104,9 +104,8 @@ def test_the_command_line_and_the_classifier_declare_the_defaults_of_a_fit():
 def test_the_classifier_has_the_settings_of_a_fit_in_the_same_words():
     settings, of_fit, of_classifier = (
         {name: (p.default, p.annotation) for name, p in signature(each).parameters.items()}
-        for each in (FitSettings, dnip.fit, DNIPClassifier)
+        for each in (fit_settings, dnip.fit, DNIPClassifier)
     )
-    settings.pop("chooses_beta")  # follows from the others
     rows = {"data", "y", "classes", "label", "unlabelled", "groups", "weights", "rows", "progress"}
     assert all(of_fit[name] == settings[name] for name in settings)
     rows.add("no_labels")

@@ -83,7 +83,7 @@ def test_nothing_is_promised(robust):
     assert "Next, label rows at random" in text
     assert "sure" not in text
     assert "--unlabelled NEW.csv" not in text
-    assert fit_to_dict(fitted, robust, 0.9)["evidence"]["chosen"] == fitted.chosen
+    assert fit_to_dict(fitted, 0.9)["evidence"]["chosen"] == fitted.chosen
 
 
 def test_the_record_says_so_and_keeps_no_scores():

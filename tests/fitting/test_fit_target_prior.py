@@ -13,7 +13,7 @@ from dnip.base.records import as_plain
 from dnip.fitting.fit import fit as fit_and_judge
 from dnip.method.coefficients import Deferral
 from dnip.metrics import accuracy
-from dnip.priors.estimate import PriorEstimate
+from dnip.priors import PriorEstimate
 from populations import biased_rows
 
 fit = partial(fit_and_judge, evidence=False)

@@ -7,7 +7,7 @@ from scipy.stats import binom
 from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.fit import fit
 from dnip.fitting.refits import DRAWS, FEWEST, FOLDS, FitEvidence, LeftOut, Moves, Refits
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.settings import fit_settings
 from dnip.method.objective import MetricObjective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
@@ -26,7 +26,7 @@ def rows_of(n, bias=BIAS, seed=0):
 
 def refits_of(p, y, beta=2.7, **settings):
     rows = Problem.of(p, y, classes=CLASSES[: p.shape[1]])
-    asked = FitSettings(Objective(beta=beta), robust="off")
+    asked = fit_settings(Objective(beta=beta), robust="off")
     return Refits(rows, asked, p[:0], **settings), asked
 
 
@@ -72,7 +72,7 @@ def test_a_metric_is_judged_by_itself(name):
     assert (found.evidence.before, found.evidence.after) == (before, after)
     assert f"{found.evidence.aim} {1 - before:.3f} -> {1 - after:.3f}" in found.reason
     assert found.alternatives == ()
-    asked = FitSettings(name, robust="off", scale=found.coefficients.scale)
+    asked = fit_settings(name, robust="off", scale=found.coefficients.scale)
     raw, each = p.argmax(axis=1), []
     for left_out in Refits(Problem.of(p, y), asked, p[:0]).left_out(asked):
         each.append(raw.copy())

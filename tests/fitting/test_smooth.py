@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dnip.fitting.estimate import batch_shift, calibrate, find_drift, fit_shift
-from dnip.priors.estimate import log_probabilities, update_shares
+from dnip.priors import log_probabilities, update_shares
 from populations import biased_rows
 
 

@@ -81,6 +81,5 @@ def test_by_label_takes_labels_for_what_they_are():
     asked = Constraints(None, {2: 0.5, "all": 0.1}, ["1"])
     told = by_label(asked, [1, 2, 3])
     assert (told.min_class_accuracies, told.freeze) == ({1: 0.5, "all": 0.1}, (0,))
-    assert by_label(None, [1, 2]) is None
     with pytest.raises(InvalidInputError, match="unknown class 0 in constraints"):
         by_label(Constraints(freeze=[0]), [1, 2])

@@ -5,7 +5,7 @@ import pytest
 
 from dnip import Constraints, Objective, solve
 from dnip.method.problem import Problem
-from dnip.solvers import Settings, coordinate, find_optimum
+from dnip.solvers import coordinate, find_optimum, settings_of
 
 
 def silent_class(seed, n_rows=60):
@@ -47,7 +47,7 @@ def test_rows_of_several_classes_are_searched_as_rows_of_one_class_each(tau):
         p, labels = silent_class(seed, 80)
         weights = rng.dirichlet(np.full(3, 0.5), 80) + np.eye(3)[labels]
         rows = Problem.shared(p, weights, ["a", "b", "c"])
-        settings = Settings(Objective(tau=tau), scale="log:300")
+        settings = settings_of(Objective(tau=tau), scale="log:300")
         found, expected = (find_optimum(x, settings, 0.0) for x in (rows, rows.expanded()))
         np.testing.assert_array_equal(found.weight_indices, expected.weight_indices)
         np.testing.assert_allclose(found.confusion, expected.confusion, rtol=1e-12)

@@ -10,7 +10,7 @@ import oracles
 from cases import cases
 from dnip import CustomObjective, DNIPWarning, InvalidInputError, Objective, Status, solve
 from dnip.method.problem import Problem
-from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Settings, Solver
+from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Solver, settings_of
 from dnip.solvers.landscape import Landscape, Proposal
 from problems import KNOWN
 
@@ -264,22 +264,22 @@ class Plain(Undeclared, Solver):
 def test_only_what_a_solver_declares_is_allowed(name):
     solver, called = SOLVERS[name](), CustomObjective(lambda confusion: 0.0)
     if solver.takes_any_objective:
-        Settings(called, scale=30, solver=solver)
+        settings_of(called, scale=30, solver=solver)
     else:
         with pytest.raises(InvalidInputError, match=f"the {name} solver bounds the terms"):
-            Settings(called, scale=30, solver=solver)
+            settings_of(called, scale=30, solver=solver)
 
 
 def test_a_solver_of_ones_own_declares_itself():
-    assert Settings(solver=Plain()).solver.name == "plain"
+    assert settings_of(solver=Plain()).solver.name == "plain"
     with pytest.raises(InvalidInputError, match=r"without takes_any_objective.*derived"):
-        Settings(solver=Undeclared())
+        settings_of(solver=Undeclared())
 
 
 @pytest.mark.parametrize("solver", [None, 1, object(), Coordinate])
 def test_what_is_no_solver_is_refused(solver):
     with pytest.raises(InvalidInputError, match=r"solver must be the name.*Exact\(\)"):
-        Settings(solver=solver)
+        settings_of(solver=solver)
 
 
 @cases(

@@ -10,7 +10,7 @@ from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.cli.console import complain, live_progress
 from dnip.cli.options import COEFFICIENTS
 from dnip.method.coefficients import Coefficients
-from dnip.priors.target import TargetPrior, is_estimate, read_prior
+from dnip.priors import TargetPrior, check_prior, is_estimate
 from dnip.tables import Scan
 from dnip.tables.files import layout_of
 from dnip.using.application import estimate_stream
@@ -85,7 +85,7 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
             estimate = estimate_stream(chunks, fitted, progress=lambda n: show(f"{n:,} rows"))
         target = TargetPrior(estimate.shares, estimate)
     else:
-        target = TargetPrior(read_prior(mix, fitted.classes))
+        target = TargetPrior(check_prior(mix, fitted.classes))
     moved = fitted.adjusted(target.estimate or target.shares)
     way = 0.0 if moved is fitted else float((moved.fit.adjusted or {})["part"])
     complain("note", target.sentence(fitted.classes))

@@ -15,7 +15,7 @@ from dnip.method.coefficients import Deferral
 from dnip.method.prediction import decide, reweight
 from dnip.method.problem import Problem
 from dnip.metrics.intervals import Expectation
-from dnip.priors.target import weigh_rows
+from dnip.priors import weigh_rows
 
 #: Shares that are judged next to the one that is asked for.
 FRONT = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -24,11 +24,15 @@ from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
 from dnip.metrics.chance import smirnov_p_value
 from dnip.metrics.intervals import effective_rows
-from dnip.priors.estimate import (
+from dnip.priors import (
     Calibration,
     PriorEstimate,
+    PriorLike,
+    TargetPrior,
     centred,
+    check_prior,
     estimate_prior,
+    is_estimate,
     label_shares,
     likely_shares,
     log_probabilities,
@@ -36,13 +40,6 @@ from dnip.priors.estimate import (
     softmax,
     to_power,
     update_shares,
-)
-from dnip.priors.target import (
-    PriorLike,
-    TargetPrior,
-    check_prior,
-    is_estimate,
-    shares_of,
     weigh_rows,
 )
 from dnip.solvers import Coordinate, Progress, find_optimum
@@ -202,11 +199,11 @@ class Estimator:
 
         Examples
         --------
-        >>> from dnip.fitting.settings import FitSettings
+        >>> from dnip.fitting.settings import fit_settings
         >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
         >>> rows, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
-        >>> estimator = Estimator.of(rows, FitSettings(), unlabelled)
-        >>> solution, decision = estimator.solve(FitSettings())
+        >>> estimator = Estimator.of(rows, fit_settings(), unlabelled)
+        >>> solution, decision = estimator.solve(fit_settings())
         >>> solution.weights.round(2)
         array([0.37, 1.  ])
         >>> print(decision.sentence)
@@ -1086,7 +1083,7 @@ def find_target(
         estimate = estimate_of(unlabelled, calibration)
         shares = estimate.shares
     else:
-        shares = shares_of(prior, classes)
+        shares = check_prior(prior, classes)
     return TargetPrior(shares, estimate, effective_rows(support, shares))
 
 

@@ -1,6 +1,6 @@
 """The fit: from a table, a file, a frame or arrays to coefficients, and what is known of them.
 
-Every door leads to `prepare`, which settles what no β changes, and to `fit_rows`.
+Every door reads an `OptSet`; `prepare` settles what no β changes, and `fit_rows` chooses.
 
 Of a very large file, a sample is fitted, stratified by class. Its rows count by the exact class
 sizes, so that the objective on the sample is an estimate of that on all rows. What is reported is
@@ -44,7 +44,7 @@ from dnip.fitting.estimate import (
     round_to_scale,
 )
 from dnip.fitting.refits import DRAWS, FitEvidence, Judged, Refits
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
 from dnip.method.constraints import Constraints
 from dnip.method.kept import ClassScores
@@ -53,8 +53,16 @@ from dnip.method.problem import Problem, draw_per_class
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.metrics import HEADLINE, METRICS
-from dnip.priors.estimate import Calibration, label_shares, most_rows, to_power
-from dnip.priors.target import PriorLike, TargetPrior, is_estimate, shares_of
+from dnip.priors import (
+    Calibration,
+    PriorLike,
+    TargetPrior,
+    check_prior,
+    is_estimate,
+    label_shares,
+    most_rows,
+    to_power,
+)
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.columns import make_frame
@@ -193,7 +201,7 @@ def fit(
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """
-    settings = FitSettings(
+    settings = fit_settings(
         objective,
         beta=beta,
         costs=costs,
@@ -208,77 +216,23 @@ def fit(
         defer=defer,
         helper_accuracy=helper_accuracy,
     )
-    return fit_table(
+    if no_labels:
+        _refuse_what_needs_labels(settings, groups=groups, weights=weights, evidence=evidence)
+    opt = read_opt_set(
         data,
         y,
-        settings,
         classes=classes,
         label=label,
         unlabelled=unlabelled,
         groups=groups,
         weights=weights,
-        evidence=evidence,
         rows=rows,
-        no_labels=no_labels,
-        progress=progress,
+        seed=seed,
     )
-
-
-def fit_table(
-    data: TableLike,
-    y: ArrayLike | None = None,
-    settings: FitSettings | None = None,
-    *,
-    no_labels: bool = False,
-    progress: Progress | None = None,
-    **rows: Any,  # noqa: ANN401 - those of `prepare_table`
-) -> Fit:
-    """Fit as :func:`fit` does, with its settings in one object."""
-    if no_labels:
-        return _fit_no_labels(data, y, settings or FitSettings(), **rows)
-    prepared = prepare_table(data, y, settings or FitSettings(), **rows)
     with sign_of_life("fitting", wanted=progress is None):
-        return fit_rows(prepared, progress)
-
-
-def prepare_table(
-    data: TableLike,
-    y: ArrayLike | None,
-    settings: FitSettings,
-    *,
-    classes: Sequence[Any] | None = None,
-    label: str | None = None,
-    unlabelled: TableLike | None = None,
-    groups: ArrayLike | str | None = None,
-    weights: ArrayLike | str | None = None,
-    evidence: bool | None = None,
-    rows: int | None = MOST_ROWS,
-) -> Prepared:
-    """Return the rows of a table, ready to be fitted at any β; all is as for :func:`fit`."""
-    sample, count = sample_of(
-        data, y, classes, rows, settings.seed, groups=groups, weights=weights, label=label
-    )
-    more = None
-    if unlabelled is not None:
-        more = other_rows(sample.table, unlabelled, classes, rows, settings.seed)
-    table = sample.table
-    if not sample.is_whole and (table.groups is not None or table.weights is not None):
-        raise InvalidInputError(
-            f"{table.source}: a sample is fitted, and a sample does not keep groups and weights",
-            hint="Give fewer rows, or rows=None (--rows all)",
-        )
-    members = None if table.groups is None else check_groups(table.groups, len(table))
-    weight = None
-    if table.weights is not None and table.labels is not None:
-        weight = table.weights[table.labels != UNLABELLED]
-        if len(weight) and not weight.any():
-            raise InvalidInputError(
-                f"{table.source}: all labelled rows have the weight 0",
-                hint="Give those that are to count a weight above 0",
-            )
-    return prepare(
-        sample, count, settings, weight=weight, more=more, groups=members, evidence=evidence
-    )
+        if no_labels:
+            return _fit_no_labels(opt, settings)
+        return fit_rows(prepare(opt, settings, evidence), progress)
 
 
 #: What is said of a fit without refits.
@@ -472,6 +426,147 @@ class Fit:
         return self.evaluation.captured_mass
 
 
+# --- The rows that are fitted, and what counts all of them ---
+@dataclass(frozen=True, eq=False)
+class OptSet:
+    """The rows of a fit as they were given.
+
+    Attributes
+    ----------
+    sample : Sample
+        The opt set, or a sample of it.
+    count : callable
+        Counts the whole opt set under coefficients.
+    more : ProbabilityTable or None
+        More rows without a label.
+    weight : ndarray of shape (M,) or None
+        How much each labelled row counts.
+    groups : ndarray of shape (M,) or None
+        The number of the group of each row of the sample.
+    finds_copies : bool
+        Whether rows that are copies of others are groups, where none are given.
+    """
+
+    sample: Sample
+    count: Count
+    more: ProbabilityTable | None = None
+    weight: Floats | None = None
+    groups: Integers | None = None
+    finds_copies: bool = True
+
+
+def read_opt_set(
+    data: TableLike,
+    y: ArrayLike | None,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+    unlabelled: TableLike | None = None,
+    groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
+    rows: int | None = MOST_ROWS,
+    seed: int = 0,
+) -> OptSet:
+    """Read the rows of a fit; all is as for :func:`fit`."""
+    sample, count = sample_of(
+        data, y, classes, rows, seed, groups=groups, weights=weights, label=label
+    )
+    table, more, weight = sample.table, None, None
+    if unlabelled is not None:
+        names = None if isinstance(unlabelled, str | os.PathLike) else table.classes
+        more = sample_of(unlabelled, None, classes or names, rows, seed)[0].table
+        check_classes_agree(table, more)
+        check_raw(more)
+        if (table.mass is None) != (more.mass is None):
+            alone = table.source if more.mass is None else more.source
+            warn(f"captured mass is in {alone} alone, so `dnip check` will not compare it")
+    if not sample.is_whole and (table.groups is not None or table.weights is not None):
+        raise InvalidInputError(
+            f"{table.source}: a sample is fitted, and a sample does not keep groups and weights",
+            hint="Give fewer rows, or rows=None (--rows all)",
+        )
+    members = None if table.groups is None else check_groups(table.groups, len(table))
+    if table.weights is not None and table.labels is not None:
+        weight = table.weights[table.labels != UNLABELLED]
+        if len(weight) and not weight.any():
+            raise InvalidInputError(
+                f"{table.source}: all labelled rows have the weight 0",
+                hint="Give those that are to count a weight above 0",
+            )
+    return OptSet(sample, count, more, weight, members)
+
+
+def sample_of(
+    data: TableLike,
+    y: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
+    rows: int | None = MOST_ROWS,
+    seed: int = 0,
+    *,
+    groups: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
+    label: str | None = None,
+) -> tuple[Sample, Count]:
+    """Return what to fit on, and what counts the whole table.
+
+    Parameters
+    ----------
+    data, y, classes, label
+        As for :func:`dnip.evaluate`. What is in memory is taken whole.
+    rows : int or None, default=1_000_000
+        Rows of a file to keep at most; None: all.
+    seed : int, default=0
+        The same seed gives the same sample.
+    groups, weights : array-like of shape (M,) or str, optional
+        What each row belongs to, and how much it counts; of a file or a data frame, the name of the
+        column.
+
+    Raises
+    ------
+    InvalidInputError
+        For a bad table, more classes than rows to keep, or a column that is not there.
+    """
+    group, weight = (v if isinstance(v, str) else None for v in (groups, weights))
+    has_arrays = y is not None or groups is not group or weights is not weight
+    if has_arrays or label is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes, label, groups=groups, weights=weights)
+        check_raw(table)
+        labels = np.empty(0, np.int64) if table.labels is None else table.labels
+        sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
+        return Sample(table, len(table), sizes), partial(_count_in_memory, table)
+    path = Path(data)
+    tell_left_out(path)
+    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
+    for block in Scan(path, classes, Asked(group, weight)):
+        sampler.add(block)
+    sample = sampler.sample()
+    if sample.is_whole:
+        return sample, partial(_count_in_memory, sample.table)
+    return sample, partial(_count_file, sample, path)
+
+
+def _count_in_memory(
+    table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
+) -> tuple[Evaluation, str]:
+    return evaluate(table, coefficients=coefficients, target=target), table.data_hash
+
+
+def _count_file(
+    sample: Sample, path: Path, coefficients: Coefficients, target: Floats | None
+) -> tuple[Evaluation, str]:
+    """Count the table that a sample was drawn from."""
+    classes = sample.table.classes
+    data_hash = DataHash(classes, labelled=True, n_rows=sample.n_rows)
+
+    def hashed() -> Iterator[Rows]:
+        for chunk in read_rows(path, classes, as_a_whole=False):
+            data_hash.add(chunk.probabilities, chunk.labels)
+            yield chunk
+
+    evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
+    return evaluation, data_hash.hexdigest()
+
+
 # --- From rows to a fit ---
 #: The β of the path from the most accurate weights to the most even ones.
 PATH = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.7, 5.0, 10.0)
@@ -531,10 +626,8 @@ class Prepared:
     ----------
     settings : FitSettings
         With the scale and the class mix settled.
-    sample : Sample
-        The opt set, or a sample of it.
-    count : callable
-        Counts the whole opt set under coefficients.
+    opt : OptSet
+        As it was given.
     labelled : ProbabilityTable
         Its labelled rows.
     problem : Problem
@@ -543,8 +636,6 @@ class Prepared:
         How much each of them counts, where they do not count alike.
     unlabelled : ndarray of shape (U, N)
         Rows without a label that are learned from.
-    more : ProbabilityTable or None
-        Where some of these came from, apart from the opt set.
     chosen : float or None
         As `Fit` has it; nothing is learned from rows without a label then.
     mix : ClassMix
@@ -570,13 +661,11 @@ class Prepared:
     """
 
     settings: FitSettings
-    sample: Sample
-    count: Count
+    opt: OptSet
     labelled: ProbabilityTable
     problem: Problem
     weight: Floats | None
     unlabelled: Probabilities
-    more: ProbabilityTable | None
     chosen: float | None
     mix: ClassMix
     calibration: Calibration
@@ -634,34 +723,13 @@ def _sample_for_refits(rows: Problem) -> tuple[Problem, Integers]:
     return Problem.trusted(rows.probabilities[drawn], labels, rows.classes, weight), drawn
 
 
-def prepare(
-    sample: Sample,
-    count: Count,
-    settings: FitSettings,
-    *,
-    weight: Floats | None = None,
-    more: ProbabilityTable | None = None,
-    groups: Integers | None = None,
-    finds_copies: bool = True,
-    evidence: bool | None = None,
-) -> Prepared:
+def prepare(opt: OptSet, settings: FitSettings, evidence: bool | None = None) -> Prepared:
     """Settle what a fit of some rows needs and no β changes.
 
     Parameters
     ----------
-    sample : Sample
-        The opt set, or a sample of it.
-    count : callable
-        Counts the whole opt set under coefficients.
+    opt : OptSet
     settings : FitSettings
-    weight : ndarray of shape (M,), optional
-        How much each labelled row of the opt set counts.
-    more : ProbabilityTable, optional
-        More rows without a label.
-    groups : ndarray of shape (M,), optional
-        The number of the group of each row of the sample.
-    finds_copies : bool, default=True
-        Whether rows that are copies of others are groups, where none are given.
     evidence : bool, optional
         Whether to judge fits by refits; by default if that is quick.
 
@@ -670,6 +738,12 @@ def prepare(
     InvalidInputError
         As :func:`fit`.
     """
+    sample, weight, more = opt.sample, opt.weight, opt.more
+    if settings.robust == "off" and more is not None and not is_estimate(settings.target_prior):
+        raise InvalidInputError(
+            "unlabelled rows serve a robust fit only, but it is off",
+            hint="Leave --unlabelled out, or give --robust auto",
+        )
     deadline = None
     if settings.time_limit is not None:
         deadline = time.perf_counter() + settings.time_limit
@@ -697,10 +771,10 @@ def prepare(
 
     problem = Problem.trusted(p, labels, table.classes, counts)
     is_whole = _products_of(problem) <= _MOST_PRODUCTS
-    n_copies = 0
-    if groups is not None:
-        groups = groups[table.labels != UNLABELLED]
-    elif is_whole and finds_copies:
+    groups, n_copies = None, 0
+    if opt.groups is not None:
+        groups = opt.groups[table.labels != UNLABELLED]
+    elif is_whole and opt.finds_copies:
         groups = find_copies(p, labels)
         n_copies = 0 if groups is None else len(labels) - len(np.unique(groups))
     estimator = Estimator.of(
@@ -716,13 +790,11 @@ def prepare(
     is_needed = is_whole or _LEAST_ROWS * table.n_classes**3 <= _MOST_PRODUCTS
     return Prepared(
         settings=settings,
-        sample=sample,
-        count=count,
+        opt=opt,
         labelled=labelled,
         problem=problem,
         weight=counts,
         unlabelled=learned,
-        more=more,
         chosen=chosen,
         mix=mix,
         calibration=calibration,
@@ -848,18 +920,8 @@ def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
     return _fit_of(rows, settings, solution, decision, judged, others, choice, note)
 
 
-def _fit_no_labels(
-    data: TableLike,
-    y: ArrayLike | None,
-    settings: FitSettings,
-    *,
-    classes: Sequence[Any] | None = None,
-    label: str | None = None,
-    unlabelled: TableLike | None = None,
-    rows: int | None = MOST_ROWS,
-    **others: Any,  # noqa: ANN401 - what needs labels
-) -> Fit:
-    """Return the batch calibration of rows whose labels are not used; all is as for :func:`fit`."""
+def _refuse_what_needs_labels(settings: FitSettings, **others: object) -> None:
+    """Refuse what a fit without labels has no use for."""
     demanding = {
         "a goal or robust='off'": not settings.chooses_beta,
         "constraints": settings.constraints != Constraints(),
@@ -873,19 +935,20 @@ def _fit_no_labels(
             f"{asked}: needs labels, and a fit without labels uses none",
             hint="Leave that out, or --no-labels (no_labels=True)",
         )
-    began = time.perf_counter()
-    sample, _ = sample_of(data, y, classes, rows, settings.seed, label=label)
+
+
+def _fit_no_labels(opt: OptSet, settings: FitSettings) -> Fit:
+    """Return the batch calibration of rows whose labels are not used."""
+    began, sample = time.perf_counter(), opt.sample
     table = sample.table
-    tables = [table]
-    if unlabelled is not None:
-        tables.append(other_rows(table, unlabelled, classes, rows, settings.seed))
+    tables = [table, *([] if opt.more is None else [opt.more])]
     p = np.concatenate([each.probabilities for each in tables])
     n_rows, n = p.shape
     if n_rows == 0:
         raise InvalidInputError(f"{table.source}: there are no rows", hint="Give rows to fit on")
     mix, shares = None, np.full(n, 1 / n)
     if settings.target_prior is not None:
-        shares = shares_of(settings.target_prior, table.classes)
+        shares = check_prior(settings.target_prior, table.classes)
         mix = TargetPrior(shares)
     settings, exponent = _on_common_scale(settings, p, np.empty(0, np.int64), None, p[:0], None)
     counted = (n_rows * shares + 0.5) / (n_rows + n / 2)
@@ -1006,9 +1069,9 @@ def _fit_of(
     note: str | None = None,
 ) -> Fit:
     """Return a fit with everything that it shows."""
-    sample, classes = rows.sample, rows.problem.classes
+    sample, classes = rows.opt.sample, rows.problem.classes
     weights = Coefficients(classes, solution.weight_indices, solution.scale)
-    evaluation, data_hash = rows.count(weights, rows.mix.asked)
+    evaluation, data_hash = rows.opt.count(weights, rows.mix.asked)
     notes = [*notes_on_classes(rows.problem, solution, evaluation)]
     if note is not None:
         notes.append(note)
@@ -1115,7 +1178,12 @@ def _record(
     rows: Prepared, fitted: Fit, settings: FitSettings, data_hash: str, deferring: Deferring | None
 ) -> FitRecord:
     """Return how the coefficients came about."""
-    sample, more, target, classes = rows.sample, rows.more, rows.mix.target, rows.problem.classes
+    sample, more, target, classes = (
+        rows.opt.sample,
+        rows.opt.more,
+        rows.mix.target,
+        rows.problem.classes,
+    )
     table, decision, scored, expected = sample.table, fitted.decision, fitted.evaluation, {}
     used = decision is not None or (target is not None and target.estimate is not None)
     if fitted.evidence is not None:
@@ -1168,14 +1236,14 @@ def _record(
 
 def _rows_like_others(rows: Prepared) -> TableSample:
     """Return a sample of rows like those that the coefficients will be used for."""
-    labelled, table = rows.labelled, rows.sample.table
+    labelled, table = rows.labelled, rows.opt.sample.table
     if rows.chosen is not None:
         return _sketched(table)
     if len(rows.unlabelled) < LEAST_ROWS:
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         assert labels is not None
         return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=rows.mix.asked)
-    return _sketched(table.unlabelled(), *([] if rows.more is None else [rows.more]))
+    return _sketched(table.unlabelled(), *([] if rows.opt.more is None else [rows.opt.more]))
 
 
 def _sketched(*tables: ProbabilityTable) -> TableSample:
@@ -1186,96 +1254,6 @@ def _sketched(*tables: ProbabilityTable) -> TableSample:
     for table in some:
         sample.add(probabilities=table.probabilities, mass=table.mass if is_known else None)
     return sample
-
-
-# --- The rows that are fitted, and what counts all of them ---
-def other_rows(
-    table: ProbabilityTable,
-    unlabelled: TableLike,
-    classes: Sequence[Any] | None,
-    rows: int | None,
-    seed: int,
-) -> ProbabilityTable:
-    """Return a table of more rows, of the classes of the opt table."""
-    names = None if isinstance(unlabelled, str | os.PathLike) else table.classes
-    more = sample_of(unlabelled, None, classes or names, rows, seed)[0].table
-    check_classes_agree(table, more)
-    check_raw(more)
-    if (table.mass is None) != (more.mass is None):
-        alone = table.source if more.mass is None else more.source
-        warn(f"captured mass is in {alone} alone, so `dnip check` will not compare it")
-    return more
-
-
-def sample_of(
-    data: TableLike,
-    y: ArrayLike | None = None,
-    classes: Sequence[Any] | None = None,
-    rows: int | None = MOST_ROWS,
-    seed: int = 0,
-    *,
-    groups: ArrayLike | str | None = None,
-    weights: ArrayLike | str | None = None,
-    label: str | None = None,
-) -> tuple[Sample, Count]:
-    """Return what to fit on, and what counts the whole table.
-
-    Parameters
-    ----------
-    data, y, classes, label
-        As for :func:`dnip.evaluate`. What is in memory is taken whole.
-    rows : int or None, default=1_000_000
-        Rows of a file to keep at most; None: all.
-    seed : int, default=0
-        The same seed gives the same sample.
-    groups, weights : array-like of shape (M,) or str, optional
-        What each row belongs to, and how much it counts; of a file or a data frame, the name of the
-        column.
-
-    Raises
-    ------
-    InvalidInputError
-        For a bad table, more classes than rows to keep, or a column that is not there.
-    """
-    group, weight = (v if isinstance(v, str) else None for v in (groups, weights))
-    has_arrays = y is not None or groups is not group or weights is not weight
-    if has_arrays or label is not None or not isinstance(data, str | os.PathLike):
-        table = as_table(data, y, classes, label, groups=groups, weights=weights)
-        check_raw(table)
-        labels = np.empty(0, np.int64) if table.labels is None else table.labels
-        sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
-        return Sample(table, len(table), sizes), partial(_count_in_memory, table)
-    path = Path(data)
-    tell_left_out(path)
-    sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
-    for block in Scan(path, classes, Asked(group, weight)):
-        sampler.add(block)
-    sample = sampler.sample()
-    if sample.is_whole:
-        return sample, partial(_count_in_memory, sample.table)
-    return sample, partial(_count_file, sample, path)
-
-
-def _count_in_memory(
-    table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
-) -> tuple[Evaluation, str]:
-    return evaluate(table, coefficients=coefficients, target=target), table.data_hash
-
-
-def _count_file(
-    sample: Sample, path: Path, coefficients: Coefficients, target: Floats | None
-) -> tuple[Evaluation, str]:
-    """Count the table that a sample was drawn from."""
-    classes = sample.table.classes
-    data_hash = DataHash(classes, labelled=True, n_rows=sample.n_rows)
-
-    def hashed() -> Iterator[Rows]:
-        for chunk in read_rows(path, classes, as_a_whole=False):
-            data_hash.add(chunk.probabilities, chunk.labels)
-            yield chunk
-
-    evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
-    return evaluation, data_hash.hexdigest()
 
 
 # --- Notes: one sentence each ---

@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dnip.fitting.fit import MOST_ROWS, PATH, Fit, fit_at, prepare_table
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.fit import MOST_ROWS, PATH, Fit, fit_at, prepare, read_opt_set
+from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.solution import Status
 from dnip.metrics import METRICS
 from dnip.tables.table import TableLike
@@ -119,18 +119,18 @@ def trace_path(
     >>> [point.beta for point in path.points]
     [0.1, 1.0]
     """
-    settings = settings or FitSettings()
-    prepared = prepare_table(
+    settings = settings or fit_settings()
+    opt = read_opt_set(
         data,
         y,
-        settings,
         classes=classes,
         unlabelled=unlabelled,
         groups=groups,
         weights=weights,
-        evidence=evidence,
         rows=rows,
+        seed=settings.seed,
     )
+    prepared = prepare(opt, settings, evidence)
     points: list[Point] = []
     ordered = sorted(set(betas))
     for beta in ordered:

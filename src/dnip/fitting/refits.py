@@ -93,7 +93,8 @@ class Refits:
     >>> y = np.repeat([0, 1], 100)
     >>> p = np.clip(0.7 + 0.15 * rng.normal(size=200) - 0.3 * y, 0.01, 0.99)
     >>> rows = Problem.of(np.stack([p, 1 - p], axis=1), y, classes=["no", "yes"])
-    >>> settings = FitSettings(robust="off")
+    >>> from dnip.fitting.settings import fit_settings
+    >>> settings = fit_settings(robust="off")
     >>> refits = Refits(rows, settings, rows.probabilities[:0])
     >>> refits.assess(settings).verdict
     'apply'

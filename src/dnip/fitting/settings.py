@@ -10,15 +10,14 @@ from numpy.typing import ArrayLike
 
 from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.records import complete
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
 from dnip.method.objective import Costs, Goal, Objective, ObjectiveLike
 from dnip.method.scales import WeightScale
-from dnip.priors.target import PriorLike
-from dnip.solvers import Settings, Solver
+from dnip.priors import PriorLike
+from dnip.solvers import Settings, Solver, settings_of
 from dnip.solvers.search import PRESETS
 
 #: When to fit robustly: where it is quick, always, or never.
@@ -27,30 +26,16 @@ ROBUST: tuple[str, ...] = get_args(Switch)
 
 @dataclass(frozen=True, eq=False)
 class FitSettings(Settings):
-    """Everything that a fit needs to know besides its rows: the settings of :func:`dnip.fit`.
+    """Everything that a fit needs to know besides its rows; `fit_settings` checks it.
 
-    Parameters
+    Attributes
     ----------
-    objective, beta, costs, preset, scale, solver, seed, time_limit, constraints
-        As for :func:`dnip.fit`.
-    robust, target_prior, defer, helper_accuracy
-        As there; the target prior is checked when the classes are known.
-    chooses_beta : bool, optional
-        Whether β is to be chosen; by default where no goal is named.
-
-    Raises
-    ------
-    InvalidInputError
-        For a setting outside its range, two that contradict each other, or a solver that cannot
-        minimise the objective.
-
-    Examples
-    --------
-    >>> FitSettings(beta=1, scale=30).objective
-    Objective(beta=1, tau=0.0, smoothing=None, terms=('error', 'cobias', 'pmi'), gap='pairwise', \
-costs=None)
-    >>> FitSettings(preset="paper").robust
-    'off'
+    robust : {"auto", "on", "off"}
+    target_prior : PriorLike or None
+        Checked when the classes are known.
+    defer, helper_accuracy : float or None
+    chooses_beta : bool
+        Whether β is to be chosen: where no goal is named.
     """
 
     robust: str
@@ -58,59 +43,6 @@ costs=None)
     defer: float | None
     helper_accuracy: float | None
     chooses_beta: bool
-
-    def __init__(
-        self,
-        objective: Goal = None,
-        *,
-        beta: float | None = None,
-        costs: ArrayLike | Costs | None = None,
-        preset: str | None = None,
-        scale: int | str | WeightScale | None = None,
-        solver: str | Solver | None = None,
-        seed: int = 0,
-        time_limit: float | None = None,
-        constraints: Constraints | None = None,
-        robust: str = "auto",
-        target_prior: PriorLike | None = None,
-        defer: float | None = None,
-        helper_accuracy: float | None = 0.9,
-        chooses_beta: bool | None = None,
-    ) -> None:
-        usual = Settings()
-        if not isinstance(constraints, Constraints | None):
-            raise InvalidInputError(
-                f"constraints must be a dnip.Constraints; got {constraints!r}",
-                hint="Write constraints=dnip.Constraints(max_accuracy_loss=0.01)",
-            )
-        if chooses_beta is None:
-            named = (objective, beta, costs, preset)
-            chooses_beta = robust != "off" and all(part is None for part in named)
-            if constraints is not None and constraints.max_accuracy_loss is not None:
-                chooses_beta = False
-        if preset is not None:
-            usual = PRESETS[check_choice("preset", preset, list(PRESETS))]
-            robust = "off" if robust == "auto" else robust
-        super().__init__(
-            _goal(objective, beta, costs, usual.objective),
-            scale=usual.scale if scale is None else scale,
-            solver=usual.solver if solver is None else solver,
-            seed=seed,
-            time_limit=time_limit,
-            constraints=constraints,
-        )
-        if isinstance(self.objective, Objective) and self.objective.costs is not None:
-            _check_costs(self.objective.cost_matrix)
-        if defer is not None:
-            Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
-        complete(
-            self,
-            robust=check_choice("robust", robust, ROBUST),
-            target_prior=target_prior,
-            defer=defer,
-            helper_accuracy=helper_accuracy,
-            chooses_beta=chooses_beta,
-        )
 
     @property
     def judged_by(self) -> ObjectiveLike:
@@ -124,6 +56,66 @@ costs=None)
                 f"the objective {self.objective.to_dict()} has no β, so there is no path over β"
             )
         return replace(self, objective=replace(self.objective, beta=beta))
+
+
+def fit_settings(
+    objective: Goal = None,
+    *,
+    beta: float | None = None,
+    costs: ArrayLike | Costs | None = None,
+    preset: str | None = None,
+    scale: int | str | WeightScale | None = None,
+    solver: str | Solver | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    constraints: Constraints | None = None,
+    robust: str = "auto",
+    target_prior: PriorLike | None = None,
+    defer: float | None = None,
+    helper_accuracy: float | None = 0.9,
+) -> FitSettings:
+    """Check the settings of a fit, which are those of :func:`dnip.fit`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a setting outside its range, two that contradict each other, or a solver that cannot
+        minimise the objective.
+
+    Examples
+    --------
+    >>> fit_settings(beta=1, scale=30).objective
+    Objective(beta=1, tau=0.0, smoothing=None, terms=('error', 'cobias', 'pmi'), gap='pairwise', \
+costs=None)
+    >>> fit_settings(preset="paper").robust
+    'off'
+    """
+    usual = settings_of()
+    if preset is not None:
+        usual = PRESETS[check_choice("preset", preset, list(PRESETS))]
+    search = settings_of(
+        _goal(objective, beta, costs, usual.objective),
+        scale=usual.scale if scale is None else scale,
+        solver=usual.solver if solver is None else solver,
+        seed=seed,
+        time_limit=time_limit,
+        constraints=constraints,
+    )
+    if isinstance(search.objective, Objective) and search.objective.costs is not None:
+        _check_costs(search.objective.cost_matrix)
+    if defer is not None:
+        Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
+    check_choice("robust", robust, ROBUST)
+    is_limited = search.constraints.max_accuracy_loss is not None
+    is_named = is_limited or any(part is not None for part in (objective, beta, costs, preset))
+    return FitSettings(
+        **vars(search),
+        robust="off" if preset is not None and robust == "auto" else robust,
+        target_prior=target_prior,
+        defer=defer,
+        helper_accuracy=helper_accuracy,
+        chooses_beta=robust != "off" and not is_named,
+    )
 
 
 def _check_costs(matrix: Floats) -> None:

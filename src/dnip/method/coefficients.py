@@ -22,12 +22,13 @@ from dnip.base.records import REFIT, as_plain, complete, from_plain, reading
 from dnip.base.typing import Booleans, Counts, Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_number, once
 from dnip.method.kept import ClassScores, Sketch
-from dnip.method.prediction import check_columns, decide, reweight
+from dnip.method.prediction import decide, reweight
 from dnip.method.scales import FREE, Spacing, WeightScale, check_scaled
 from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
-from dnip.priors.estimate import Calibration, PriorEstimate, estimate_prior
-from dnip.priors.target import PriorLike, adjust, check_prior
+from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
+from dnip.tables.cells import check_probabilities
+from dnip.tables.columns import take_columns
 from dnip.tables.fitted import FittedRows
 from dnip.tables.labels import check_classes
 
@@ -464,7 +465,7 @@ class Coefficients:
         -------
         ndarray of shape (M, N)
         """
-        return reweight(check_columns(probabilities, self.classes), self.multipliers)
+        return reweight(_of_classes(probabilities, self.classes), self.multipliers)
 
     def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict argmax_n ω_n·p_mn (equation 7); a tie goes to the lowest class.
@@ -479,7 +480,7 @@ class Coefficients:
         ndarray of shape (M,)
             Class names, as Python strings.
         """
-        chosen = decide(check_columns(probabilities, self.classes), self.multipliers)
+        chosen = decide(_of_classes(probabilities, self.classes), self.multipliers)
         return np.asarray(np.array(self.classes, np.object_)[chosen])
 
     def deferred(self, probabilities: ArrayLike) -> Booleans:
@@ -493,7 +494,7 @@ class Coefficients:
         >>> some.deferred([[0.9, 0.1], [0.4, 0.6], [0.1, 0.9]])
         array([False,  True, False])
         """
-        p = check_columns(probabilities, self.classes)
+        p = _of_classes(probabilities, self.classes)
         if self.defer is None:
             return np.zeros(len(p), np.bool_)
         return self.defer.deferred(reweight(p, self.multipliers), decide(p, self.multipliers))
@@ -562,7 +563,7 @@ class Coefficients:
         CoefficientsFormatError
             For coefficients without calibration.
         """
-        return estimate_prior(check_columns(probabilities, self.classes), self.calibration)
+        return estimate_prior(_of_classes(probabilities, self.classes), self.calibration)
 
     @property
     def class_shares(self) -> Floats:
@@ -639,6 +640,24 @@ class Coefficients:
         """
         text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))
+
+
+def _of_classes(probabilities: ArrayLike, classes: Sequence[str]) -> Probabilities:
+    """Return checked probabilities whose columns are these classes.
+
+    Raises
+    ------
+    InvalidInputError
+        For probabilities that break their contract, or columns of other classes.
+    """
+    p = check_probabilities(take_columns(probabilities, classes)[0])
+    if p.shape[1] != len(classes):
+        raise InvalidInputError(
+            f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "
+            f"{len(classes)}: {listed(classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
+        )
+    return p
 
 
 class Fitted(Protocol):

@@ -252,12 +252,12 @@ def _find_class(key: str | int, classes: Sequence[str]) -> int:
     return number
 
 
-def by_label(constraints: Constraints | None, labels: Sequence[object]) -> Constraints | None:
+def by_label(constraints: Constraints, labels: Sequence[object]) -> Constraints:
     """Return constraints on class labels of any kind as constraints on class indices.
 
     Parameters
     ----------
-    constraints : Constraints or None
+    constraints : Constraints
         Its classes are labels, or their names.
     labels : sequence
         The label of each class.
@@ -267,8 +267,6 @@ def by_label(constraints: Constraints | None, labels: Sequence[object]) -> Const
     >>> by_label(Constraints(min_class_accuracies={7: 0.5}), [3, 7]).min_class_accuracies
     {1: 0.5}
     """
-    if constraints is None:
-        return None
     names = [str(label) for label in labels]
 
     def index(key: str | int) -> str | int:

@@ -14,7 +14,7 @@ from dnip.base.validation import check_number
 from dnip.metrics.chance import hotelling_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
 from dnip.metrics.intervals import draw_accuracies
-from dnip.priors.estimate import centred, log_probabilities
+from dnip.priors import centred, log_probabilities
 
 # Draws of new rows, the same at every call.
 _DRAWS, _SEED = 10_000, 0

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats, Probabilities, WeightIndices
-from dnip.tables.cells import check_probabilities, row_sums
-from dnip.tables.columns import take_columns
+from dnip.tables.cells import row_sums
 
 
 def decide(
@@ -69,21 +65,3 @@ def reweight(probabilities: Probabilities, multipliers: WeightIndices | Floats) 
     scores = np.multiply(multipliers.astype(np.float64), probabilities)
     scores /= row_sums(scores)[:, None]
     return scores
-
-
-def check_columns(probabilities: ArrayLike, classes: Sequence[str]) -> Probabilities:
-    """Return checked probabilities whose columns are these classes.
-
-    Raises
-    ------
-    InvalidInputError
-        For probabilities that break their contract, or columns of other classes.
-    """
-    p = check_probabilities(take_columns(probabilities, classes)[0])
-    if p.shape[1] != len(classes):
-        raise InvalidInputError(
-            f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "
-            f"{len(classes)}: {listed(classes)}",
-            hint="Apply coefficients to the task that they were fitted on",
-        )
-    return p

@@ -561,18 +561,16 @@ def notes_on_fit(fitted: Fit, unlabelled: os.PathLike[str] | None) -> Iterator[s
         yield f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}"
 
 
-def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
+def fit_to_dict(fitted: Fit, confidence: float) -> dict[str, Any]:
     """Return what ``dnip fit --json`` prints, but for the file that was written.
 
     Parameters
     ----------
     fitted : Fit
-    robust : {"auto", "on", "off"}
-        What was asked for.
     confidence : float
         Level of the intervals of the evidence.
     """
-    decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
+    mix, evidence = fitted.target, fitted.evidence
     mass = fitted.captured_mass
     return {
         "classes": list(fitted.coefficients.classes),
@@ -580,7 +578,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "constraints": None,
         **fitted.solution.to_dict(),
         **({} if fitted.has_labels else {"objective": None, "terms": None}),
-        "robust": None if decision is None else {"mode": robust, **decision.to_dict()},
+        "robust": fitted.coefficients.fit.robust,
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
         "notes": list(fitted.notes),
         "defer": _deferring_to_dict(fitted, confidence),

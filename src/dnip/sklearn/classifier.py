@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.fit import fit_rows, prepare, sample_of
+from dnip.fitting.fit import OptSet, fit_rows, prepare, sample_of
 from dnip.fitting.refits import LEVEL
-from dnip.fitting.settings import FitSettings
+from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import Costs, Goal
 from dnip.method.prediction import decide
 from dnip.method.scales import WeightScale
 from dnip.metrics.confusion import cobias_score
-from dnip.priors.target import PriorLike, check_prior
+from dnip.priors import PriorLike, check_prior
 from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import Location, check_probabilities, check_sample_weight
@@ -280,9 +280,15 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         settings = replace(
             settings,
             target_prior=None if target is None else check_prior(target, table.classes),
-            constraints=by_label(self.constraints, self.classes_.tolist()) or Constraints(),
+            constraints=by_label(settings.constraints, self.classes_.tolist()),
         )
-        sample, count = sample_of(table)
+        opt = OptSet(
+            *sample_of(table),
+            more,
+            None if weight is None else weight[rows],
+            None if members is None else members[rows],
+            finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
+        )
         with warnings.catch_warnings():
             if alone := np.setdiff1d(labels, labels[rows]).tolist():
                 warn(
@@ -291,17 +297,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                     "of the others. A class needs two rows, and folds that divide them"
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
-            prepared = prepare(
-                sample,
-                count,
-                settings,
-                weight=None if weight is None else weight[rows],
-                more=more,
-                groups=None if members is None else members[rows],
-                finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
-                evidence=self.evidence,
-            )
-            self.fit_ = fit_rows(prepared)
+            self.fit_ = fit_rows(prepare(opt, settings, self.evidence))
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         self.coefficients_, self.weights_ = self.fit_.coefficients, self.fit_.weights
@@ -397,7 +393,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             check_choice("cv", self.cv, ["prefit"])
         elif isinstance(self.cv, Integral):
             check_integer("cv", int(self.cv), at_least=2)
-        return FitSettings(
+        return fit_settings(
             self.objective,
             beta=self.beta,
             costs=self.costs,

@@ -5,7 +5,7 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Progress, Solver
 from dnip.solvers.exact import Exact
 from dnip.solvers.landscape import Landscape, Proposal
-from dnip.solvers.search import SOLVERS, Settings, find_optimum, solve, solver_of
+from dnip.solvers.search import SOLVERS, Settings, find_optimum, settings_of, solve, solver_of
 
 __all__ = [
     "SOLVERS",
@@ -18,6 +18,7 @@ __all__ = [
     "Settings",
     "Solver",
     "find_optimum",
+    "settings_of",
     "solve",
     "solver_of",
 ]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed, warn
-from dnip.base.records import complete
 from dnip.base.typing import Floats
 from dnip.base.validation import MAX_SCALE, check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints, Demands
@@ -72,38 +71,18 @@ def solver_of(solver: str | Solver) -> Solver:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Everything that a search needs to know besides its data.
+    """Everything that a search needs to know besides its data; `settings_of` checks it.
 
-    Parameters
+    Attributes
     ----------
-    objective : Objective, str or callable, optional
-        What to minimise; ``Objective()`` by default. ``"balanced-accuracy"`` and ``"macro-f1"`` are
-        maximised instead. Any function of a confusion matrix (N, N) works too, but is slower: it is
-        called for each candidate.
-    scale : int, str or WeightScale, optional
-        ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
-        weights ξ/K, as in the paper. ``"span:S"``: 10,000 geometric steps from e^-S to 1. By
-        default S is the spread of the probabilities, so that p and p^k are one problem.
-    solver : str or Solver, default="coordinate"
-        ``"coordinate"``, ``"exact"``, ``"anneal"``, or a solver object.
-    seed : int, default=0
-        Of all random choices; the same seed gives the same solution.
-    time_limit : float, optional
-        Seconds after which the best solution so far is returned.
-    constraints : Constraints, optional
-        What the weights must keep on the labelled rows. The attribute is never None; it allows
-        silence if the objective is the published one.
-
-    Raises
-    ------
-    InvalidInputError
-        For a setting outside its range, or a solver that cannot minimise the objective.
-
-    Examples
-    --------
-    >>> settings = Settings(scale=30, solver="exact")
-    >>> settings.solver, str(settings.scale)
-    (Exact(gap=0.0), '30')
+    objective : ObjectiveLike
+        What to minimise.
+    scale : WeightScale or None
+        None: over the spread of the probabilities, so that p and p^k are one problem.
+    solver : Solver
+    seed : int
+    time_limit : float or None
+    constraints : Constraints
     """
 
     objective: ObjectiveLike
@@ -113,54 +92,63 @@ class Settings:
     time_limit: float | None
     constraints: Constraints
 
-    def __init__(
-        self,
-        objective: Goal = None,
-        *,
-        scale: int | str | WeightScale | None = None,
-        solver: str | Solver = "coordinate",
-        seed: int = 0,
-        time_limit: float | None = None,
-        constraints: Constraints | None = None,
-    ) -> None:
-        goal = as_objective(objective)
-        demanded = Constraints() if constraints is None else constraints
-        if not isinstance(demanded, Constraints):
-            raise InvalidInputError(
-                f"constraints must be a Constraints; got {constraints!r}",
-                hint="Give dnip.Constraints(max_accuracy_loss=..., min_class_accuracies=..., ...)",
-            )
-        if isinstance(goal, Objective) and goal.smoothing is not None:  # as published
-            demanded = replace(demanded, allow_silence=True)
-        if time_limit is not None:
-            time_limit = check_number("time_limit", time_limit, at_least=0)
-        complete(
-            self,
-            objective=goal,
-            scale=None if scale is None else WeightScale.of(scale),
-            solver=solver_of(solver),
-            seed=check_integer("seed", seed, at_least=0),
-            time_limit=time_limit,
-            constraints=demanded,
+
+def settings_of(
+    objective: Goal = None,
+    *,
+    scale: int | str | WeightScale | None = None,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    time_limit: float | None = None,
+    constraints: Constraints | None = None,
+) -> Settings:
+    """Check the settings of a search, which are those of :func:`dnip.solve`.
+
+    The published objective allows silence.
+
+    Raises
+    ------
+    InvalidInputError
+        For a setting outside its range, or a solver that cannot minimise the objective.
+
+    Examples
+    --------
+    >>> settings = settings_of(scale=30, solver="exact")
+    >>> settings.solver, str(settings.scale)
+    (Exact(gap=0.0), '30')
+    """
+    goal, algorithm = as_objective(objective), solver_of(solver)
+    demanded = Constraints() if constraints is None else constraints
+    if not isinstance(demanded, Constraints):
+        raise InvalidInputError(
+            f"constraints must be a dnip.Constraints; got {constraints!r}",
+            hint="Write constraints=dnip.Constraints(max_accuracy_loss=0.01)",
         )
-        if scale is None and isinstance(self.solver, Anneal):
-            raise InvalidInputError(
-                f"the anneal solver makes so many moves for each step of the scale, and the usual "
-                f"scale has {MAX_SCALE:,} steps",
-                hint="Give scale=30 as in the paper, or scale='log:100' (--scale log:100)",
-            )
-        is_bounded = isinstance(goal, Objective) or goal == MetricObjective("balanced-accuracy")
-        if not is_bounded and not self.solver.takes_any_objective:
-            raise InvalidInputError(
-                f"the {self.solver.name} solver bounds the terms of an Objective, and balanced "
-                f"accuracy; it knows no bound for {goal.to_dict()}",
-                hint="Use coordinate, which needs no bound and proves nothing",
-            )
+    if isinstance(goal, Objective) and goal.smoothing is not None:  # as published
+        demanded = replace(demanded, allow_silence=True)
+    if time_limit is not None:
+        time_limit = check_number("time_limit", time_limit, at_least=0)
+    levels = None if scale is None else WeightScale.of(scale)
+    seed = check_integer("seed", seed, at_least=0)
+    if levels is None and isinstance(algorithm, Anneal):
+        raise InvalidInputError(
+            f"the anneal solver makes so many moves for each step of the scale, and the usual "
+            f"scale has {MAX_SCALE:,} steps",
+            hint="Give scale=30 as in the paper, or scale='log:100' (--scale log:100)",
+        )
+    is_bounded = isinstance(goal, Objective) or goal == MetricObjective("balanced-accuracy")
+    if not is_bounded and not algorithm.takes_any_objective:
+        raise InvalidInputError(
+            f"the {algorithm.name} solver bounds the terms of an Objective, and balanced "
+            f"accuracy; it knows no bound for {goal.to_dict()}",
+            hint="Use coordinate, which needs no bound and proves nothing",
+        )
+    return Settings(goal, levels, algorithm, seed, time_limit, demanded)
 
 
 #: The paper's annealing, β = 2.7, τ = 0.2, K = 30. The paper chooses μ on a dev set and does not
 #: print it. A plain fit has no dev set and takes that of the authors' code, 4000.
-PAPER = Settings(Objective.published(), scale=30, solver=Anneal())
+PAPER = settings_of(Objective.published(), scale=30, solver=Anneal())
 #: What ``--preset`` takes.
 PRESETS = {"paper": PAPER}
 
@@ -242,7 +230,7 @@ def solve(
     (0.0, 0.0)
     """
     began = time.perf_counter()
-    settings = Settings(
+    settings = settings_of(
         objective,
         scale=scale,
         solver=solver,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
+from dnip.priors import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import AnyRows, ProbabilityTable, Rows, Scan, ahead, open_writer
 from dnip.tables.columns import DEFERRED
 from dnip.tables.files import counted_rows

@@ -17,7 +17,7 @@ from dnip.base.validation import check_level
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.kept import ClassScores, Comparison, Score, Sketch
 from dnip.method.prediction import decide
-from dnip.priors.estimate import PriorEstimate, most_rows
+from dnip.priors import PriorEstimate, most_rows
 from dnip.tables import AnyRows
 from dnip.tables.files import counted_rows
 from dnip.tables.groups import Grouping, first_of_groups

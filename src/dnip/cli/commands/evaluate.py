@@ -126,7 +126,7 @@ def _class_mix(
     """Return the coefficients moved to a class mix, and the mix to score in, where one is named."""
     from dnip.base.errors import InvalidInputError
     from dnip.cli.coefficients import move_to
-    from dnip.priors.target import is_estimate, read_prior
+    from dnip.priors import check_prior, is_estimate
 
     if target_prior is None:
         return None, None
@@ -138,4 +138,4 @@ def _class_mix(
             "target prior: an estimate needs the calibration that coefficients hold",
             hint="Give --coefficients, or give the shares",
         )
-    return None, read_prior(target_prior, next(iter(chunks)).classes)
+    return None, check_prior(target_prior, next(iter(chunks)).classes)

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from dnip.base import MetricName, SolverName, Switch
-from dnip.base.errors import InvalidInputError
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress, search_progress
 
 if TYPE_CHECKING:
     from dnip.fitting.fit import Fit
-    from dnip.fitting.settings import FitSettings
 
 
 def _rate_of_class(text: str) -> tuple[str | int, float]:
@@ -190,9 +188,9 @@ def fit(
     rows: int | None,
     **chosen: Any,  # noqa: ANN401
 ) -> None:
+    import dnip
     from dnip.base.files import check_files, check_suffix
     from dnip.cli.coefficients import check_out, save_coefficients
-    from dnip.fitting.fit import fit_table
     from dnip.presenting.text import describe_fit, fit_to_dict, notes_on_fit
 
     mix = options.named_file(chosen["target_prior"], ".json")
@@ -214,7 +212,9 @@ def fit(
         for name, value in {**single, "no-labels": no_labels or None}.items():
             if value is not None:
                 raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
-        asked |= {"settings": settings_of(**chosen), "evidence": evidence}
+        from dnip.fitting.settings import fit_settings
+
+        asked |= {"settings": fit_settings(**as_keywords(**chosen)), "evidence": evidence}
         _show_path(table, reads, picture, asked, json=json)
         return
     if picture is not None:
@@ -222,23 +222,17 @@ def fit(
     target = check_out(out, table, classes)
     check_files(reads, {"out": target})
     check_suffix(target, ".json")
-    settings = settings_of(**chosen)
-    if settings.robust == "off" and unlabelled is not None and settings.target_prior != "estimate":
-        raise InvalidInputError(
-            "unlabelled rows serve a robust fit only, but it is off",
-            hint="Leave --unlabelled out, or give --robust auto",
-        )
-    with search_progress(settings.time_limit) as progress:
-        fitted = fit_table(
+    with search_progress(chosen["time_limit"]) as progress:
+        fitted = dnip.fit(
             table,
-            settings=settings,
             evidence=evidence,
             no_labels=no_labels,
             progress=progress,
             **asked,
+            **as_keywords(**chosen),
         )
     save_coefficients(fitted.coefficients, target)
-    content = fit_to_dict(fitted, settings.robust, options.CONFIDENCE) if json else {}
+    content = fit_to_dict(fitted, options.CONFIDENCE) if json else {}
     text = describe_fit(fitted, options.CONFIDENCE, str(table), str(target))
     text += f"\n{_written(fitted, target)}"
     content |= {"out": str(target), "holds": "raw" if fitted.is_raw else "fitted"}
@@ -276,26 +270,25 @@ def _show_path(
     finish(content, text, json=json)
 
 
-def settings_of(
+def as_keywords(
     *,
     costs: Path | None = None,
     max_accuracy_loss: float | None = None,
     min_class_accuracy: tuple[tuple[str | int, float], ...] = (),
     robust: Switch | None = None,
     **same: Any,  # noqa: ANN401 - as in Python
-) -> FitSettings:
-    """Return the settings that options say."""
-    from dnip.fitting.settings import FitSettings
+) -> dict[str, Any]:
+    """Return the settings that options say, as :func:`dnip.fit` takes them."""
     from dnip.method.constraints import Constraints
     from dnip.method.objective import Costs
 
     floors = options.by_name("--min-class-accuracy", min_class_accuracy)
-    return FitSettings(
-        costs=None if costs is None else Costs.read(costs),
-        constraints=Constraints(max_accuracy_loss, floors),
-        robust=robust or "auto",
+    return {
+        "costs": None if costs is None else Costs.read(costs),
+        "constraints": Constraints(max_accuracy_loss, floors),
+        "robust": robust or "auto",
         **same,
-    )
+    }
 
 
 def _written(fitted: Fit, target: Path) -> str:

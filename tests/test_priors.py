@@ -9,8 +9,15 @@ from scipy.optimize import minimize
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.priors.estimate import Calibration, estimate_prior
-from dnip.priors.target import TargetPrior, adjust, check_prior, is_estimate, read_prior, weigh_rows
+from dnip.priors import (
+    Calibration,
+    TargetPrior,
+    adjust,
+    check_prior,
+    estimate_prior,
+    is_estimate,
+    weigh_rows,
+)
 from populations import biased_rows
 
 CLASSES = ("ham", "spam", "a=b")
@@ -23,13 +30,13 @@ CLASSES = ("ham", "spam", "a=b")
     ("ham=0.333,spam=0.333,a=b=0.333", [1 / 3, 1 / 3, 1 / 3]),
 )
 def test_what_a_command_line_may_say(text, shares):
-    np.testing.assert_allclose(read_prior(text, CLASSES), shares, rtol=1e-12)
+    np.testing.assert_allclose(check_prior(text, CLASSES), shares, rtol=1e-12)
 
 
 def test_a_file(tmp_path):
     path = tmp_path / "mix.JSON"
     path.write_text(json.dumps({"spam": 0.3, "a=b": 0.2, "ham": 0.5}))
-    np.testing.assert_allclose(read_prior(str(path), CLASSES), [0.5, 0.3, 0.2])
+    np.testing.assert_allclose(check_prior(str(path), CLASSES), [0.5, 0.3, 0.2])
 
 
 @cases(
@@ -50,7 +57,7 @@ def test_a_file(tmp_path):
 )
 def test_what_it_may_not(text, told):
     with pytest.raises(InvalidInputError, match="target prior") as refused:
-        read_prior(text, CLASSES)
+        check_prior(text, CLASSES)
     assert told in refused.value.message
     assert refused.value.hint
 
@@ -66,7 +73,7 @@ def test_files_that_hold_no_mix(tmp_path, content, told):
     path = tmp_path / "mix.json"
     path.write_text(content)
     with pytest.raises(InvalidInputError, match=told):
-        read_prior(str(path), CLASSES)
+        check_prior(str(path), CLASSES)
 
 
 def test_python_takes_mappings_arrays_and_a_word():
@@ -74,7 +81,7 @@ def test_python_takes_mappings_arrays_and_a_word():
     np.testing.assert_array_equal(check_prior({"b": 0.75, "a": 0.25}, ["a", "b"]), [0.25, 0.75])
     given_shares = np.array([0.25, 0.75])
     assert check_prior(given_shares, ["a", "b"]) is not given_shares
-    with pytest.raises(InvalidInputError, match="'estimate' is not a class mix"):
+    with pytest.raises(InvalidInputError, match="'estimate' is not NAME=SHARE"):
         check_prior("estimate", ["a", "b"])
     assert is_estimate("estimate")
     assert not any(map(is_estimate, (None, "uniform", {"a": 1.0}, given_shares)))
