@@ -134,6 +134,16 @@ def blocks():
         yield block[1], block[2], named[-1].split(",") if named else []
 
 
+def test_readme_has_four_doors_of_five_lines_and_one_page_each():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    doors = readme.partition("## Your door\n")[2].partition("[All pages]")[0].split("\n**You ")[1:]
+    assert len(doors) == 4
+    for door in doors:
+        assert len(re.findall(r"\]\(docs/[\w-]+\.md\)", door)) == 1
+        ((_, typed),) = BLOCK.findall(door)
+        assert len([*filter(None, typed.splitlines())]) <= 5
+
+
 PROMPT = "{text}\nIts topic:"
 
 
