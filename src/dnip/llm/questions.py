@@ -6,15 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from dnip.base.files import valid_unicode
 from dnip.method.coefficients import FitRecord
 from dnip.tables.origin import QUESTION, changes_of_origin
 
-#: How labels were read, next to a question in the metadata of a table: the key of JSON, and whether
-#: the last label counts.
-KEY, READ, LAST = "key", "read", "last"
+#: How labels were read, next to a question in the metadata of a table: what answers call them, the
+#: key of JSON, and whether the last label counts.
+NAMES, KEY, READ, LAST = "names", "key", "read", "last"
 # What makes a prompt, next to the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
 
@@ -72,16 +72,35 @@ def question_of(record: FitRecord) -> Question | None:
     return None if origin is None else Question.read(origin.get(QUESTION))
 
 
-def way_of_reading(record: FitRecord) -> tuple[str | None, bool]:
-    """Return how the labels of a fit were read: the key of JSON, and whether the last one counts.
+class Way(NamedTuple):
+    """How labels are read.
 
-    As `dnip.llm.answers.stating.Rule` takes them; a fit that does not know read what is stated.
+    Attributes
+    ----------
+    names : tuple of str
+        What answers call the classes; none where these are their own names.
+    key, last
+        As `dnip.llm.answers.stating.Rule` takes them.
     """
+
+    names: tuple[str, ...] = ()
+    key: str | None = None
+    last: bool = False
+
+
+def way_of_reading(record: FitRecord, classes: Sequence[str]) -> Way:
+    """Return how the labels of a fit were read; a fit that does not know read what is stated."""
     origin = None if record.data is None else record.data.origin
     question = (origin or {}).get(QUESTION)
     held = question if isinstance(question, Mapping) else {}
-    key = held.get(KEY)
-    return (key if isinstance(key, str) else None), held.get(READ) == LAST
+    called, key = held.get(NAMES), held.get(KEY)
+    called = called if isinstance(called, Mapping) else {}
+    names = tuple(str(called.get(name, name)) for name in classes) if called else ()
+    return Way(
+        names if len({*names}) == len(names) else (),
+        key if isinstance(key, str) else None,
+        held.get(READ) == LAST,
+    )
 
 
 @dataclass(frozen=True)

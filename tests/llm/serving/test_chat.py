@@ -470,6 +470,21 @@ def test_one_chat_is_collected_at_a_time(tmp_path):
         make_app("http://h", {}, collect=("b", ["x"]))
 
 
+def test_names_that_import_was_given_are_read_and_written_in_production_too(tmp_path):
+    names = {"World": "1", "Sports": "2", "Café": "3"}
+    top = {"1": 0.5, "2": 0.3, "3": 0.1}
+    body = completion("Answer: 1. Not 2", ("Answer: ", {"Answer: ": 1.0}), ("1", top))
+    rows = [{"id": n, "label": CLASSES[n % 3], "response": {"body": body}} for n in range(30)]
+    write_import(read_answers(rows, CLASSES, names=names), tmp_path / "opt.csv")
+    fitted = dnip.fit(tmp_path / "opt.csv", evidence=False).coefficients
+    turned = Coefficients(CLASSES, [1, 30, 1], 30, fit=fitted.fit)
+    new, found = correct_chat(body, turned)
+    assert (found.before.choice, found.after.choice) == ("World", "Sports")
+    assert new["choices"][0]["message"]["content"] == "Answer: 2. Not 2"
+    own = completion("Sports", ("Sports", TOP))
+    assert correct_chat(own, turned)[1].before.choice == "Sports"
+
+
 def test_a_key_that_import_was_given_is_read_in_production_too(tmp_path):
     places = ('{"', "first", '": "', "Sports", '", "', "second", '": "')
     end = ('"}', {'"}': 1.0})

@@ -29,6 +29,12 @@ _END_OF_THOUGHTS = re.compile(
     r"</think(?:ing)?>|\[/THINK\]|<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
 _BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
+# A turn of the user that the model makes up ends its answer.
+_NEXT_TURN = re.compile(
+    r"(?<=\S)\s*(?:\n\s*(?:#+ *|\*\*|<\|)?(?:user|human|instruction)(?:\*\*)?(?::|\|>)"
+    r"|<\|im_start\|>|\[INST\])",
+    re.IGNORECASE,
+)
 
 # --- marks of bold, quotes and chat templates do not count; an underscore or an apostrophe
 # within a word does ---
@@ -68,10 +74,9 @@ _NOUN = (
     r"sa[íi]da"
 )
 _SIGN = r"(?:\s*(?:[:：=]|→|[-=]>)|\s+(?:is|ist|lautet|est|es|[éè])(?!\w)\s*[:：]?)\s*|[ \t]*\n\s*"
-_CUE = re.compile(
-    rf"(?<!\w)(?P<phrase>(?:(?:{_ARTICLE})\s+|l['’]\s?)?(?:(?:{_ADJECTIVE})\s+){{0,2}}"
-    rf"(?:{_NOUN})(?:\s+(?:{_NOUN}))?(?:\s+(?:{_ADJECTIVE}))?)(?:{_SIGN})",
-    re.IGNORECASE,
+_CUE = re.compile(  # on lower case: without its case it takes ten times as long
+    rf"\b(?=[^\W\d_])(?P<phrase>(?:(?:{_ARTICLE})\s+|l['’]\s?)?(?:(?:{_ADJECTIVE})\s+){{0,2}}"
+    rf"(?:{_NOUN})(?:\s+(?:{_NOUN}))?(?:\s+(?:{_ADJECTIVE}))?)(?:{_SIGN})"
 )
 _FINAL = re.compile(r"\b(?:finale?|endgültige)\b", re.IGNORECASE)
 # What may stand between the sign and the label, as in "the answer is option B".
@@ -89,7 +94,7 @@ _WHY = re.compile(r"\s*\b(?:because|since)\b", re.IGNORECASE)
 _NO_WORD = re.compile(rf"{_WHY.pattern}|\s+(?:and|or)\b", re.IGNORECASE)
 _END = re.compile(
     rf"""(?P<line> [ \t]*(?:\Z|[\r\n]) )
-    | (?P<stop> \.(?![\w.]) | [!](?!\s*\?) | [。！] )
+    | (?P<stop> \.(?![\w.]|(?<=\bno\.)[ ]\d) | [!](?!\s*\?) | [。！] )
     | (?P<comma> [;,，；、] )
     | (?P<colon> [ \t]*[:：](?!\s*(?:(?:yes|no|true|false)\b|[-+−]?\d)) )
     | (?P<bracket> [ \t]*[)\]}}>]+ )
@@ -293,6 +298,8 @@ class Rule:
 
     def state(self, text: str) -> Statement:
         """Return the label that a text states. Its thoughts were left out before."""
+        if (turn := _NEXT_TURN.search(text)) is not None:
+            text = text[: turn.start()]
         roots = _json_in(text)
         values = [mention for root in roots for mention in self._values_of(text, root)]
         if values or self.key is not None:
@@ -393,7 +400,7 @@ class Rule:
 
     def _cued(self, text: str) -> Iterator[_Cue]:
         """Yield the labels behind cues, wherever these stand, and whether they state them."""
-        for match in _CUE.finditer(text):
+        for match in _CUE.finditer(_lower(text)):
             plain, filled = match.end(), _skip(_FILLER, text, match.end())
             tokens = (self._labels.at(text, _skip(_OPEN, text, at)) for at in (plain, filled))
             token = next((one for one in tokens if one and not one.is_word(text)), None)
@@ -509,6 +516,12 @@ def _agreed(mentions: Iterator[Mention] | Sequence[Mention]) -> Statement:
 
 def _mention(token: _Token) -> Mention:
     return Mention(token.label, token.start, token.end)
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, of the same length."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower()[0] for c in text)
 
 
 def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:

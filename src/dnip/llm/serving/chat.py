@@ -16,7 +16,7 @@ from dnip.llm.answers.reader import LabelReader, Reading, reader_of
 from dnip.llm.answers.stating import SEVERAL, Mention
 from dnip.llm.decisions import Correction, Decision
 from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
-from dnip.llm.questions import TEXT, Question, chat_question, question_of, way_of_reading
+from dnip.llm.questions import TEXT, Question, Way, chat_question, question_of, way_of_reading
 from dnip.method.coefficients import Coefficients, CoefficientsLike
 from dnip.tables.columns import CORRECTED, DEFERRED
 
@@ -263,14 +263,17 @@ def correct_chat(
     PassedError
         If there is no single label in it, or nothing tells how probable the labels are.
     """
-    way = way_of_reading(coefficients.fit)
-    choice, text, places, before = read_chat(completion, coefficients.classes, name, *way)
+    classes = coefficients.classes
+    way = way_of_reading(coefficients.fit, classes)
+    choice, text, places, before = read_chat(completion, classes, name, way)
     after, deferred = reweighted(before, coefficients)
     changed = dict(choice)
     if after.choice != before.choice:
         for place in reversed(places):
             spelt = text[place.start : place.end]
-            new = _written(place, spelt, coefficients.classes, str(after.choice))
+            own = way.names and spelt.casefold() != classes[place.label].casefold()
+            names = way.names if own else classes
+            new = _written(place, spelt, names, names[classes.index(str(after.choice))])
             text = text[: place.start] + new + text[place.end :]
         # The tokens of the old label would contradict it.
         changed |= {"message": {**choice["message"], "content": text}, "logprobs": None}
@@ -281,15 +284,11 @@ def correct_chat(
 
 
 def read_chat(
-    completion: Mapping[str, Any],
-    classes: tuple[str, ...],
-    name: str,
-    key: str | None = None,
-    last: bool = False,
+    completion: Mapping[str, Any], classes: tuple[str, ...], name: str, way: Way | None = None
 ) -> ChatLabel:
     """Return the label of a completion, and how probable the model found each class.
 
-    The last two say how it is read, as in the fit: `way_of_reading`.
+    It is read as in the fit: `way_of_reading`.
 
     Raises
     ------
@@ -299,7 +298,8 @@ def read_chat(
     if (mark := mark_of(completion)) is not None:
         raise PassedError("corrected", f"the answer is corrected already, by {mark}")
     choice, answer = _answer(completion)
-    reader = reader_of(classes, (), key, last=last)
+    names, key, last = way or Way()
+    reader = reader_of(names or classes, classes, key, last=last)
     reading = reader.locate(answer)
     if not reading.is_spelt:
         raise PassedError("tokens", "the tokens do not make the text of the answer")

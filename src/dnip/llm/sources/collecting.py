@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed, warn
-from dnip.llm.answers.completions import SilentError
+from dnip.llm.answers.completions import ID_PREFIX, SilentError
 from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL
 from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found
-from dnip.llm.questions import KEY, LAST, READ, Question, chat_question
+from dnip.llm.questions import KEY, LAST, NAMES, READ, Question, chat_question
 from dnip.llm.sources.columns import ANSWERS, COLUMNS, ROWS, are_shares, parsed, scores_in
 from dnip.llm.sources.gold import BY_ROW, MISSING, nested
 from dnip.llm.sources.harness import answers_in, check_known, unwrapped
@@ -322,7 +322,10 @@ class Collector:
         if not whole:
             return None
         asked = max(whole, key=lambda asked: asked.fixed is not None).to_dict()
-        key, last = self.wanted.key, self.wanted.last
+        names, key, last = self.wanted.names, self.wanted.key, self.wanted.last
+        is_text = self.source in (SOURCES["logprobs"], ROWS)
+        if is_text and names != self.wanted.classes and not names[0].startswith(ID_PREFIX):
+            asked[NAMES] = dict(zip(self.wanted.classes, names, strict=True))
         return asked | ({KEY: key} if key is not None else {}) | ({READ: LAST} if last else {})
 
     def _is_chosen(self, asked: Question) -> bool:

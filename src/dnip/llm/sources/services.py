@@ -102,7 +102,7 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
     match = reader.weigh_label(answer, reading)
     return Row(
         match.captured,
-        match.ceiling,
+        match.captured if match.ceiling is None else match.ceiling,  # filled as on the way
         mass=min(float(match.captured.sum()), 1.0),
         names_none=not reading.mentions and not reading.is_cut,
     )
