@@ -34,8 +34,9 @@ def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     if experiment.draw and len(results):
         figure = Figure(layout="tight")
         experiment.draw(figure, run, results)
-        with atomic_path(out / f"{name}.png") as path:
-            figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
+        for suffix, dated in ((".png", "Software"), (".svg", "Date"), (".pdf", "CreationDate")):
+            with atomic_path(out / f"{name}{suffix}") as path:
+                figure.savefig(path, dpi=110, bbox_inches="tight", metadata={dated: None})
     parts += [run.missing(experiment.shots, experiment.tasks), *_paper(name)]
     text = "\n\n".join(part for part in parts if part)
     write_text(out / f"{name}.md", printable(text) + "\n")

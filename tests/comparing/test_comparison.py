@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 
 from cases import cases
 from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
-from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
+from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, choose, compare
 from dnip.comparing.comparison import describe_comparison
 from dnip.comparing.methods import ClassWeights, OurDNIP, PaperDNIP
+from dnip.method.objective import Objective
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.metrics.intervals import PAIRED
 from dnip.presenting.formats import Estimate
@@ -34,7 +36,7 @@ class Fake(OurDNIP):
 
     def fit(self, opt, seed=0):
         told = {"seed": seed, "first": opt.probabilities[0].tolist(), "n": len(opt.labels)}
-        return ClassWeights(np.ones(opt.n_classes), told)
+        return ClassWeights(np.array([1.0, 1.0 + 9 * seed, 1.0]), told)
 
 
 def test_figures_are_those_of_a_fit_by_hand():
@@ -46,7 +48,8 @@ def test_figures_are_those_of_a_fit_by_hand():
         predicted = OurDNIP().fit(given.draw(None, seed), seed).predict(given.test)
         confusions.append(confusion_matrix(given.true, predicted, 3))
     found, raw = result.of("dnip"), result.of("raw")
-    assert [run.confusion.tolist() for run in found.fits] == [c.tolist() for c in confusions]
+    shown = [run.confusion.tolist() for run in found.fits]
+    assert shown == [c.tolist() for c in confusions][: len(shown)]
     for name, metric in (("accuracy", accuracy), ("cobias", cobias)):
         mean = np.mean([metric(c) for c in confusions])
         assert found.estimates[name].value == pytest.approx(mean)
@@ -75,14 +78,78 @@ def test_a_class_without_labels_is_told_once():
     ]
 
 
+def test_a_method_without_chance_runs_once_and_one_with_chance_has_a_spread():
+    result = compare(*opt_and_test(), [*choose("dnip-paper,batch-calibration"), Fake()], n_seeds=3)
+    assert len(result.of("raw").fits) == len(result.of("batch-calibration").fits) == 1
+    found = result.of("dnip")
+    assert len(found.fits) == 3
+    values = [Objective()(fit.confusion) for fit in found.fits]
+    assert found.goal == pytest.approx(np.mean(values))
+    assert found.spread_of_goal == pytest.approx(np.std(values, ddof=1)) != 0
+
+
+def test_what_cannot_be_told_from_the_best_is_as_good_on_rows_drawn_again():
+    opt, test = opt_and_test()
+    result = compare(opt, test, choose("dnip,batch-calibration"), n_seeds=1)
+    rng, goal = np.random.default_rng(1), Objective()
+    true, best = test.labels, result.best.fits[0].predicted
+    for method in result.methods:
+        other, ahead = method.fits[0].predicted, []
+        for _ in range(2000):
+            rows = np.concatenate(
+                [rng.choice(np.flatnonzero(true == c), (true == c).sum()) for c in range(3)]
+            )
+            sides = (confusion_matrix(true[rows], side[rows], 3) for side in (other, best))
+            ahead.append(np.subtract(*map(goal, sides)))
+        sure = np.mean(np.array(ahead) > 0) + np.mean(np.array(ahead) == 0) / 2
+        assert result.sure[method.name] == pytest.approx(min(sure, 0.99), abs=0.05)
+        assert (method.name in result.tied) == (method is not result.best and sure < 0.95)
+
+
+def test_the_goal_is_the_one_that_was_asked_for():
+    result = compare(*opt_and_test(), choose("dnip-paper"), n_seeds=1, objective="macro-f1")
+    assert result.goal == "1 - macro-f1"
+    for method in result.methods:
+        assert method.goal == pytest.approx(1 - method.estimates["macro_f1"].value)
+
+
+def test_methods_of_ones_own_are_compared_and_one_that_fails_is_named():
+    def fails(p, y, new):
+        raise KeyError("no such thing")
+
+    opt, test = opt_and_test()
+    methods = {
+        "flat": DummyClassifier(strategy="most_frequent"),
+        "argmax": lambda p, y, new: new,
+        "names": lambda p, y, new: np.array(["0", "1", "2"])[new.argmax(axis=1)],
+        "short": lambda p, y, new: [0],
+        "fails": fails,
+    }
+    with pytest.warns(DNIPWarning) as told:
+        result = compare(opt, test, methods, n_seeds=1)
+    assert [str(warning.message) for warning in told] == [
+        "the method short failed: ValueError: 1 answers for 150 rows",
+        "the method fails failed: KeyError: 'no such thing'",
+    ]
+    assert {"short", "fails"} <= {*result.skipped}
+    most = np.bincount(opt.labels).argmax()
+    assert {*result.of("flat").fits[0].predicted} == {most}
+    for name in ("argmax", "names"):
+        assert (result.of(name).fits[0].predicted == test.probabilities.argmax(axis=1)).all()
+    assert result.of("dnip").goal <= result.of("raw").goal
+    with pytest.raises(InvalidInputError, match="the method fails failed"):
+        compare(opt, test, {"fails": fails}, strict=True, n_seeds=1)
+
+
 # --- the page ---
 def outcome(name, accuracy, cobias, reads=("labels",)):
     values = {"accuracy": accuracy, "cobias": cobias, "worst_class_accuracy": 0.5, "macro_f1": 0.6}
     estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}
     differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in PAIRED}
     counts = np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int)
-    runs = tuple(ScoredFit(seed, 0.0123, *counts, {}) for seed in range(2))
-    return MethodScores(name, "", reads, estimates, differences, runs)
+    runs = tuple(ScoredFit(seed, 0.0123, *counts, np.zeros(20), {}) for seed in range(2))
+    goal = 1 - accuracy + cobias / 2
+    return MethodScores(name, "", reads, estimates, differences, goal, 0.01, runs)
 
 
 def test_the_page_says_all():
@@ -93,6 +160,8 @@ def test_the_page_says_all():
     )
     skipped = {"linear-adapter": "torch is not installed"}
     settings = {"seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30, "interrupted": False}
+    settings |= {"goal": "error + COBias/2"}
+    settings["sure"] = {"raw": 0.99, "batch-calibration": 0.5, "dnip": 0.6}
     rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
     tables = ("news/opt.csv", "news/test.csv", ("a", "b"))
     compared = Comparison(*tables, methods=outcomes, skipped=skipped, **settings, **rows)
@@ -100,10 +169,15 @@ def test_the_page_says_all():
     lines = text.splitlines()
     assert lines[0] == "news: 1,234 labels of 2 classes, 20 test rows"
     rows = {line.split("  ")[0]: " ".join(line.split()) for line in lines}
-    assert rows["raw"] == "raw 0.700 [0.690, 0.720] 0.300 [0.290, 0.320] 0.500"
+    assert rows["raw"] == "raw 0.450 ± 0.010 0.700 0.300 0.500"
     assert "batch-calibration *" in rows
     told = " ".join(text.split())
-    assert "means of 2 runs; in brackets, their 90% intervals." in told
+    assert "±: standard deviation over 2 runs; their means are shown." in told
+    assert "Best by error + COBias/2: batch-calibration. Not told from it: dnip (paired" in told
+    assert (
+        "Next: dnip fit news/opt.csv As good, and without labels: dnip fit news/opt.csv --no"
+        in told
+    )
     assert "Unlabelled rows at hand: 7." in told
     assert "* reads the probabilities of all test rows" in told
     assert told.endswith("Left out, linear-adapter: torch is not installed.")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,20 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import DNIPError, MissingDependencyError, listed, warn
 from dnip.base.files import atomic_path, new_folder, write_text
-from dnip.base.typing import Confusion, Counts, Labels, Probabilities
+from dnip.base.typing import Confusion, Counts, Floats, Labels, Probabilities
 from dnip.base.validation import check_integer, check_level
-from dnip.comparing.methods import RAW, Method, OptSet, choose
-from dnip.method.objective import Objective
+from dnip.comparing.methods import RAW, BatchCalibration, Method, OptSet, OurDNIP, OwnMethod, choose
+from dnip.fitting.refits import Moves, how_sure
+from dnip.method.objective import Goal, ObjectiveLike, as_objective, name_of, on_classes
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals
-from dnip.presenting.formats import Column, Estimate, to_text, wrapped
+from dnip.presenting.formats import Column, Estimate, Row, to_text, wrapped
 from dnip.presenting.pictures import (
     BLACK,
     BLUE,
     COLOURS,
+    SUFFIXES,
     Figure,
     frame_front,
     legend_right,
@@ -39,7 +42,7 @@ from dnip.presenting.pictures import (
 )
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
-from dnip.tables.groups import Grouping, is_quick
+from dnip.tables.groups import Grouping, is_quick, sizes_of
 from dnip.tables.labels import check_several_classes
 from dnip.tables.table import (
     BALANCED_UP_TO,
@@ -68,6 +71,8 @@ class Material:
         Names of the opt and the test table.
     grouping : Grouping or None
         Test rows that belong together.
+    weight : ndarray of shape (T,) or None
+        How much each test row counts, where rows belong together.
     """
 
     opt: OptSet
@@ -75,6 +80,7 @@ class Material:
     true: Labels
     sources: tuple[str, str]
     grouping: Grouping | None = None
+    weight: Floats | None = None
 
     @classmethod
     def of(
@@ -136,10 +142,11 @@ class Material:
         )
         p, labels, sources = scored.probabilities, scored.labels, (opt.source, test.source)
         quick = p if is_quick(len(labels), opt.n_classes) else None
-        grouping, _ = Grouping.of(scored.groups, quick, labels, opt.n_classes)
+        grouping, groups = Grouping.of(scored.groups, quick, labels, opt.n_classes)
         if grouping is not None:
             warn(f"{test.source}: {grouping.sentence}")
-        return cls(learned_from, p, labels, sources, grouping)
+        sizes = sizes_of(groups)
+        return cls(learned_from, p, labels, sources, grouping, None if sizes is None else 1 / sizes)
 
     def missing(self, labels: Labels) -> tuple[str, ...]:
         """Return the names of the classes that no label names."""
@@ -188,7 +195,7 @@ Progress = Callable[[str, int, int], None]
 def compare(
     data: TableLike | tuple[TableLike, ArrayLike],
     test: TableLike | tuple[TableLike, ArrayLike],
-    methods: Sequence[Method] | None = None,
+    methods: Sequence[Method] | Mapping[str, Any] | None = None,
     *,
     unlabelled: TableLike | None = None,
     content_free: TableLike | None = None,
@@ -198,7 +205,7 @@ def compare(
     n_seeds: int = 3,
     confidence: float = 0.9,
     strict: bool = False,
-    objective: Objective | None = None,
+    objective: Goal = None,
     scale: int | str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -209,8 +216,11 @@ def compare(
     data, test : table, or tuple of probabilities and labels
         The rows to fit on, and the rows to score on, as for :func:`dnip.evaluate`. Rows of `data`
         without a label are learned from, too.
-    methods : sequence of Method, optional
-        All by default. The raw argmax is always among them.
+    methods : sequence of Method or mapping, optional
+        All by default. The raw argmax is always among them. A mapping adds methods of your own to
+        all, by name: an estimator of scikit-learn, fitted to the probabilities of the opt rows and
+        their class numbers; or a function of these two and of the test rows' probabilities, which
+        returns a class for each test row, by number or by name, or a score for each class.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label to learn from.
     content_free : array-like, DataFrame, ProbabilityTable or path, optional
@@ -228,10 +238,11 @@ def compare(
         Level of the intervals, between 0 and 1.
     strict : bool, default=False
         Raise where a method cannot run, instead of leaving it out.
-    objective : Objective, optional
-        Reported in the result; also that of the methods where `methods` is left out.
+    objective : Objective, str or callable, optional
+        The goal that methods are compared by, as for :func:`dnip.fit`: error + COBias/2 by default.
+        Also that of this package's own fits, unless `methods` is a sequence.
     scale : int or str, optional
-        That of the methods where `methods` is left out.
+        That of the same fits.
     progress : callable, optional
         Called before every fit with the method, the number of the fit, and the number of all.
 
@@ -249,7 +260,8 @@ def compare(
     Warns
     -----
     DNIPWarning
-        For classes without labelled rows in the opt or test table.
+        For classes without labelled rows in the opt or test table, and a method of your own that
+        fails; the others are compared.
 
     Examples
     --------
@@ -259,15 +271,22 @@ def compare(
     >>> result = dnip.compare((p, y), (p[:20], y[:20]), choose("dnip"))
     >>> [method.estimates["accuracy"].value for method in result.methods]
     [0.5, 1.0]
+    >>> result = dnip.compare((p, y), (p[:20], y[:20]), {"ham": lambda p, y, new: [0] * len(new)})
+    >>> result.of("ham").estimates["accuracy"].value
+    0.5
     """
-    goal = Objective() if objective is None else objective
     check_integer("seeds", n_seeds, at_least=1)
     check_level("confidence", confidence)
     material = _material(data, test, unlabelled, content_free, classes, groups)
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
-    asked = choose(None, objective, scale=scale) if methods is None else methods
-    ready = [*choose(RAW), *(method for method in asked if method.name != RAW)]
+    goal = on_classes(as_objective(objective), material.opt.classes)
+    if methods is None or isinstance(methods, Mapping):
+        own = [OwnMethod(name, what) for name, what in (methods or {}).items()]
+        methods_asked: Sequence[Method] = [*choose(None, objective, scale=scale), *own]
+    else:
+        methods_asked = methods
+    ready = [*choose(RAW), *(method for method in methods_asked if method.name != RAW)]
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}
     interrupted = False
@@ -277,20 +296,25 @@ def compare(
             for seed in range(n_seeds):
                 if progress is not None:
                     progress(method.name, n_done * n_seeds + seed + 1, len(ready) * n_seeds)
-                if fits and n_labels is None and not method.seeded:
-                    fits.append(replace(fits[0], seed=seed))  # all are alike
-                else:
-                    fits.append(_scored(method, material, draws[seed], seed))
+                fits.append(_scored(method, material, draws[seed], seed))
+                if n_labels is None and not method.seeded:
+                    break  # all would be alike
         except KeyboardInterrupt:
             interrupted = True
             break
         except DNIPError as error:
-            if strict:
+            if strict and (isinstance(method, OwnMethod) or not isinstance(methods, Mapping)):
                 raise
             skipped[method.name] = str(error)
+            if isinstance(method, OwnMethod):
+                warn(str(error))
             continue
+        if all((fit.predicted == fits[0].predicted).all() for fit in fits):
+            fits = fits[:1]
         raw = scored[0] if scored else None
-        scored.append(MethodScores.of(method, fits, confidence, raw, material.grouping))
+        scored.append(MethodScores.of(method, fits, confidence, raw, material.grouping, goal))
+    best = min(scored, key=lambda method: method.goal, default=None)
+    sure = {} if best is None else {m.name: _how_sure(best, m, material, goal) for m in scored}
     return Comparison(
         *material.sources,
         classes=material.opt.classes,
@@ -301,6 +325,8 @@ def compare(
         seeds=n_seeds,
         confidence=confidence,
         objective=goal.to_dict(),
+        goal=name_of(goal),
+        sure=sure,
         scale=scale,
         methods=tuple(scored),
         skipped=skipped,
@@ -345,7 +371,23 @@ def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> Score
     raw_right = material.test.argmax(axis=1) == material.true
     rights = 2 * raw_right + (predicted == material.true)
     agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
-    return ScoredFit(seed, seconds, confusion, agreement, correction.to_dict())
+    return ScoredFit(seed, seconds, confusion, agreement, predicted, correction.to_dict())
+
+
+def _how_sure(
+    best: MethodScores, other: MethodScores, material: Material, goal: ObjectiveLike
+) -> float:
+    """Return how sure it is that a method reaches the goal better than another, on the same rows.
+
+    A paired bootstrap: test rows are drawn again, with what both predict of them.
+    """
+    n = material.opt.n_classes
+    n_fits = max(len(best.fits), len(other.fits))
+    pairs = islice(zip(cycle(other.fits), cycle(best.fits), strict=False), n_fits)
+    cells = [(material.true * n + one.predicted) * n + two.predicted for one, two in pairs]
+    moves = Moves.of(cells, n, material.weight)
+    before, after = (goal(moves.confusion(side)) for side in (moves.before, moves.after))
+    return how_sure(moves, None, before, after, goal)
 
 
 def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
@@ -381,6 +423,8 @@ class ScoredFit:
         Of the test rows, rows true.
     agreement : ndarray of shape (N, 2, 2)
         Test rows of each class by whether the raw argmax and whether the method got them right.
+    predicted : ndarray of shape (T,)
+        The class of each test row.
     correction : dict
         What was learned.
     """
@@ -389,6 +433,7 @@ class ScoredFit:
     seconds: float
     confusion: Confusion
     agreement: Confusion
+    predicted: Labels
     correction: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -410,7 +455,12 @@ class MethodScores:
         By metric, the mean over fits.
     differences : mapping of str to Estimate
         Of accuracy and COBias from those of the raw argmax on the same rows; empty for itself.
+    goal : float
+        The mean over fits of what is to be low.
+    spread_of_goal : float
+        Its standard deviation over fits, 0 for one fit.
     fits : tuple of ScoredFit
+        One, where seeds and draws change nothing.
     """
 
     name: str
@@ -418,6 +468,8 @@ class MethodScores:
     reads: tuple[str, ...]
     estimates: Mapping[str, Estimate]
     differences: Mapping[str, Estimate]
+    goal: float
+    spread_of_goal: float
     fits: tuple[ScoredFit, ...]
 
     @classmethod
@@ -428,6 +480,7 @@ class MethodScores:
         confidence: float,
         raw: MethodScores | None,
         grouping: Grouping | None = None,
+        goal: ObjectiveLike | None = None,
     ) -> MethodScores:
         """Sum up the fits of a method.
 
@@ -441,6 +494,8 @@ class MethodScores:
             Of the raw argmax; None for itself.
         grouping : Grouping, optional
             Test rows that belong together.
+        goal : ObjectiveLike, optional
+            What is to be low: error + COBias/2 by default.
         """
 
         def counted(counts: Counts) -> Counts:
@@ -459,7 +514,9 @@ class MethodScores:
                 gains = [value - raw.estimates[m].value for value in values[m]]
                 differences[m] = Estimate.mean(gains, [change[m] for change in changes])
         about = method.name, method.summary, method.reads
-        return cls(*about, estimates, differences, tuple(fits))
+        reached = [as_objective(goal)(fit.confusion) for fit in fits]
+        spread = statistics.stdev(reached) if len(reached) > 1 else 0.0
+        return cls(*about, estimates, differences, statistics.fmean(reached), spread, tuple(fits))
 
     @property
     def seconds(self) -> float:
@@ -486,13 +543,14 @@ class MethodScores:
             "name": self.name,
             "summary": self.summary,
             "reads": list(self.reads),
+            "goal": {"value": self.goal, "spread": self.spread_of_goal},
             **metrics,
             "seconds": self.seconds,
             "runs": [fit.to_dict() for fit in self.fits],
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """All methods on one opt and one test table.
 
@@ -505,11 +563,16 @@ class Comparison:
         Rows: labels that a run learns from, labelled test rows, opt rows without a label, and
         content-free rows.
     seeds : int
-        How many runs of each method.
+        How many runs of each method that chance has a part in.
     confidence : float
         Level of the intervals.
     objective : dict
-        What DNIP minimises.
+        The goal: what is to be low.
+    goal : str
+        Its name.
+    sure : dict of str to float
+        By method, how sure it is that the best one reaches the goal better, on the same test rows;
+        at most 0.99.
     scale : int, str or None
         K that was asked for.
     methods : tuple of MethodScores
@@ -530,6 +593,8 @@ class Comparison:
     seeds: int
     confidence: float
     objective: dict[str, Any]
+    goal: str
+    sure: dict[str, float]
     scale: int | str | None
     methods: tuple[MethodScores, ...]
     skipped: dict[str, str]
@@ -542,6 +607,59 @@ class Comparison:
         if opt.parent == test.parent and opt.parent.name.strip(".") and opt.stem.startswith("opt"):
             return opt.parent.name
         return f"{opt.name} and {test.name}"
+
+    def __repr__(self) -> str:
+        """Show the methods, and what follows."""
+        return describe_comparison(self)
+
+    @property
+    def best(self) -> MethodScores:
+        """The method that reaches the goal best."""
+        return min(self.methods, key=lambda method: method.goal)
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The other methods that cannot be told from the best, with 95 % certainty each."""
+        best = self.best.name
+        return tuple(
+            method.name
+            for method in self.methods
+            if method.name != best and self.sure[method.name] < _TOLD_APART
+        )
+
+    @property
+    def conclusion(self) -> str:
+        """Which methods are best, and what to do next."""
+        best, tied = self.best.name, self.tied
+        among = {best, *tied}
+        lines = [f"Best by {self.goal}: {best}. "]
+        if tied:
+            lines[0] += f"Not told from it: {listed(tied)} "
+        else:
+            lines[0] += "It is told from all others "
+        lines[0] += "(paired bootstrap of the test rows, 95 % each)."
+        calibrated = f"dnip fit {quote(self.opt)} --no-labels"
+        if RAW in among:
+            lines.append("Next: nothing that is shown here is needed; label more rows to see more.")
+        elif OurDNIP.name in among:
+            beta = self.objective.get("beta", 0.5)
+            option = "" if beta == 0.5 else f" --beta {beta:g}"
+            lines.append(f"Next: dnip fit {quote(self.opt)}{option}")
+            if BatchCalibration.name in among:
+                lines.append(f"As good, and without labels: {calibrated}")
+        elif BatchCalibration.name in among:
+            lines.append(f"Next: {calibrated}")
+        else:
+            how = {
+                "matrix-scaling": "LogisticRegression()",
+                "matrix-scaling-balanced": 'LogisticRegression(class_weight="balanced")',
+            }.get(best)
+            line = f", {how}.fit(np.log(P), y)" if how else ""
+            lines.append(f"Next: use {best} itself{line}")
+            if OurDNIP.name in self.sure:
+                behind = self.of(OurDNIP.name).goal - self.best.goal
+                lines.append(f"Coefficients are {behind:.3f} behind: dnip fit {quote(self.opt)}")
+        return "\n".join(lines)
 
     def of(self, name: str) -> MethodScores:
         """Return the scores of a method.
@@ -557,6 +675,8 @@ class Comparison:
         """Return what ``dnip compare --json`` prints."""
         return {
             **vars(self),
+            "best": self.best.name if self.methods else None,
+            "tied": list(self.tied) if self.methods else [],
             "n_classes": len(self.classes),
             "classes": list(self.classes),
             "methods": [method.to_dict() for method in self.methods],
@@ -564,13 +684,16 @@ class Comparison:
 
 
 #: What is written into the folder of a comparison.
-FILES = ("results.json", "runs.csv", "comparison.png")
+FILES = ("results.json", "runs.csv", *(f"comparison{suffix}" for suffix in SUFFIXES))
+
+# How sure it must be that a method is behind the best, to be told from it.
+_TOLD_APART = 0.95
 
 _TRANSDUCTIVE = " *"
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write everything as JSON, a line for each fit as CSV, and a picture; return what was written.
+    """Write all as JSON, a line for each fit as CSV, and a picture in three formats; say where.
 
     The picture is left out where no method was finished or matplotlib is not installed.
 
@@ -581,38 +704,47 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """
     content = json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n"
     with new_folder(folder) as target:
-        results, runs, picture = (target / name for name in FILES)
+        results, runs, *pictures = (target / name for name in FILES)
         written = [write_text(results, content)]
         with atomic_path(runs) as path, path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(_fits(comparison))
         written.append(runs)
         if comparison.methods:
             with suppress(MissingDependencyError):  # the data goes without its picture
-                written.append(save_figure(_figure(comparison), picture))
+                written += save_figure(_figure(comparison), *pictures)
     return written
 
 
 def describe_comparison(comparison: Comparison) -> str:
-    """Return a line per method, with notes."""
-    columns = [Column("method"), *(Column(METRICS[name].title, 3) for name in HEADLINE)]
-    rows = []
+    """Return a line per method, what follows, and notes."""
+    columns = [Column("method"), Column(comparison.goal, right=True)]
+    columns += [Column(METRICS[name].title, 3) for name in HEADLINE]
+    rows: list[Row] = []
     for method in comparison.methods:
-        estimates = [(name, method.estimates[name]) for name in HEADLINE]
-        shown = [estimate if name in PAIRED else estimate.value for name, estimate in estimates]
-        rows.append((method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""), *shown))
+        goal = f"{method.goal:.3f}"
+        if len(method.fits) > 1:
+            goal += f" ± {method.spread_of_goal:.3f}"
+        mark = _TRANSDUCTIVE if "batch" in method.reads else ""
+        figures = (method.estimates[name].value for name in HEADLINE)
+        rows.append((method.name + mark, goal, *figures))
     title = (
         f"{comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
         f"{comparison.n_test:,} test rows"
     )
     skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
     notes = "\n".join((_caption(comparison), *skipped))
-    return f"{wrapped(title)}\n\n{to_text(columns, rows)}\n\n{wrapped(notes)}"
+    table = to_text(columns, rows)
+    parts = [wrapped(title), table, wrapped(notes)]
+    if len(comparison.methods) > 1:
+        parts.insert(2, wrapped(comparison.conclusion))
+    return "\n\n".join(parts)
 
 
 def _caption(comparison: Comparison) -> str:
-    seeds = comparison.seeds
-    runs = "one run" if seeds == 1 else f"means of {seeds} runs"
-    note = f"Figures are {runs}; in brackets, their {comparison.confidence:.0%} intervals."
+    note = "Intervals are in results.json."
+    runs = max((len(method.fits) for method in comparison.methods), default=1)
+    if runs > 1:
+        note += f" ±: standard deviation over {runs} runs; their means are shown."
     if comparison.n_unlabelled:
         note += f" Unlabelled rows at hand: {comparison.n_unlabelled:,}."
     if any("batch" in method.reads for method in comparison.methods):

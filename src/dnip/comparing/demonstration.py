@@ -72,7 +72,7 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
         fitted.coefficients.save(coefficients)
         written = [coefficients]
         with suppress(MissingDependencyError):  # the report then goes without its picture
-            written.append(save_figure(class_accuracy_figure(test), picture))
+            written += save_figure(class_accuracy_figure(test), picture)
         written.append(write_text(report, _report(fitted, test, with_picture=len(written) > 1)))
     return Demonstration(fitted, test, tuple(written))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,9 @@ from dnip.base.errors import InvalidInputError, load_optional, unwarned
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.base.validation import check_choice
 from dnip.fitting.fit import fit
-from dnip.method.objective import Objective
-from dnip.tables.cells import check_probabilities
-from dnip.tables.labels import check_several_classes, names_of, read_indices
+from dnip.method.objective import Goal
+from dnip.tables.cells import Location, check_probabilities
+from dnip.tables.labels import check_several_classes, names_of, read_indices, read_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -465,7 +466,7 @@ class OurDNIP(Method):
     0.0
     """
 
-    objective: Objective | None = None
+    objective: Goal = None
     scale: int | str | None = None
 
     name = "dnip"
@@ -478,6 +479,88 @@ class OurDNIP(Method):
         more = opt.unlabelled if len(opt.unlabelled) else None
         asked = {"objective": self.objective, "scale": self.scale, "seed": seed}
         return _fitted(opt, **asked, unlabelled=more)
+
+
+@dataclass(frozen=True)
+class OwnMethod(Method):
+    """A method that a user brings: an estimator of scikit-learn, or a function.
+
+    Parameters
+    ----------
+    name : str
+    what : estimator or callable
+        As for :func:`dnip.compare`.
+
+    Examples
+    --------
+    >>> from dnip.comparing import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20, classes=["ham", "spam"])
+    >>> mine = OwnMethod("mine", lambda p, y, new: ["spam"] * len(new))
+    >>> mine.fit(opt).predict(opt.probabilities[:2])
+    array([1, 1])
+    """
+
+    name: str  # type: ignore[misc]
+    what: Any
+
+    summary = "a method of one's own"
+
+    @property
+    def seeded(self) -> bool:  # type: ignore[override]
+        """Whether it has a seed."""
+        return hasattr(self.what, "get_params") and "random_state" in self.what.get_params()
+
+    def fit(self, opt: OptSet, seed: int = 0) -> Correction:
+        """Return what fits and predicts once the rows are there, so that errors have one place."""
+        return _Own(self, opt, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Own(Correction):
+    """A user's method and what it learns from."""
+
+    method: OwnMethod
+    opt: OptSet
+    seed: int
+
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return 1 for the class that is predicted."""
+        return np.eye(self.opt.n_classes)[self.predict(probabilities)]
+
+    def predict(self, probabilities: Probabilities) -> Labels:
+        """Fit and predict.
+
+        Raises
+        ------
+        InvalidInputError
+            If it fails, or returns no class for each row.
+        """
+        name, opt, what = self.method.name, self.opt, self.method.what
+        try:
+            if hasattr(what, "fit"):
+                estimator = copy.deepcopy(what)
+                if self.method.seeded:
+                    estimator.set_params(random_state=self.seed)
+                answer = estimator.fit(opt.probabilities, opt.labels).predict(probabilities)
+            else:
+                answer = what(opt.probabilities, opt.labels, probabilities)
+            answer = np.asarray(answer)
+            if answer.ndim == 2:
+                if answer.shape != probabilities.shape:
+                    raise ValueError(f"scores have shape {answer.shape}, not {probabilities.shape}")
+                answer = answer.argmax(axis=1)
+            if len(answer) != len(probabilities):
+                raise ValueError(f"{len(answer)} answers for {len(probabilities)} rows")
+            if answer.dtype.kind in "iuf":
+                return read_indices(answer, len(answer), opt.n_classes, name)
+            return read_labels(answer, opt.classes, Location(name), unlabelled=False)
+        except Exception as error:  # whatever a user's code may raise
+            said = f"{type(error).__name__}: {error}"
+            raise InvalidInputError(f"the method {name} failed: {said}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return nothing: what a user's method learns is its own."""
+        return {}
 
 
 def _fitted(opt: OptSet, **asked: Any) -> ClassWeights:  # noqa: ANN401 - as for `dnip.fit`
@@ -500,7 +583,7 @@ RAW = RawArgmax.name
 
 
 def choose(
-    names: str | None = None, objective: Objective | None = None, scale: int | str | None = None
+    names: str | None = None, objective: Goal = None, scale: int | str | None = None
 ) -> list[Method]:
     """Return the methods that comma-separated names ask for, the raw argmax always first.
 

@@ -417,7 +417,7 @@ class FitEvidence:
             goal,
             before,
             after,
-            _how_sure(moves, target, before, after, goal),
+            how_sure(moves, target, before, after, goal),
             np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
             len(multipliers),
         )
@@ -531,7 +531,7 @@ def _value_of(goal: ObjectiveLike, counts: Counts, side: Expectation) -> float:
     return float(value)
 
 
-def _how_sure(
+def how_sure(
     moves: Moves, target: Floats | None, before: float, after: float, goal: ObjectiveLike
 ) -> float:
     """Return how sure it is that what is minimised falls.

@@ -1,8 +1,9 @@
-"""Values, tables and sentences as text for a terminal of 80 columns."""
+"""Values, tables and sentences as text for a terminal of up to 80 columns."""
 
 from __future__ import annotations
 
 import math
+import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -101,8 +102,8 @@ def percent(rate: float) -> str:
     return f"{100 * round(rate, 3):.1f} %"
 
 
-#: Columns of a terminal.
-WIDTH = 80
+#: Columns of the terminal, 80 at most and where there is none.
+WIDTH = min(max(shutil.get_terminal_size((80, 24)).columns, 40), 80)
 
 # The narrowest that a column of text becomes where a table is too wide.
 _LEAST = 12

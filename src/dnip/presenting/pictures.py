@@ -147,8 +147,8 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     check_writable(path)
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Draw a figure into a .png, .svg or .pdf file, whole or not at all, and return the path.
+def save_figure(figure: Figure, *paths: str | os.PathLike[str]) -> list[Path]:
+    """Draw a figure into .png, .svg and .pdf files, each whole or not at all; return the paths.
 
     Raises
     ------
@@ -161,9 +161,10 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     figure.draw(drawn)
     if figure.title:
         drawn.suptitle(literal(figure.title), fontsize=11, x=0.01, ha="left")
-    with atomic_path(path) as temporary:
-        drawn.savefig(temporary, dpi=_DPI)
-    return Path(path)
+    for path in paths:
+        with atomic_path(path) as temporary:
+            drawn.savefig(temporary, dpi=_DPI)
+    return [*map(Path, paths)]
 
 
 def short_name(name: str) -> str:
