@@ -477,9 +477,6 @@ def read_opt_set(
         more = sample_of(unlabelled, None, classes or names, rows, seed)[0].table
         check_classes_agree(table, more)
         check_raw(more)
-        if (table.mass is None) != (more.mass is None):
-            alone = table.source if more.mass is None else more.source
-            warn(f"captured mass is in {alone} alone, so `dnip check` will not compare it")
     if not sample.is_whole and (table.groups is not None or table.weights is not None):
         raise InvalidInputError(
             f"{table.source}: a sample is fitted, and a sample does not keep groups and weights",
@@ -1250,6 +1247,9 @@ def _sketched(*tables: ProbabilityTable) -> TableSample:
     """Return a sample of the rows of tables, with captured mass where all of them have it."""
     some = [table for table in tables if len(table)]
     is_known = all(table.mass is not None for table in some)
+    having = [table.source for table in tables if table.mass is not None]
+    if having and not is_known:
+        warn(f"captured mass is in {listed(having)} alone, so `dnip check` will not compare it")
     sample = TableSample(some[0].n_classes)
     for table in some:
         sample.add(probabilities=table.probabilities, mass=table.mass if is_known else None)
