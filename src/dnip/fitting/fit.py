@@ -1,6 +1,6 @@
 """The fit: from a table, a file, a frame or arrays to coefficients, and what is known of them.
 
-Every door reads an `OptSet`; `prepare` settles what no β changes, and `fit_rows` chooses.
+Every door reads `FitRows`; `prepare` settles what no β changes, and `fit_rows` chooses.
 
 Of a very large file, a sample is fitted, stratified by class. Its rows count by the exact class
 sizes, so that the objective on the sample is an estimate of that on all rows. What is reported is
@@ -218,7 +218,7 @@ def fit(
     )
     if no_labels:
         _refuse_what_needs_labels(settings, groups=groups, weights=weights, evidence=evidence)
-    opt = read_opt_set(
+    opt = read_fit_rows(
         data,
         y,
         classes=classes,
@@ -232,7 +232,8 @@ def fit(
     with sign_of_life("fitting", wanted=progress is None):
         if no_labels:
             return _fit_no_labels(opt, settings)
-        return fit_rows(prepare(opt, settings, evidence), progress)
+        prepared = prepare(opt, settings, evidence)
+        return fit_rows(prepared, progress)
 
 
 #: What is said of a fit without refits.
@@ -428,7 +429,7 @@ class Fit:
 
 # --- The rows that are fitted, and what counts all of them ---
 @dataclass(frozen=True, eq=False)
-class OptSet:
+class FitRows:
     """The rows of a fit as they were given.
 
     Attributes
@@ -455,7 +456,7 @@ class OptSet:
     finds_copies: bool = True
 
 
-def read_opt_set(
+def read_fit_rows(
     data: TableLike,
     y: ArrayLike | None,
     *,
@@ -466,7 +467,7 @@ def read_opt_set(
     weights: ArrayLike | str | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
-) -> OptSet:
+) -> FitRows:
     """Read the rows of a fit; all is as for :func:`fit`."""
     sample, count = sample_of(
         data, y, classes, rows, seed, groups=groups, weights=weights, label=label
@@ -490,7 +491,7 @@ def read_opt_set(
                 f"{table.source}: all labelled rows have the weight 0",
                 hint="Give those that are to count a weight above 0",
             )
-    return OptSet(sample, count, more, weight, members)
+    return FitRows(sample, count, more, weight, members)
 
 
 def sample_of(
@@ -623,7 +624,7 @@ class Prepared:
     ----------
     settings : FitSettings
         With the scale and the class mix settled.
-    opt : OptSet
+    opt : FitRows
         As it was given.
     labelled : ProbabilityTable
         Its labelled rows.
@@ -658,7 +659,7 @@ class Prepared:
     """
 
     settings: FitSettings
-    opt: OptSet
+    opt: FitRows
     labelled: ProbabilityTable
     problem: Problem
     weight: Floats | None
@@ -720,12 +721,12 @@ def _sample_for_refits(rows: Problem) -> tuple[Problem, Integers]:
     return Problem.trusted(rows.probabilities[drawn], labels, rows.classes, weight), drawn
 
 
-def prepare(opt: OptSet, settings: FitSettings, evidence: bool | None = None) -> Prepared:
+def prepare(opt: FitRows, settings: FitSettings, evidence: bool | None = None) -> Prepared:
     """Settle what a fit of some rows needs and no β changes.
 
     Parameters
     ----------
-    opt : OptSet
+    opt : FitRows
     settings : FitSettings
     evidence : bool, optional
         Whether to judge fits by refits; by default if that is quick.
@@ -934,7 +935,7 @@ def _refuse_what_needs_labels(settings: FitSettings, **others: object) -> None:
         )
 
 
-def _fit_no_labels(opt: OptSet, settings: FitSettings) -> Fit:
+def _fit_no_labels(opt: FitRows, settings: FitSettings) -> Fit:
     """Return the batch calibration of rows whose labels are not used."""
     began, sample = time.perf_counter(), opt.sample
     table = sample.table

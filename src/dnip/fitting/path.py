@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dnip.fitting.fit import MOST_ROWS, PATH, Fit, fit_at, prepare, read_opt_set
+from dnip.fitting.fit import MOST_ROWS, PATH, Fit, fit_at, prepare, read_fit_rows
 from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.solution import Status
 from dnip.metrics import METRICS
@@ -120,7 +120,7 @@ def trace_path(
     [0.1, 1.0]
     """
     settings = settings or fit_settings()
-    opt = read_opt_set(
+    opt = read_fit_rows(
         data,
         y,
         classes=classes,

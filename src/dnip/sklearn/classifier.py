@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.fit import OptSet, fit_rows, prepare, sample_of
+from dnip.fitting.fit import FitRows, fit_rows, prepare, sample_of
 from dnip.fitting.refits import LEVEL
 from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.constraints import Constraints, by_label
@@ -282,7 +282,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             target_prior=None if target is None else check_prior(target, table.classes),
             constraints=by_label(settings.constraints, self.classes_.tolist()),
         )
-        opt = OptSet(
+        opt = FitRows(
             *sample_of(table),
             more,
             None if weight is None else weight[rows],
