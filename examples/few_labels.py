@@ -31,7 +31,7 @@ for size in sizes:
         for order in draws:
             fitted = fit(
                 opt.take(np.sort(order[:size])),
-                unlabelled=opt.take(np.sort(order[size:])),
+                unlabelled=opt.take(np.sort(order[size:])) if robust == "on" else None,
                 robust=robust,
                 evidence=False,
             )
