@@ -10,7 +10,8 @@ import pytest
 
 import dnip
 from cases import cases
-from dnip import InvalidInputError, ProbabilityTable
+from dnip import Coefficients, Constraints, InvalidInputError, ProbabilityTable
+from dnip.cli.app import commands
 
 NAMES = ["a", "b", "c"]
 P = np.random.default_rng(0).dirichlet(np.ones(3), 12)
@@ -53,6 +54,51 @@ DOORS = {
         for suffix in ("csv", "jsonl", "parquet")
     },
 }
+#: Whatever reads a table, next to sound.csv and c.json; what it writes is there already.
+COMMANDS = [
+    "fit {} --out old.json",
+    "fit {} --path --picture old.svg",
+    "fit {} --no-labels --out old.json",
+    "fit sound.csv --unlabelled {} --out old.json",
+    "evaluate {} --picture old.svg",
+    "evaluate {} --coefficients c.json",
+    "report {} --out old.html",
+    "compare {} --test sound.csv",
+    "compare sound.csv --test {}",
+    "check {} --coefficients c.json",
+    "apply {} --coefficients c.json --out old.csv",
+]
+
+
+def options_of(command):
+    """The options of a command that is typed."""
+    parsed = commands.get_command(None, command.split()[0])
+    return {name for option in parsed.params for name in option.opts}
+
+
+#: Of these, what also works with rows without labels.
+NO_LABELS = ("--no-labels", "--unlabelled", "check", "apply")
+OLD = ("old.json", "old.svg", "old.html", "old.csv")
+
+
+@pytest.fixture
+def refused(folder, dnip):
+    """A function that runs a command, which must be refused, and returns what it says."""
+    sound = np.random.default_rng(1).dirichlet(np.ones(3), 12)
+    ProbabilityTable(sound, Y, classes=NAMES).write("sound.csv")
+    Coefficients(NAMES, [10, 20, 30], 30).save("c.json")
+    for name in OLD:
+        (folder / name).write_text("old")
+
+    def run(command, name, classes=None):
+        named = ["--classes", ",".join(classes)] if classes and "check" not in command else []
+        files = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+        outcome = dnip(*command.format(name).split(), *named)
+        outcome.assert_refused()
+        assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == files
+        return outcome.err.removeprefix("error: ").strip()
+
+    return run
 
 
 def with_cell(row, column, value):
@@ -65,45 +111,219 @@ def with_label(label):
     return [*Y[:2], label, *Y[3:]]
 
 
+#: What is wrong with a table: its probabilities, labels and classes, and what is told of it.
+TABLES = {
+    "name": (P, with_label("dog"), NAMES, "'dog' is neither a class name nor a class index"),
+    "half": (P, with_label(0.5), NAMES, "'0.5' is neither a class name nor a class index"),
+    "index": (P, with_label(7), NAMES, "'7' is a class index outside 0..2"),
+    "-2": (P, with_label(-2), NAMES, "'-2' is a class index outside 0..2"),
+    "zeros": (with_cell(1, slice(None), 0), Y, NAMES, "all class probabilities are 0"),
+    "NaN": (with_cell(1, 1, np.nan), Y, NAMES, "the number is missing (empty or NaN)"),
+    "negative": (with_cell(1, 1, -0.5), Y, NAMES, "the probability is negative (-0.5)"),
+    "infinite": (with_cell(1, 1, np.inf), Y, NAMES, "the probability is infinite (inf)"),
+    "huge": (with_cell(1, slice(None), 1e308), Y, NAMES, "the sum of the class probabilities over"),
+    "logits": (
+        np.log(P) + 12, Y, NAMES, r"the numbers of the classes sum to \S+, and elsewhere to \S+: "
+    ),
+    "twice": (P, Y, ["a", "b", "b"], "class names must differ; b appear twice"),
+    "number": (P, [0, *[5] * 11], ["5", "6", "7"], "'0' is not a class name, and as an index it"),
+    "two names": (P, Y, ["a", "b"], "there are 3 columns of probabilities, but 2 classes: a, b"),
+    "one column": (P[:, :1], Y, None, "1 column of probabilities, but at least 2 are needed"),
+    "one class": (P, ["b"] * 12, NAMES, "only one class, b, has labelled rows, but COBias"),
+    "no label": (P, [None] * 12, NAMES, "no row has a label"),
+    "no row": (P[:0], [], NAMES, "there are no rows"),
+}  # fmt: skip
+#: What is told of a place: of an array, a frame or a file.
+PLACE = r"(|probabilities|X|labels|y|frame|table|\S*t\.(csv|jsonl|parquet))"
+CELL = r"(\[\d+(, \d+)?\]|: row \d+(, column \w+)?)?"
+
+
+def says(message, told):
+    """Whether a message has these words, with a place before them or none."""
+    words = told if "\\" in told else re.escape(told)
+    return re.match(rf"({PLACE}{CELL}: )?{words}", message)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("fault", TABLES.keys() - {"no row"})
+def test_a_fault_of_a_table_has_one_message(tmp_path, door, fault):
+    p, y, classes, told = TABLES[fault]
+    if fault == "no label" and door in ("solve", "report"):
+        told = "(the row has no label|there are neither labels nor coefficients)\\b"
+    if door == "classifier" and fault in ("one column", "infinite", "NaN"):
+        told = ""  # scikit-learn refuses it itself
+    with pytest.raises(ValueError if door == "classifier" else InvalidInputError) as caught:
+        DOORS[door](p, y, classes, tmp_path)
+    if isinstance(caught.value, InvalidInputError):
+        assert says(caught.value.message, told), caught.value.message
+        assert caught.value.hint
+
+
+def meets(command, fault):
+    """Whether a command can meet a fault: some need no label, some have classes of their own."""
+    if fault in ("one class", "no label"):
+        also = ("report",) if fault == "no label" else ()  # it may be of coefficients alone
+        return not any(word in command for word in (*NO_LABELS, *also))
+    return TABLES[fault][2] == NAMES or not ("c.json" in command or "sound" in command)
+
+
+@cases(*((command, fault) for command in COMMANDS for fault in TABLES if meets(command, fault)))
+def test_every_command_has_that_message_too(refused, folder, command, fault):
+    p, y, classes, told = TABLES[fault]
+    table_file(folder / "t.csv", p, y)
+    message = refused(command, "t.csv", classes)
+    assert says(message, told), message
+
+
+#: Files that are no tables, by their name, what they hold, and what is told of them.
+FILES = {
+    "none": ("none.csv", None, "none.csv: there is no such file. Check the path; you are in"),
+    "empty": ("t.csv", "", "t.csv: the file is empty"),
+    "short row": ("t.csv", "label,p0,p1,p2\na,1,0\n", "t.csv: row 1, column p2: the row ends"),
+    "coefficients": ("c.json", None, "c.json is a file of coefficients, but a table is needed"),
+    "suffix": ("t.xlsx", "", "t.xlsx: the suffix '.xlsx' is that of no known table format"),
+    "device": ("device.csv", "/dev/zero", "device.csv: the file cannot be read: this is a device"),
+    "gzip": ("t.csv.gz", "label,p0,p1,p2\n", "t.csv.gz: this gzip file is damaged"),
+    "JSON": ("t.jsonl", '{"p0": \n', "t.jsonl: row 1 is not valid JSON"),
+    "Parquet": ("t.parquet", "PAR1", "t.parquet: this Parquet file is damaged"),
+    "arrays": ("t.npz", "PK", "t.npz: arrays cannot be read"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("fault", FILES)
+def test_a_file_that_is_no_table_has_one_message(refused, folder, command, fault):
+    name, content, told = FILES[fault]
+    if content == "/dev/zero":
+        (folder / name).symlink_to(content)
+    elif content is not None:
+        (folder / name).write_text(content)
+    if fault == "coefficients" and "c.json" in command:
+        Coefficients(NAMES, [10, 20, 30], 30).save(name := "d.json")
+        told = told.replace("c.json", name)
+    message = refused(command, name, None)
+    assert message.startswith(told), message
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable.read(name)
+    assert caught.value.message.startswith(told.partition(". Check")[0])
+
+
+#: Settings out of their range, as Python has them and as the command line has them.
+SETTINGS = {
+    "beta": ({"beta": -1.0}, "--beta -1", "beta must be a finite number at least 0; got -1.0"),
+    "NaN": ({"beta": np.nan}, "--beta nan", "beta must be a finite number at least 0; got nan"),
+    "defer": ({"defer": 1.0}, "--defer 1", "defer must be a share of rows between 0 and 1"),
+    "steps": ({"scale": 0}, "--scale 0", "scale must be a whole number of at least 1"),
+    "scale": ({"scale": "log:"}, "--scale log:", "scale is 'log:'"),
+    "time": ({"time_limit": -1.0}, "--time-limit -1", "time_limit must be a finite number"),
+    "metric": ({"objective": "f1"}, None, "objective must be one of balanced-accuracy, macro-f1"),
+    "both": (
+        {"objective": "macro-f1", "beta": 1.0}, "--objective macro-f1 --beta 1",
+        "beta is a part of error + β·COBias, but objective replaces it",
+    ),
+    "solver": ({"solver": "magic"}, None, "solver must be one of coordinate, exact, anneal; got"),
+    "robust": ({"robust": "maybe"}, None, "robust must be one of auto, on, off; got 'maybe'"),
+    "preset": ({"preset": "mine"}, None, "preset must be one of paper; got 'mine'"),
+    "seed": ({"seed": -1}, "--seed -1", "seed must be a whole number of at least 0; got -1"),
+    "helper": ({"defer": 0.3, "helper_accuracy": 2.0}, None, "helper_accuracy must be a finite"),
+    "mix": (
+        {"target_prior": {"a": 1.0}}, "--target-prior a=1",
+        "target prior: no share is given for class b",
+    ),
+    "loss": (
+        {"constraints": {"max_accuracy_loss": -1}}, "--max-accuracy-loss -1",
+        "max_accuracy_loss must be a finite number at least 0",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", SETTINGS)
+def test_a_setting_out_of_range_has_one_message(refused, folder, fault):
+    python, words, told = SETTINGS[fault]
+    if words is not None:
+        for command in ("fit sound.csv --out old.json", "fit sound.csv --path"):
+            if "--path" not in command or not {"beta", "defer"} & python.keys():
+                message = refused(f"{command} {words}", "")
+                assert message.startswith(told), message
+    messages = {"command": told}
+    if "constraints" in python:
+        with pytest.raises(InvalidInputError, match=f"^{told}"):
+            Constraints(**python["constraints"])
+        return
+    doors = {
+        "solve": lambda: dnip.solve(P, Y, classes=NAMES, **python),
+        "fit": lambda: dnip.fit(P, Y, classes=NAMES, **python),
+        "classifier": lambda: classifier_of(**python).fit(P, Y),
+    }
+    if python.keys() - {"scale", "solver", "seed", "time_limit", "objective"}:
+        del doors["solve"]
+    for name, door in doors.items():
+        with pytest.raises(InvalidInputError) as caught:
+            door()
+        messages[name] = caught.value.message.replace("random_state", "seed")
+        assert messages[name].startswith(told), messages
+
+
+def classifier_of(seed=0, **settings):
+    return dnip.DNIPClassifier(classes=NAMES, random_state=seed, **settings)
+
+
+#: Whatever reads the coefficients of that name.
+USERS = [
+    "evaluate sound.csv --coefficients {}",
+    "report sound.csv --coefficients {} --out old.html",
+    "check sound.csv --coefficients {}",
+    "apply sound.csv --coefficients {} --out old.csv",
+    "show {}",
+    "export {} --to python",
+]
+COEFFICIENTS = {
+    "none": (None, "bad.json: cannot be read: No such file"),
+    "table": ("label,p0,p1\n", "bad.json: not valid JSON"),
+    "half": (Coefficients(NAMES, [1, 2, 3], 3).to_json()[:-40], "bad.json: not valid JSON"),
+    "version": ('{"format": "dnip-coefficients", "version": 9}', "bad.json: "),
+    "others": (
+        Coefficients(["a", "b", "d"], [1, 2, 3], 3).to_json(),
+        "sound.csv has the classes a, b, c, but the coefficients were fitted for a, b, d",
+    ),
+}
+
+
+@cases(
+    *(
+        (user, fault)
+        for user in USERS
+        for fault in COEFFICIENTS
+        if fault != "others" or "--classes" in options_of(user)
+    )
+)
+def test_coefficients_that_cannot_serve_have_one_message(refused, folder, user, fault):
+    content, told = COEFFICIENTS[fault]
+    if content is not None:
+        (folder / "bad.json").write_text(content)
+    message = refused(user, "bad.json", NAMES if fault == "others" else None)
+    assert message.startswith(told), message
+
+
+@cases(
+    *(
+        (command, option)
+        for command in COMMANDS
+        for option in ("--group", "--by", "--weight")
+        if option in options_of(command) and "--no-labels" not in command
+    )
+)
+def test_a_column_that_is_not_there_has_one_message(refused, folder, command, option):
+    table_file(folder / "t.csv", P[:6], Y[:6])
+    message = refused(f"{command} {option} nothing", "t.csv")
+    assert re.match(r"(t|sound)\.csv: nothing is no column to divide or weigh rows by", message)
+
+
 @pytest.mark.parametrize("door", ["evaluate", "fit", "solve", "table", "frame"])
 @pytest.mark.parametrize("classes", [None, NAMES])
 def test_bytes_are_not_labels(tmp_path, door, classes):
     with pytest.raises(InvalidInputError, match=r"not bytes\. Make a text of each, by"):
         DOORS[door](P, [label.encode() for label in Y], classes, tmp_path)
-
-
-@pytest.mark.parametrize("door", DOORS)
-@cases(
-    (P, with_label("dog"), NAMES, "'dog' is neither a class name nor a class index"),
-    (P, with_label(0.5), NAMES, "'0.5' is neither a class name nor a class index"),
-    (P, with_label(7), NAMES, "'7' is a class index outside 0..2"),
-    (P, with_label(-2), NAMES, "'-2' is a class index outside 0..2"),
-    (P, [0, *[5] * 11], ["5", "6", "7"], "'0' is not a class name, and as an index it would be"),
-    (with_cell(1, slice(None), 0), Y, NAMES, "all class probabilities are 0"),
-    (with_cell(1, 1, np.nan), Y, NAMES, "the number is missing (empty or NaN)"),
-    (with_cell(1, 1, -0.5), Y, NAMES, "the probability is negative (-0.5)"),
-    (with_cell(1, 1, np.inf), Y, NAMES, "the probability is infinite (inf)"),
-    (
-        P,
-        ["b"] * 12,
-        NAMES,
-        "only one class, b, has labelled rows, but COBias compares at least 2 classes",
-    ),
-    (P, Y, ["a", "b", "b"], "class names must differ; b appear twice"),
-    (P, Y, ["a", "b"], "there are 3 columns of probabilities, but 2 classes: a, b"),
-    (P[:, :1], Y, None, "1 column of probabilities, but at least 2 are needed"),
-)
-def test_a_fault_has_one_message(tmp_path, door, p, y, classes, message):
-    if door == "classifier" and p.shape[1] == 1:  # scikit-learn refuses it itself
-        with pytest.raises(ValueError, match="Found array with 1 feature"):
-            DOORS[door](p, y, classes, tmp_path)
-        return
-    with pytest.raises(InvalidInputError) as caught:
-        DOORS[door](p, y, classes, tmp_path)
-    place = r"(|probabilities|X|labels|y|frame|table|.*[/\\]t\.(csv|jsonl|parquet))"
-    cell = r"(\[\d+(, \d+)?\]|: row \d+(, column \w+)?)?"
-    assert re.fullmatch(rf"({place}{cell}: )?{re.escape(message)}.*", caught.value.message)
-    assert caught.value.hint
 
 
 @pytest.mark.parametrize("door", sorted(DOORS.keys() - {"fit", "solve", "classifier", "report"}))

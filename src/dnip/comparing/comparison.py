@@ -127,7 +127,7 @@ class Material:
         opt_rows, opt_free = _part(opt)
         test_rows, test_free = _part(test)
         free = [opt_free, test_free] if content_free is None else [content_free.probabilities]
-        labelled, scored = scored_rows(opt_rows, "a fit"), scored_rows(test_rows)
+        labelled, scored = scored_rows(opt_rows), scored_rows(test_rows)
         more = [opt_rows.unlabelled().probabilities]
         more += [] if unlabelled is None else [unlabelled.probabilities]
         assert labelled.labels is not None

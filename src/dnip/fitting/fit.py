@@ -748,7 +748,7 @@ def prepare(opt: FitRows, settings: FitSettings, evidence: bool | None = None) -
     table, may_keep = sample.table, settings.robust != "off"
     if not sample.is_whole and settings.robust == "auto":
         settings = replace(settings, robust="off")
-    labelled = scored_rows(table, "a fit")
+    labelled = scored_rows(table)
     p, labels = labelled.probabilities, labelled.labels
     assert labels is not None
     unlabelled = table.probabilities[table.labels == UNLABELLED]

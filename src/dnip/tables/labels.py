@@ -127,13 +127,16 @@ def check_several_classes(
     """
     check_countable(len(classes))
     counted = np.flatnonzero(present)
-    if len(counted) < 2:
-        which = f"only one class, {classes[counted[0]]}," if len(counted) else "no class"
+    if not len(counted):
         raise InvalidInputError(
-            f"{source}: {which} has labelled rows{also}, but COBias compares at least 2 classes",
-            hint="Label rows of other classes too"
-            if len(counted)
-            else "Add a column `label` with the class of each row (in Python: y)",
+            f"{source}: no row has a label{also}",
+            hint="Add a column `label` with the class of each row (in Python: y)",
+        )
+    if len(counted) < 2:
+        raise InvalidInputError(
+            f"{source}: only one class, {classes[counted[0]]}, has labelled rows{also}, but COBias "
+            "compares at least 2 classes",
+            hint="Label rows of other classes too",
         )
 
 

@@ -624,31 +624,19 @@ def check_same_classes(rows: AnyRows, classes: Sequence[str]) -> None:
         )
 
 
-def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTable:
+def scored_rows(table: ProbabilityTable) -> ProbabilityTable:
     """Return the rows that have a label, of at least two classes; the table where all have one.
-
-    Parameters
-    ----------
-    table : ProbabilityTable
-    need : str, default="a score"
-        What the labels are needed for, for the message.
 
     Raises
     ------
     InvalidInputError
         If no row has a label, or only rows of one class have.
     """
-    known = np.empty(0, np.bool_) if table.labels is None else table.labels != UNLABELLED
-    if not known.any():
-        raise InvalidInputError(
-            f"{table.source}: no row has a label, and {need} needs labels",
-            hint="Add a column `label` with the class of each row",
-        )
-    rows = table if known.all() else table.labelled()
-    assert rows.labels is not None
-    present = np.bincount(rows.labels, minlength=table.n_classes) > 0
+    labels = np.empty(0, np.int64) if table.labels is None else table.labels
+    known = labels != UNLABELLED
+    present = np.bincount(labels[known], minlength=table.n_classes) > 0
     check_several_classes(present, table.classes, table.source)
-    return rows
+    return table if known.all() else table.labelled()
 
 
 def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable) -> None:

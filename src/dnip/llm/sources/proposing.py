@@ -135,7 +135,7 @@ def _share(columns: Sequence[str], row: Mapping[str, Any]) -> bool:
         return False
     if max(values) <= 0 and min(values) < 0:
         return abs(math.fsum(map(math.exp, values)) - 1) < _SLACK
-    total = math.fsum(values)
+    total = sum(values)
     return min(values) >= 0 and any(abs(total / whole - 1) < _SLACK for whole in (1, 100))
 
 
