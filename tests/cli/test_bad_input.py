@@ -3,41 +3,11 @@
 import pytest
 
 from cases import cases
-from dnip import Coefficients
 
 pytestmark = pytest.mark.usefixtures("old_outputs")
 
-FIT = ("fit", "--out", "old.json", "--json")
-EVALUATE = ("evaluate", "--json")
-COMPARE = ("evaluate", "--coefficients", "c.json")
-APPLY = ("apply", "--coefficients", "c.json", "--out", "old.csv")
-
-HEAD = "id,label,p0,p1\n"
-
-
-@pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE, APPLY], ids=lambda c: " ".join(c[:2]))
-@cases((HEAD + "a,0,1,0\nb,1,0\n", "row 2, column p1: the row ends"), (None, "no such file"))
-def test_a_fault_of_a_table_stops_every_command(dnip, files, command, content, told):
-    """All faults of tables are tried in tests/tables."""
-    if content is not None:
-        (files / "bad.csv").write_text(content)
-    dnip(*command, "bad.csv").assert_refused("bad.csv", told)
-
-
-@pytest.mark.parametrize("command", [FIT, EVALUATE, COMPARE], ids=lambda c: " ".join(c[:2]))
-def test_labels_are_needed(dnip, files, command):
-    (files / "bad.csv").write_text("p0,p1\n1,0\n0,1\n")
-    dnip(*command, "bad.csv").assert_refused("label")
-
-
-@pytest.mark.parametrize("command", [COMPARE, APPLY], ids=lambda c: c[0])
-def test_coefficients_of_other_classes_stop_every_command(dnip, files, command):
-    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
-    dnip(*command, "t.csv", "--classes", "0,1").assert_refused("fitted for no, yes")
-
 
 @cases(
-    "evaluate bad.csv",
     "evaluate t.csv --coefficients bad.csv",
     "evaluate t.csv --target-prior bad.json",
     "fit t.csv --costs bad.csv",
@@ -53,11 +23,6 @@ def test_a_device_without_end_is_refused(dnip, files, words):
 
 @cases(
     ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
-    ("fit t.csv --defer 0", "defer must be a share of rows between 0 and 1, and neither; got"),
-    ("fit t.csv --scale 2.5", "scale is '2.5'. Give K for the weights"),
-    ("fit t.csv --scale log:", "scale is 'log:'. Give K for the weights"),
-    ("report t.csv --coefficients t.csv", "not valid JSON"),
-    ("fit t.csv --seed -1", "seed must be a whole number of at least 0"),
     ("prompt t.csv --task sst5 --model m --out o.csv --shots ²", "shots must be a number"),
     (f"prompt t.csv --task sst5 --model m --out o.csv --shots {'9' * 5000}", "9 digits"),
     ("apply t.csv --coefficients c.json --out .", "it is a folder"),

@@ -85,14 +85,6 @@ def test_options_reach_the_objective(dnip, opt, options, objective):
     assert stored.items() >= objective.to_dict().items()
 
 
-@cases("beta 1", "costs c.csv")
-def test_a_metric_as_objective_has_no_other_terms(dnip, opt, option):
-    name, value = option.split()
-    Path("c.csv").write_text("0,1,1,1\n1,0,1,1\n1,1,0,1\n1,1,1,0\n")
-    run = dnip("fit", opt, "--objective", "macro-f1", f"--{name}", value)
-    run.assert_refused(f"{name} is a part of error + β·COBias, but objective replaces it")
-
-
 def test_a_metric_as_objective_is_named_and_has_no_other_betas(dnip, folder):
     rows = biased_rows(np.random.default_rng(0), 300, bias=[1.5, 0.0, -1.5])
     ProbabilityTable(rows.probabilities, rows.labels).write(folder / "opt.csv")
@@ -384,8 +376,6 @@ def test_rows_of_a_group_lie_in_one_fold_and_count_once(dnip, folder):
 
 def test_a_column_that_is_not_of_groups_is_refused(dnip, folder):
     write_answers("t.csv", 2)
-    refused = dnip("fit", "t.csv", "--group", "promt")
-    refused.assert_refused("promt is no column to divide", "the columns are a, b, c, prompt")
     given = ("fit", "t.csv", "--classes", "a,b,c", "--group")
     dnip(*given, "label").assert_refused("label is no column to divide")
     dnip(*given, "prompt", "--rows", "50").assert_refused("a sample does not keep groups")

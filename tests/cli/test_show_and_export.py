@@ -102,13 +102,6 @@ def test_a_bias_needs_a_tokenizer(dnip, topics):
     dnip("export", "c.json", "--to", "logit-bias", *none).assert_refused("c.json")
 
 
-@pytest.mark.parametrize("command", [["export", "--to", "sql"], ["show"]])
-def test_a_damaged_file_is_refused(dnip, topics, command):
-    Path("bad.json").write_text(Path("c.json").read_text()[:-40])
-    dnip(*command, "bad.json").assert_refused("bad.json: not valid JSON", "fit again")
-    dnip(*command, "none.json").assert_refused("none.json: cannot be read")
-
-
 def test_a_bias_stands_on_the_token_after_a_space(dnip, topics, tiny_model):
     transformers = pytest.importorskip("transformers")
     model = tiny_model("llama")

@@ -233,10 +233,6 @@ def test_a_draw_hides_the_labels_of_the_rest():
 @cases(
     ({}, {"classes": ("a", "c", "b")}, "in the same order"),
     ({}, {"seed": 0, "labels": [1, 2, 0] * 20}, "hold the same rows"),
-    ({"labels": [-1] * 60}, {}, "opt.csv: no row has a label, and a fit needs labels"),
-    ({}, {"labels": [-1] * 60}, "test.csv: no row has a label, and a score needs labels"),
-    ({}, {"labels": [1] * 60}, "test.csv: only one class, b, has labelled rows"),
-    ({"labels": [1] * 60}, {}, "opt.csv: only one class, b, has labelled rows"),
 )
 def test_tables_that_do_not_go_together_are_refused(opt, test, told):
     with pytest.raises(InvalidInputError, match=told):

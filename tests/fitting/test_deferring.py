@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients, InvalidInputError, ProbabilityTable, fit
+from dnip import Coefficients, ProbabilityTable, fit
 from dnip.fitting.deferring import FRONT, judge, threshold_of
 from dnip.fitting.refits import LeftOut
 from dnip.method.problem import Problem
@@ -135,5 +135,3 @@ def test_what_the_rows_cannot_give_is_noted():
     labels = np.tile([0, 0, 0, 1, 2], 8)
     made = fit(p, labels, defer=0.1, evidence=False, robust="off", scale=1)
     assert "0.0% are deferred, not 10.0%" in " ".join(made.notes)
-    with pytest.raises(InvalidInputError, match="between 0 and 1, and neither; got 1"):
-        fit(p, labels, defer=1)

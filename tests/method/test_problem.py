@@ -37,9 +37,7 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
 
 
 @cases(
-    ([1, 1, 1, 1], None, "only one class, 1, has labelled rows, .* at least 2 classes"),
     ([0, 1, 1, 1], [0, 1, 1, 1], "only one class, 1, has"),
-    ([0, 1, None, 1], None, r"labels\[2\]: the row has no label"),
     (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
     (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
     (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),

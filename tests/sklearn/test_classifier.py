@@ -229,19 +229,9 @@ HALVES = [[0.5, 0.5]] * 2
 
 @cases(
     ({}, [[0.5, 0.3, 0.2]] * 2, "ab", "3 columns of probabilities, but .* a, b.*classes="),
-    ({"classes": ["a", "b", "c"]}, HALVES, "ab", "2 columns of probabilities, but 3 classes"),
-    ({"classes": ["a", "b"]}, HALVES, "ax", r"y\[1\]: 'x' is neither a class name"),
-    ({"classes": ["a", "a"]}, HALVES, "ab", "must differ"),
-    ({}, HALVES, "aa", "y: only one class, a, has labelled rows"),
-    ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),
-    ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
     ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),
     ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
-    ({"beta": -1}, HALVES, "ab", "beta must be a finite number"),
-    ({"solver": "magic"}, HALVES, "ab", "solver must be one of"),
     ({"random_state": None}, HALVES, "ab", "random_state must be a whole number"),
-    ({"defer": 1.0}, HALVES, "ab", "defer must be"),
-    ({"defer": 0.3, "helper_accuracy": 1.5}, HALVES, "ab", "helper_accuracy must be"),
     ({"constraints": Constraints(freeze=["x"])}, HALVES, "ab", "class 'x' in constraints"),
     *(
         ({"target_prior": mix}, HALVES, "ab", r"target.prior")

@@ -234,19 +234,6 @@ def test_a_called_objective_is_searched_like_a_compiled_one(solver, name):
     assert called.value == compiled.value
 
 
-@cases(
-    ({"scale": 0}, "scale must be a whole number of at least 1 .*; got 0"),
-    ({"solver": "genetic"}, "solver must be one of coordinate, .*; got 'genetic'"),
-    ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-    ({"time_limit": -1}, "time_limit must be a finite number at least 0; got -1"),
-    ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),
-    ({"classes": ["a", "b"]}, "4 columns of probabilities, but 2 classes: a, b"),
-)
-def test_refuses_bad_settings(settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        solve(FOUR.p, FOUR.labels, **settings)
-
-
 class Undeclared:
     """Says nothing of what it can do."""
 

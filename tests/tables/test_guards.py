@@ -92,7 +92,6 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
     ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels are ant, bee, cow, dog.*classes="),
     ((TWO, Y), {}, "2 columns of probabilities, but the labels are ant, bee, cow"),
     ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
-    ((P,), {}, "no class has labelled rows.*column `label`|neither labels|a fit needs labels"),
     ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),
     ((WHOLE, Coefficients(NAMES, [1, 1, 1], 1)), {}, "coefficients=..."),
     ((pd.DataFrame(P, columns=["a", "b", "b"]), Y), {}, "two columns have the same name"),

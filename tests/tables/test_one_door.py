@@ -21,7 +21,8 @@ QUICK = {"robust": "off", "evidence": False}
 
 def frame_of(p, y):
     names = [f"p{index}" for index in range(p.shape[1])]
-    return pd.DataFrame(p, columns=names).assign(label=pd.Series(list(y), dtype=object))
+    frame = pd.DataFrame(p, columns=names)
+    return frame if y is None else frame.assign(label=pd.Series(list(y), dtype=object))
 
 
 def table_file(path, p, y):
@@ -131,6 +132,7 @@ TABLES = {
     "one column": (P[:, :1], Y, None, "1 column of probabilities, but at least 2 are needed"),
     "one class": (P, ["b"] * 12, NAMES, "only one class, b, has labelled rows, but COBias"),
     "no label": (P, [None] * 12, NAMES, "no row has a label"),
+    "no column": (P, None, NAMES, "no row has a label"),
     "no row": (P[:0], [], NAMES, "there are no rows"),
 }  # fmt: skip
 #: What is told of a place: of an array, a frame or a file.
@@ -145,7 +147,7 @@ def says(message, told):
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("fault", TABLES.keys() - {"no row"})
+@pytest.mark.parametrize("fault", sorted(TABLES.keys() - {"no row", "no column"}))
 def test_a_fault_of_a_table_has_one_message(tmp_path, door, fault):
     p, y, classes, told = TABLES[fault]
     if fault == "no label" and door in ("solve", "report"):
@@ -161,8 +163,8 @@ def test_a_fault_of_a_table_has_one_message(tmp_path, door, fault):
 
 def meets(command, fault):
     """Whether a command can meet a fault: some need no label, some have classes of their own."""
-    if fault in ("one class", "no label"):
-        also = ("report",) if fault == "no label" else ()  # it may be of coefficients alone
+    if fault in ("one class", "no label", "no column"):
+        also = () if fault == "one class" else ("report",)  # it may be of coefficients alone
         return not any(word in command for word in (*NO_LABELS, *also))
     return TABLES[fault][2] == NAMES or not ("c.json" in command or "sound" in command)
 
@@ -220,6 +222,10 @@ SETTINGS = {
     "both": (
         {"objective": "macro-f1", "beta": 1.0}, "--objective macro-f1 --beta 1",
         "beta is a part of error + β·COBias, but objective replaces it",
+    ),
+    "costs": (
+        {"objective": "macro-f1", "costs": 1 - np.eye(3)}, None,
+        "costs is a part of error + β·COBias, but objective replaces it",
     ),
     "solver": ({"solver": "magic"}, None, "solver must be one of coordinate, exact, anneal; got"),
     "robust": ({"robust": "maybe"}, None, "robust must be one of auto, on, off; got 'maybe'"),

@@ -38,8 +38,6 @@ def test_a_file_can_be_applied_in_place(tmp_path, table):
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
 @cases(
-    (NAMES[::-1], "0.5,0.25,0.25\n", "classes"),
-    (NAMES[:2], "0.5,0.25,0.25\n", "classes"),
     (("0", "1", "2"), "0.5,0.25,0.25\n", "classes"),
     (NAMES, "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n", r"row 11, column p2.*negative"),
 )
