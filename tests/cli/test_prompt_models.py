@@ -2,11 +2,13 @@
 
 import csv
 import json
+import os
 import shutil
 
 import pytest
 
-from dnip import DNIPWarning, ProbabilityTable
+from dnip import BackendError, DNIPWarning, ProbabilityTable
+from dnip.llm.prompting import models
 from fakes import write_data
 from test_prompt import TASK
 
@@ -73,6 +75,29 @@ def test_a_chat_is_another_prompt(dnip, job, folder, chat_model):
     assert (folder / "t.csv").read_bytes() != plain
     settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
     assert len(settings["engine"]["chat_template"]) == 64
+
+
+def test_a_model_is_loaded_only_where_there_is_something_to_ask(
+    dnip, job, folder, chat_model, monkeypatch
+):
+    assert dnip(*job, "--model", chat_model).status == 0
+    files = [folder / "t.csv", folder / "t.csv.meta.json"]
+    before = files[0].read_bytes(), json.loads(files[1].read_text())["settings"]
+
+    def load(*_, **__):
+        raise BackendError("it is loaded")
+
+    monkeypatch.setattr(models, "open_model", load)
+    run = dnip(*job, "--model", chat_model, "--json")
+    assert (run.status, run.json["n_asked"], run.json["n_kept"]) == (0, 0, 9)
+    assert (files[0].read_bytes(), json.loads(files[1].read_text())["settings"]) == before
+    dnip(*job, "--model", chat_model, "--scoring", "mean").assert_refused("it is loaded")
+    rows = (folder / "test.jsonl").read_text()
+    (folder / "test.jsonl").write_text(rows + '{"text": "another", "label": 0}\n')
+    dnip(*job, "--model", chat_model).assert_refused("it is loaded")
+    (folder / "test.jsonl").write_text(rows)
+    os.utime(chat_model / "config.json", (0, 0))
+    dnip(*job, "--model", chat_model).assert_refused("it is loaded")
 
 
 def test_a_tokenizer_without_a_template_is_refused(dnip, job, folder, model):

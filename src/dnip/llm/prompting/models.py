@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 from dnip.base.cluster import Cluster
 from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.validation import check_choice
-from dnip.llm.prompting.engines.base import ClusterEngine, Engine
+from dnip.llm.prompting.engines.base import ClusterEngine, Engine, ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer, find_here, library
 from dnip.llm.prompting.engines.local import TransformersEngine, TransformersReasoningEngine
 from dnip.llm.prompting.engines.servers import (
@@ -27,7 +29,9 @@ from dnip.llm.prompting.engines.servers import (
 )
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan
+from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
+from dnip.llm.questions import Question
 
 #: How a model is asked: a text to continue, a chat, or a decision of a server.
 ENDPOINTS = (*map(str, Endpoint), *DecisionEngine.ENDPOINTS)
@@ -151,9 +155,66 @@ def open_engines(options: ModelOptions, plan: Plan, workers: Cluster | None = No
         )
     openings = [partial(open_model, way, stop=plan.builder.stop) for way in options.ways]
     if workers is None:
-        return [opening() for opening in openings]
+        if options.is_server:
+            return [opening() for opening in openings]
+        return [UnloadedModel(options, opening) for opening in openings]
     scoring = Scoring(options.scoring)
     return [ClusterEngine(workers, opening, scoring) for opening in openings]
+
+
+class UnloadedModel:
+    """A model on this machine that is loaded when it is needed: there may be nothing left to ask.
+
+    Parameters
+    ----------
+    options : ModelOptions
+    opening : callable
+        Loads the model.
+    """
+
+    def __init__(self, options: ModelOptions, opening: Callable[[], Engine]) -> None:
+        self._options, self._opening = options, opening
+        self.scoring = Scoring(options.scoring)
+        self._here = find_here(options.model, "model", options.revision)
+
+    @cached_property
+    def loaded(self) -> Engine:
+        """The engine itself."""
+        return self._opening()
+
+    @property
+    def mark(self) -> dict[str, Any] | None:
+        """What its answers depend on, known without loading it; None for a name on the hub."""
+        if self._here is None:
+            return None
+        paths = [self._here] if self._here.is_file() else sorted(self._here.iterdir())
+        stats = [(path.name, path.stat()) for path in paths if path.is_file()]
+        libraries = [name for name in ("torch", "transformers") if find_spec(name)]
+        return {
+            **vars(self._options),
+            "files": [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats],
+            "versions": {name: version(name) for name in libraries},
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """As the loaded model."""
+        return self.loaded.describe()
+
+    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
+        """Return what is the same for every row."""
+        is_chat = self._options.endpoint == Endpoint.CHAT
+        return prompted(self._options.model, prompts, task, chat=is_chat)
+
+    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
+        """As the loaded model."""
+        return self.loaded.too_long(prompts, task)
+
+    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+        """As the loaded model."""
+        return self.loaded.score(prompts, task)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what else an engine may have
+        return getattr(self.loaded, name)
 
 
 def open_model(

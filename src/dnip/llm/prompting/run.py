@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -327,7 +327,7 @@ def run_plan(
             **plan.settings,
             "scoring": asked.engine.scoring.value,
             "fill": fill.value,
-            "engine": asked.engine.describe(),
+            "engine": asked.described,
             "package_version": __version__,
         }
         summary = _write(target, plan, asked, fill)
@@ -381,6 +381,7 @@ class _Asked:
     """The answers to all prompts, in their order, and how they were come by."""
 
     engine: Engine
+    described: dict[str, Any]
     rows: list[ScoredRow]
     n_asked: int
     n_kept: int
@@ -399,10 +400,12 @@ def _ask(
     first: dict[str, Prompt] = {}
     for key, prompt in zip(keys, prompts, strict=True):
         first.setdefault(key, prompt)
-    ways = [(engine, _settings_of(engine, task)) for engine in engines]
+    described = [_describe(engine, task, answers, first.keys()) for engine in engines]
+    ways = [_settings_of(*pair, task) for pair in zip(engines, described, strict=True)]
     # A server that was asked before is asked in the same way.
-    begin = next((number for number, (_, way) in enumerate(ways) if answers.of(way)), 0)
-    for engine, way in ways[begin:]:
+    begin = next((number for number, way in enumerate(ways) if answers.of(way)), 0)
+    for number in range(begin, len(engines)):
+        engine, way = engines[number], ways[number]
         known = answers.of(way)
         wanted = [key for key in first if key not in known]
         done = n_kept = len(first) - len(wanted)
@@ -424,13 +427,27 @@ def _ask(
             hint="Run the same command again to go on",
             retryable=True,
         )
-    found = None if engine is ways[begin][0] else engine.describe()["endpoint"]
-    return _Asked(engine, [known[key] for key in keys], len(wanted), n_kept, found)
+    found = None if number == begin else described[number]["endpoint"]
+    rows = [known[key] for key in keys]
+    return _Asked(engine, described[number], rows, len(wanted), n_kept, found)
 
 
-def _settings_of(engine: Engine, task: Task) -> str:
-    """Return a hash of all that scores depend on, next to the prompt."""
+def _describe(
+    engine: Engine, task: Task, answers: _Answers, wanted: Collection[str]
+) -> dict[str, Any]:
+    """Return what an engine says of itself, as it said before where nothing is left to ask."""
+    mark = getattr(engine, "mark", None)
+    kept = None if mark is None else answers.description(_hash(mark))
+    if kept is not None and answers.of(_settings_of(engine, kept, task)).keys() >= set(wanted):
+        return kept
     described = engine.describe()
+    if mark is not None:
+        answers.describe(_hash(mark), described)
+    return described
+
+
+def _settings_of(engine: Engine, described: Mapping[str, Any], task: Task) -> str:
+    """Return a hash of all that scores depend on, next to the prompt."""
     content = {
         "scoring": engine.scoring.value,
         "engine": {name: described[name] for name in described if name not in _VERSIONS},
@@ -531,6 +548,7 @@ class _Answers:
             "CREATE TABLE IF NOT EXISTS answers "
             "(settings TEXT, prompt TEXT, content TEXT, PRIMARY KEY (settings, prompt))"
         )
+        file.execute("CREATE TABLE IF NOT EXISTS models (mark TEXT PRIMARY KEY, content TEXT)")
 
     def of(self, settings: str) -> dict[str, ScoredRow]:
         """Return the scored prompts of some settings, by the hash of the prompt."""
@@ -555,6 +573,16 @@ class _Answers:
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", [settings, prompt, content]
         )
         self.of(settings)[prompt] = scored
+
+    def description(self, mark: str) -> dict[str, Any] | None:
+        """Return what a model with this mark said of itself, if it did."""
+        row = self._file.execute("SELECT content FROM models WHERE mark = ?", [mark]).fetchone()
+        return row and dict(json.loads(row[0]))
+
+    def describe(self, mark: str, description: Mapping[str, Any]) -> None:
+        """Keep what a model says of itself."""
+        content = json.dumps(description)
+        self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", [mark, content])
 
     @property
     def is_empty(self) -> bool:
