@@ -202,3 +202,25 @@ def test_the_remedy_of_a_message_works_when_it_is_typed(dnip, write):
     assert dnip("import", "c.csv", "--classes", "ham,spam", "--out", "opt.csv").status == 0
     write("d.jsonl", lines({"id": "1", "model": "m", "choices": []}))
     dnip("fit", "d.jsonl").assert_refused("type: dnip import d.jsonl")
+
+
+def test_records_of_two_schemas_are_one_table_by_the_line_to_type(dnip, write, folder):
+    """Those of an earlier version have no ``p_``, and no mass; a folder may hold both."""
+    (folder / "recorded").mkdir()
+    rows = np.random.default_rng(0).dirichlet([1, 1], 80).tolist()
+    when = {"time": "2026-01-01T00:00:00Z", "model": "m"}
+    old = [{"id": f"a{n}", **when, "ham": p, "spam": q} for n, (p, q) in enumerate(rows[:40])]
+    new = [
+        {"id": f"b{n}", **when, "form": "text", "p_ham": p, "p_spam": q, "mass": 0.5}
+        for n, (p, q) in enumerate(rows[40:])
+    ]
+    for name, cells in (("record-1", old), ("record-2", new)):
+        write(f"recorded/{name}.jsonl", lines(*cells))
+    Coefficients(["ham", "spam"], [1, 2], 2).save("c.json")
+    refused = dnip("apply", "recorded", "--coefficients", "c.json", "--out", "out.csv")
+    line = "dnip import recorded --classes ham,spam --out opt.csv"
+    refused.assert_refused("record-2.jsonl: the columns id, p_ham", line)
+    run = dnip(*line.split()[1:])
+    assert run.status == 0
+    assert "captured mass is left out, for 40 of 80 rows have none" in run.err
+    np.testing.assert_allclose(ProbabilityTable.read("opt.csv").probabilities, rows, atol=1e-12)

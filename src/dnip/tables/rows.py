@@ -371,7 +371,8 @@ class WholeTable:
             raise InvalidInputError(
                 f"{other.source}: the columns {', '.join(other.columns)} differ from "
                 f"{', '.join(first.columns)} of {first.source}, or the class names do",
-                hint="Write all parts from one table",
+                hint="Read the parts one by one, or make one table of them: "
+                f"{import_line(self._source, first.classes)}",
             )
         self.n_rows += seen.n_rows
         self._sums.add(seen.n_rows, seen.off, seen.sums, seen.location)

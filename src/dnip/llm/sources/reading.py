@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base import __version__
-from dnip.base.errors import InvalidInputError, listed, shown
+from dnip.base.errors import InvalidInputError, listed, shown, warn
 from dnip.base.files import valid_unicode, write_text
 from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_choice
@@ -546,6 +546,9 @@ def _mass(rows: Sequence[Row], location: Places) -> Floats | None:
     """Return the captured mass of each row, None unless it is known of all."""
     known = [row.mass for row in rows if row.mass is not None]
     if len(known) < len(rows):
+        if known:
+            without = f"{len(rows) - len(known):,} of {len(rows):,} rows"
+            warn(f"captured mass is left out, for {without} have none")
         return None
     column = len(location.columns) - 1
     return check_mass(known, n_examples=len(known), location=location, column=column)
