@@ -25,7 +25,7 @@ def main() -> None:
     out = Path(sys.argv[1])
     _, model, claims, *_ = (out / "report.md").read_text(encoding="utf-8").split("\n\n")
     _, headline, *_ = (out / "main.md").read_text(encoding="utf-8").split("\n\n")
-    parts = [model, headline, without_numbers(claims)]
+    parts = [model, of_one_shot(headline), without_numbers(claims)]
     for name in SHOWN:
         image = f"reproduction-{name}.png"
         shrink(out / f"{name}.png", PAGE.parent / "images" / image)
@@ -34,6 +34,12 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     text = re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: measured, text, flags=re.S)
     PAGE.write_text(text, encoding="utf-8")
+
+
+def of_one_shot(headline: str) -> str:
+    """Leave out the rows of other ways of prompting, which are in the table of the experiment."""
+    lines = headline.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(("| N-shot", "| 5-shot")))
 
 
 def without_numbers(claims: str) -> str:
