@@ -39,6 +39,7 @@ from benchmarks.tables import SHARED, load
 BENCHMARKS = {
     "mixes": mixes.run,
     "verdicts": verdicts.run,
+    "stability": verdicts.stability,
     "unlabelled": unlabelled.run,
     "coverage": coverage.run,
     "expected": expected.run,

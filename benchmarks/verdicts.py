@@ -1,10 +1,11 @@
 """What `dnip fit` chooses, and what other choices would have done on other rows: docs/evidence.md.
 
-    python -m benchmarks verdicts
+    python -m benchmarks verdicts stability
 
 Kinds of tables: prompted models in the class mixes of `python -m benchmarks mixes`, without rows
 that have no label, and naive Bayes classifiers, which are too sure, on made data with classes as
-uneven as they come. All are judged by error + COBias/2.
+uneven as they come. All are judged by error + COBias/2. `stability` counts the choices that differ
+with another seed, and with the same rows or the same classes in another order.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from benchmarks.mixes import DRAWS, SIZES, Draw, draws_of, raw, score
 from benchmarks.tables import Table, print_markdown
-from dnip import Objective, fit
+from dnip import Fit, Objective, fit
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.choosing import BETAS
 
@@ -31,6 +32,8 @@ N_CLASSES = 4
 MADE, CLASSES, FALLS = 12, (3, 4, 6, 8), (0.3, 0.5, 0.7)
 #: How much worse than the raw argmax is worth counting.
 WORSE = 0.02
+#: Labels of the fits that are made again, and how many of them.
+AGAIN_SIZES, AGAIN = (100, 300), 40
 
 
 class Chosen(NamedTuple):
@@ -84,6 +87,51 @@ def run(tables: list[Table]) -> None:
     print_markdown("error + COBias/2 on other rows", header, rows)
 
 
+def stability(tables: list[Table]) -> None:
+    """Print how many choices differ with another seed, order of rows, or order of classes."""
+    shared = [table for table in tables if "bundled" not in table.name] or tables
+    four = [table for table in shared if table.opt.n_classes == N_CLASSES]
+    made = (draw for seed in range(MADE) for draw in made_draws(seed))
+    draws = [draw for table in four for draw in draws_of(table, 0)] + [*made]
+    draws = [draw for draw in draws if draw.size in AGAIN_SIZES]
+    drawn = np.random.default_rng(0).permutation(len(draws))[:AGAIN]
+    with ProcessPoolExecutor(os.cpu_count()) as crew:
+        choices = list(crew.map(_choose_again, [draws[i] for i in drawn]))
+    rows = []
+    for way, what in enumerate(("another seed", "rows in another order", "classes in another")):
+        pairs = [(first, others[way]) for first, *others in choices]
+        applied = sum((first == "raw") != (again == "raw") for first, again in pairs)
+        differ = sum(first != again for first, again in pairs)
+        rows.append([what, f"{applied} of {len(pairs)}", f"{differ} of {len(pairs)}"])
+    print_markdown(
+        f"Choices that differ, {len(choices)} fits",
+        ["with", "apply or not", "the β, or that"],
+        rows,
+    )
+
+
+def _choose_again(draw: Draw) -> list[str]:
+    """Return the choice, and those with another seed, order of rows and order of classes."""
+    p, labels, n = draw.p, draw.labels, draw.p.shape[1]
+    rng = np.random.default_rng(draw.size)
+    order, moved = rng.permutation(len(labels)), rng.permutation(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)
+        return [
+            _choice(fit(rows, y, seed=seed, classes=list(range(n)), evidence=True))
+            for rows, y, seed in (
+                (p, labels, 0),
+                (p, labels, 1),
+                (p[order], labels[order], 0),
+                (p[:, moved], moved.argsort()[labels], 0),
+            )
+        ]
+
+
+def _choice(fitted: Fit) -> str:
+    return "raw" if fitted.is_raw else f"{fitted.coefficients.objective['beta']:g}"
+
+
 def _of_table(table: Table, seed: int) -> list[Chosen]:
     return [_choose(draw) for draw in draws_of(table, seed)]
 
@@ -129,11 +177,10 @@ def _choose(draw: Draw) -> Chosen:
         }
     values = {f"{beta:g}": score(draw, each.weights).z(half) for beta, each in at.items()}
     values["raw"] = score(draw, raw(draw)).z(half)
-    choice = "raw" if fitted.is_raw else f"{fitted.coefficients.objective['beta']:g}"
     return Chosen(
         draw.mix,
         draw.size,
-        choice,
+        _choice(fitted),
         score(draw, fitted.weights).z(half),
         values["raw"],
         values[f"{BETAS[0]:g}"],
