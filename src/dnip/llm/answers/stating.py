@@ -169,6 +169,7 @@ _JSON_CUE = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[-_\s]+")
+_DECODER = json.JSONDecoder(strict=False)
 # Objects in one another: more are hostile.
 _DEEPEST = 50
 
@@ -339,7 +340,7 @@ class Rule:
             return
         written = text[node.start : node.end]
         try:
-            value = json.loads(written, strict=False)
+            value = _DECODER.decode(written)
         except ValueError:
             return
         kind = float if type(value) is int else type(value)

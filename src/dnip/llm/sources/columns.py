@@ -212,7 +212,7 @@ def are_shares(content: object, wanted: Wanted) -> bool:
         if isinstance(cell, dict) and _are([*cell.values()], (int, float))
     ]
     return any(
-        scores.are_of(wanted) and min(scores.values) >= 0 and _is_share(scores.values)
+        scores.are_of(wanted) and min(scores.values) >= 0 and share_one(scores.values)
         for scores in named
     )
 
@@ -242,7 +242,7 @@ def in_cells(content: dict[str, Any], wanted: Wanted) -> list[float] | None:
 def _shared(scores: Scores, wanted: Wanted) -> list[float]:
     """Return the numbers of the classes, which share a probability of 1 where they are named."""
     values = scores.in_order(wanted)
-    if scores.names is not None and min(values) >= 0 and not _is_share(values):
+    if scores.names is not None and min(values) >= 0 and not share_one(values):
         raise InvalidInputError(
             f"the scores of the classes sum to {sum(values):.3g}, not to 1",
             hint="Let the classes share a probability of 1: a pipeline does so with top_k=None and "
@@ -251,7 +251,8 @@ def _shared(scores: Scores, wanted: Wanted) -> list[float]:
     return values
 
 
-def _is_share(values: Sequence[float]) -> bool:
+def share_one(values: Sequence[float]) -> bool:
+    """Say whether numbers may be the probabilities of all classes, rounded, or in per cent."""
     slack = _MISSED + _ROUNDED * len(values)
     return any(math.isclose(sum(values) / whole, 1, abs_tol=slack) for whole in (1, 100))
 
@@ -421,48 +422,35 @@ def _check_one_label(
 
 def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
     """Return the error for a row without a column for each class: what is there, what to type."""
-    n, there = len(wanted.classes), f"the columns are {listed(tuple(row))}"
+    n, first = len(wanted.classes), ",".join(wanted.classes)
     cells = {name: cell for name, cell in row.items() if name not in RESERVED}
     numbers = [name for name, cell in cells.items() if is_number(str(cell))]
+    values = [as_number(cells[name], name) for name in numbers] if len(numbers) == n else []
+    is_whole = bool(values) and (max(values) <= 0 or share_one(values))
     if len(row) == 1 and len("".join(row).split()) > 1:
-        what = f"there is one column only, {listed(tuple(row))}"
         hint = "Separate columns with commas, semicolons, tabs or bars"
-        return InvalidInputError(what, hint=hint)
-    if all(map(is_number, row)) and not any(map(str.isdecimal, row)):
-        what = f"the first line holds numbers, {listed(tuple(row))}, and not the names of columns"
-        first = ",".join(wanted.classes)
-        return InvalidInputError(what, hint=f"Write a first line, such as {first}")
-    is_whole = len(numbers) == n and _may_be_all([as_number(cells[x], x) for x in numbers])
-    if not is_whole and any(isinstance(cells.get(name), str) for name in ANSWERS):
-        return InvalidInputError(
-            f"no column holds probabilities of the classes; {there}",
-            hint="Ask the model for log-probabilities (logprobs=True, top_logprobs=20) and save "
-            "them next to each answer; or ask several times for each row, and give --votes",
+    elif all(map(is_number, row)) and not any(map(str.isdecimal, row)):
+        hint = f"As the first line holds numbers, write one above it, such as {first}"
+    elif not is_whole and any(isinstance(cells.get(name), str) for name in ANSWERS):
+        hint = (
+            "As no column holds probabilities of the classes, ask the model for log-probabilities "
+            "(logprobs=True, top_logprobs=20) and save them next to each answer; or ask several "
+            "times for each row, and give --votes"
         )
-    missing = next((name for name in wanted.names if name not in row), wanted.names[0])
-    if len(numbers) == 1:
+    elif len(numbers) == 1:
         one = f"type --map CLASS={numbers[0]}, for 1 - p of the other class; " if n == 2 else ""
-        return InvalidInputError(
-            f"only column {numbers[0]} holds a number, but there are {n} classes",
-            hint=f"Give each class a column; {one}a table with a row for each has to be pivoted",
+        hint = (
+            f"As only column {numbers[0]} holds a number, give each class a column; {one}a table "
+            "with a row for each has to be pivoted"
         )
-    columns = numbers if is_whole else [f"COLUMN_{number + 1}" for number in range(n)]
-    order = ", if that is their order" if is_whole else ""
-    return InvalidInputError(
-        f"there is no column {missing}; {there}",
-        hint=f"Name the column of each class: {as_map(wanted.classes, columns)}{order}; count "
-        "texts with --votes",
-    )
-
-
-def _may_be_all(values: Sequence[float]) -> bool:
-    """Say whether numbers may be those of all classes: others, as of tokens, are not offered."""
-    return max(values) <= 0 or any(_is_near(sum(values), len(values), k) for k in (1, 100))
-
-
-def _is_near(total: float, n: int, whole: float) -> bool:
-    """Say whether a sum of rounded numbers of n classes may be a whole."""
-    return abs(total / whole - 1) < n * ROUNDING + 0.02
+    else:
+        columns = numbers if is_whole else [f"COLUMN_{number + 1}" for number in range(n)]
+        order = ", if that is their order" if is_whole else ""
+        hint = f"Name the column of each class: {as_map(wanted.classes, columns)}{order}; count "
+        hint += "texts with --votes"
+    missing = next((name for name in wanted.names if name not in row), wanted.names[0])
+    what = f"there is no column {missing}; the columns are {listed(tuple(row))}"
+    return InvalidInputError(what, hint=hint)
 
 
 def _read_columns(row: Answer, wanted: Wanted) -> Row:
@@ -500,7 +488,7 @@ def _read_columns(row: Answer, wanted: Wanted) -> Row:
     if least < 0:
         raise _not_logarithms(columns, least, most)
     scores = np.array([values[name] for name in columns])
-    _check_all_there(cells, wanted, columns, float(scores.sum()))
+    _check_all_there(cells, wanted, columns, scores.tolist())
     mass = cells.get(MASS)
     known = None if mass in (None, "") else as_number(mass, MASS)
     return Row(scores, mass=known, columns=columns)
@@ -574,12 +562,10 @@ def _not_logarithms(columns: Sequence[str], least: float, most: float) -> Invali
 
 
 def _check_all_there(
-    row: Mapping[str, object], wanted: Wanted, columns: tuple[str, ...], total: float
+    row: Mapping[str, object], wanted: Wanted, columns: tuple[str, ...], values: Sequence[float]
 ) -> None:
     """Refuse columns that lack a class: one more is called like them, and they do not sum to 1."""
-    if columns in (wanted.names, wanted.classes):
-        return
-    if any(_is_near(total, len(columns), whole) for whole in (1, 100)):
+    if columns in (wanted.names, wanted.classes) or share_one(values):
         return
     before, _, after = columns[0].casefold().partition(wanted.names[0].casefold())
     others = [
@@ -591,7 +577,7 @@ def _check_all_there(
     ]
     if others and (before or after):
         raise InvalidInputError(
-            f"the columns {listed(columns)} sum to {total:.3g}, and {listed(sorted(others))} "
+            f"the columns {listed(columns)} sum to {sum(values):.3g}, and {listed(sorted(others))} "
             "are next to them",
             hint="Name all classes with --classes; if these are all, type "
             f"{as_map(wanted.classes, columns)}",

@@ -27,17 +27,21 @@ _SILENT = {
         "results of lm-evaluation-harness hold scores of whole tasks, no samples",
         "Run it with --log_samples, and import the samples",
     ),
+    ("model_name", "outputs"): (
+        "this is a response of Triton or KServe (the v2 protocol), whose arrays are not read",
+        "Write a row for each answer, with a probability under the name of each class",
+    ),
 }
-_ARRAYS = "Write a row for each answer, with a probability under the name of each class"
-# Answers whose shape is known, and which hold arrays without the names of what they are.
-_NAMELESS = {("model_name", "outputs"): "this is a response of Triton or KServe (the v2 protocol)"}
 
 
 def check_known(content: Answer, where: str) -> None:
-    """Refuse answers that are known, but do not say which number is of which class."""
-    for keys, message in _NAMELESS.items():
-        if isinstance(content, dict) and {*keys} <= content.keys():
-            raise InvalidInputError(f"{where}: {message}, whose arrays are not read", hint=_ARRAYS)
+    """Refuse files that are known, but hold no probability under the name of each class."""
+    if not isinstance(content, dict):
+        return
+    for keys, (message, hint) in _SILENT.items():
+        there = [content[key] for key in keys] if {*keys} <= content.keys() else []
+        if any(isinstance(value, list | dict) for value in there):
+            raise InvalidInputError(f"{where}: {message}", hint=hint)
 
 
 def answers_in(content: Answer, where: str) -> list[Answer] | None:
@@ -89,12 +93,7 @@ def _answers(content: Answer, where: str) -> list[Answer] | None:
     columns, data = content.get("columns"), content.get("data")
     if isinstance(columns, list) and isinstance(data, list):  # of pandas, and of W&B
         answers = [dict(zip(columns, cells, strict=True)) for cells in data]
-    if answers is not None:
-        return answers
-    for keys, (message, hint) in _SILENT.items():
-        if {*keys} <= content.keys() and any(isinstance(content[key], list | dict) for key in keys):
-            raise InvalidInputError(f"{where}: {message}", hint=hint)
-    return _framed(content, where)
+    return _framed(content, where) if answers is None else answers
 
 
 def _framed(content: dict[str, Any], where: str) -> list[Answer] | None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dnip.base.errors import DNIPError, DNIPWarning, InvalidInputError
 from dnip.llm.files import read_values
 from dnip.llm.sources.collecting import flattened
+from dnip.llm.sources.columns import share_one
 from dnip.llm.sources.reading import read_answers
 from dnip.tables.cells import is_number
 from dnip.tables.columns import ID, resolve_columns
@@ -24,8 +25,6 @@ from dnip.tables.labels import LABEL
 _MOST_ROWS, _MOST_BYTES = 500, 1 << 26
 # More classes are not typed.
 _MOST_CLASSES = 50
-# How far rounded probabilities may be from a sum of 1.
-_SLACK = 0.02
 
 
 class _Guess(NamedTuple):
@@ -134,9 +133,8 @@ def _share(columns: Sequence[str], row: Mapping[str, Any]) -> bool:
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return False
     if max(values) <= 0 and min(values) < 0:
-        return abs(math.fsum(map(math.exp, values)) - 1) < _SLACK
-    total = sum(values)
-    return min(values) >= 0 and any(abs(total / whole - 1) < _SLACK for whole in (1, 100))
+        values = [math.exp(value) for value in values]
+    return min(values) >= 0 and share_one(values)
 
 
 def _labels(

@@ -21,10 +21,9 @@ from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_choice
 from dnip.llm.answers.answer import Answer as ModelAnswer
 from dnip.llm.answers.fill import Fill, fill_rows
-from dnip.llm.answers.reader import LabelReader
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.sources.collecting import LOSSES, LOST, Collector, Lost
-from dnip.llm.sources.gold import BY_ROW, class_indices, join_by_id, join_by_row, read_gold
+from dnip.llm.sources.gold import BY_ROW, Gold, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
 from dnip.tables import ProbabilityTable, open_writer
@@ -53,6 +52,9 @@ _HINTS = {
 _MOST_REASONS = 3
 # What log-likelihoods of choices may be divided by.
 _BY = ("characters",)
+
+#: Fields of a summary that follow from the numbers.
+Counts: TypeAlias = dict[str, Any]
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
@@ -138,11 +140,11 @@ class ImportSummary:
     silent: tuple[str, ...]
     why: dict[str, Any]
     n_other: int
-    n_unknown: int
     decimals: int | None
     n_normalised: int
     n_tied: int
     n_one_class: int
+    n_unknown: int = 0
     class_columns: tuple[str, ...] = ()
     naming: tuple[str, ...] = ()
     votes: dict[str, float] | None = None
@@ -244,7 +246,7 @@ def read_answers(
     (array([[0.25, 0.75]]), 'decisions', 'topic')
     """
     classes, columns = _columns(answers, classes)
-    on, equals, on_gold = on.partition("=") if on else (None, "", "")
+    on, _, on_gold = on.partition("=") if on else (None, "", "")
     if on == BY_ROW and gold is None:
         raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
     _check_keep(keep, classes)
@@ -257,67 +259,64 @@ def read_answers(
         key=key,
         last=check_choice("answer", answer, ("stated", "last")) == "last",
     )
-    truth = (
-        None
-        if gold is None
-        else read_gold(Path(gold), wanted, on_gold if equals else on, label, last=last)
-    )
+    truth = None
+    if gold is not None:
+        truth = read_gold(Path(gold), wanted, on_gold or on, label, last=last)
     kind = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    collector = Collector(
-        wanted,
-        kind,
-        votes,
-        on,
-        label if gold is None else None,
-        keep,
-        [only] if isinstance(only, str) else only,
-    )
-    collector.add_all(_values(answers))
-    paths = [source for source in answers if isinstance(source, str | os.PathLike)]
+    only = [only] if isinstance(only, str) else only
+    read = Collector(wanted, kind, votes, on, label if gold is None else None, keep, only)
+    read.add_all(_values(answers))
+    polls = _count_votes(read) if votes else None
+    paths = [one for one in answers if isinstance(one, str | os.PathLike)]
     files = tuple(valid_unicode(os.fspath(path)) for path in paths)
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
-    polled, unread = _count_votes(collector, wanted.reader) if votes else (None, [])
-    if not collector.rows:
-        raise _nothing_read(origin, collector, unread or collector.lost)
-    rows = [*collector.rows.values()]
-    location = Places(origin, (*wanted.names, MASS), places=[row.where for row in rows])
+    if not read.rows:
+        raise _nothing_read(origin, read, (polls and polls.unread) or read.lost)
+    table, counts = _scored(read, origin, fill)
+    labels = _labels(read, table, truth)
+    table = ProbabilityTable(replace(table.rows, labels=labels))
+    _warn_of_own_labels(table)
+    read.warn_of_mixtures()
+    summary = _summary(read, table, polls, files, counts)
+    if truth is not None and on != BY_ROW:
+        summary = replace(summary, n_unknown=_unknown(truth, table, read))
+    warn_of_left_out(origin, summary.why)
+    return Import(table, summary)
+
+
+def _scored(read: Collector, origin: str, fill: Fill | str) -> tuple[ProbabilityTable, Counts]:
+    """Return the table of what was read, without labels, and what is to be known of its numbers."""
+    rows, classes = [*read.rows.values()], read.wanted.classes
+    columns = (*read.wanted.names, MASS)
+    location = Places(origin, columns, places=[row.where for row in rows])
     scores, ceiling = _scores(rows, location)
     p, counts = fill_rows(scores, ceiling, location, fill)
     ids, mass = _ids(rows, location), _mass(rows, location)
-    if truth is None:
-        labels = _own_labels(rows, wanted, location)
-    else:
-        names = None if ids is None else ids.tolist()
-        labels = (
-            join_by_row(truth, [row.number for row in rows], names, collector.n_answers, origin)
-            if on == BY_ROW
-            else join_by_id(truth.labels, names, origin)
-        )
-    table = ProbabilityTable(p, None, ids, classes, origin, mass)
-    table = ProbabilityTable(replace(table.rows, labels=labels))
-    _warn_of_own_labels(table)
-    collector.warn_of_mixtures()
-    left_out = _left_out(collector, unread, polled["answers"] if polled else 0)
-    warn_of_left_out(origin, left_out)
     counts |= {"n_normalised": 0} if mass is not None else {}
-    counts |= {"files": files, "votes": polled, "why": left_out}
-    counts["unreported"] = tuple(classes[n] for n in _never_reported(scores) if ceiling is not None)
-    is_joined = truth is not None and on != BY_ROW
-    counts["n_unknown"] = _unknown(truth.labels, ids, collector) if truth and is_joined else 0
-    counts["others"] = _others(rows, keep, numbered=ids is None and not votes)
-    return Import(table, _summary(collector, table, counts))
+    never = [] if ceiling is None else _never_reported(scores)
+    counts["unreported"] = tuple(classes[n] for n in never)
+    return ProbabilityTable(p, None, ids, classes, origin, mass), counts
 
 
-def _own_labels(rows: Sequence[Row], wanted: Wanted, location: Places) -> Labels | None:
-    """Return the labels that stand next to the answers, None where there are none."""
-    cells = [row.label for row in rows]
-    return class_indices(cells, wanted, location) if {*map(type, cells)} - {type(None)} else None
+def _labels(read: Collector, table: ProbabilityTable, truth: Gold | None) -> Labels | None:
+    """Return the gold labels of the rows: of a file, or those next to the answers, or none."""
+    rows, ids = [*read.rows.values()], None if table.ids is None else table.ids.tolist()
+    if truth is None:
+        cells = [row.label for row in rows]
+        places = Places(table.source, (), places=[row.where for row in rows])
+        is_told = any(cell is not None for cell in cells)
+        return class_indices(cells, read.wanted, places) if is_told else None
+    if read.on == BY_ROW:
+        numbers = [row.number for row in rows]
+        return join_by_row(truth, numbers, ids, read.n_answers, table.source)
+    return join_by_id(truth.labels, ids, table.source)
 
 
-def _unknown(truth: dict[str, int], ids: NDArray[np.object_] | None, collector: Collector) -> int:
+def _unknown(truth: Gold, table: ProbabilityTable, read: Collector) -> int:
     """Return how many labels are of ids that no answer has."""
-    labelled = {name for name, index in truth.items() if index != UNLABELLED}
-    return len(labelled - {one.name for one in collector.lost} - {*(() if ids is None else ids)})
+    labelled = {name for name, index in truth.labels.items() if index != UNLABELLED}
+    known = {one.name for one in read.lost}.union(() if table.ids is None else table.ids)
+    return len(labelled - known)
 
 
 def _warn_of_own_labels(table: ProbabilityTable) -> None:
@@ -327,29 +326,43 @@ def _warn_of_own_labels(table: ProbabilityTable) -> None:
     tell_own_labels(table.source, n_alike, int(scored.sum()))
 
 
-def _summary(collector: Collector, table: ProbabilityTable, known: dict[str, Any]) -> ImportSummary:
+def _summary(
+    read: Collector,
+    table: ProbabilityTable,
+    polls: _Polls | None,
+    files: tuple[str, ...],
+    counts: Counts,
+) -> ImportSummary:
     """Return what an import came to."""
-    rows, source = [*collector.rows.values()], collector.source
+    rows, source = [*read.rows.values()], read.source
     assert source is not None  # it has read rows
     numbers = {row.number for row in rows}
     n_labelled = 0 if table.labels is None else int((table.labels != UNLABELLED).sum())
-    columns, lost = rows[0].columns, collector.lost
+    lost = read.lost if polls is None else polls.unread
+    n_read = len(read.lost) + len(rows) if polls is None else int(polls.counts["answers"])
+    is_numbered = table.ids is None and polls is None
+    others: dict[str, list[object]] = {ROW: [row.number + 1 for row in rows]} if is_numbered else {}
+    others |= {name: [_scalar(row.kept[name]) for row in rows] for name in read.keep}
     return ImportSummary(
+        files=files,
         n=len(table),
         n_labelled=n_labelled,
-        source="votes" if known["votes"] else source.name,
-        model=collector.model,
-        question=collector.question or None,
-        columns=tuple(collector.questions) if source.takes_first else (),
+        source=source.name if polls is None else "votes",
+        model=read.model,
+        question=read.question or None,
+        columns=tuple(read.questions) if source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
         n_nameless=sum(row.names_none for row in rows),
-        left_out=tuple(n + 1 for n in range(collector.n_answers) if n not in numbers),
-        n_other=collector.n_other,
-        class_columns=columns if columns != collector.wanted.names else (),
-        naming=() if n_labelled else tuple(collector.naming or ()),
-        asked=collector.asked_for,
-        **{kind: tuple(one.name for one in lost if one.kind == kind) for kind in LOST},  # type: ignore[arg-type]
-        **known,
+        left_out=tuple(n + 1 for n in range(read.n_answers) if n not in numbers),
+        why={"n": len(lost), "of": n_read, "reasons": _reasons(lost)},
+        n_other=read.n_other,
+        class_columns=rows[0].columns if rows[0].columns != read.wanted.names else (),
+        naming=() if n_labelled else tuple(read.naming or ()),
+        votes=None if polls is None else polls.counts,
+        asked=read.asked_for,
+        others=others,
+        **{kind: tuple(one.name for one in read.lost if one.kind == kind) for kind in LOST},  # type: ignore[arg-type]
+        **counts,
     )
 
 
@@ -366,13 +379,6 @@ def _nothing_read(origin: str, collector: Collector, lost: Sequence[Lost]) -> In
     )
 
 
-def _left_out(collector: Collector, unread: Sequence[Lost], n_votes: float) -> dict[str, Any]:
-    """Return how many answers are left out, and why; where there are votes, of these."""
-    lost = unread if n_votes else collector.lost
-    of = int(n_votes) or len(collector.lost) + len(collector.rows)
-    return {"n": len(lost), "of": of, "reasons": _reasons(lost)}
-
-
 def _reasons(lost: Sequence[Lost]) -> list[dict[str, Any]]:
     """Return why answers are left out, the three commonest reasons, each with an example."""
     counts = Counter(one.why for one in lost)
@@ -381,12 +387,6 @@ def _reasons(lost: Sequence[Lost]) -> list[dict[str, Any]]:
         {"reason": why, "n": n, "example": shown(first[why].said or first[why].name)}
         for why, n in counts.most_common(_MOST_REASONS)
     ]
-
-
-def _others(rows: Sequence[Row], keep: Sequence[str], *, numbered: bool) -> dict[str, list[object]]:
-    """Return what is carried along: the numbers of rows without an id, and what is kept."""
-    numbers: dict[str, list[object]] = {ROW: [row.number + 1 for row in rows]} if numbered else {}
-    return numbers | {name: [_scalar(row.kept[name]) for row in rows] for name in keep}
 
 
 def _scalar(value: object) -> object:
@@ -451,24 +451,24 @@ def _names(classes: tuple[str, ...], called: Mapping[str, str]) -> tuple[str, ..
     return names
 
 
-def _count_votes(collector: Collector, reader: LabelReader) -> tuple[dict[str, float], list[Lost]]:
-    """Give rows their shares of votes, and lose those without a vote.
+class _Polls(NamedTuple):
+    """What was counted where answers are votes, and the answers that are none."""
 
-    Returns
-    -------
-    dict
-        The counts.
-    list of Lost
-        The answers that are no vote.
-    """
-    polled, cast, unread = _of_one_stem([*collector.rows.values()]), [], []
-    collector.rows, collector.n_answers = {}, len(polled)
+    counts: dict[str, float]
+    unread: list[Lost]
+
+
+def _count_votes(read: Collector) -> _Polls:
+    """Give rows their shares of votes, and lose those without a vote."""
+    polled, reader = _of_one_stem([*read.rows.values()]), read.wanted.reader
+    read.rows, read.n_answers = {}, len(polled)
     texts = [text for row in polled for text in row.texts]
     if len(texts) == len(polled) > 1:
         raise InvalidInputError(
             f"{polled[1].where}: the id {polled[1].row_id!r} is given once, as all are",
             hint="For votes, give all answers to a row the same id, and name its key with --on",
         )
+    cast, unread = [], []
     for number, row in enumerate(polled):
         votes = [reader.vote(ModelAnswer(text)) for text in row.texts]
         name = row.where if row.row_id is None else str(row.row_id)
@@ -478,21 +478,20 @@ def _count_votes(collector: Collector, reader: LabelReader) -> tuple[dict[str, f
                 unread.append(Lost(kind, name, LOST[kind], text or ""))
         if n := len(votes) - votes.count(None):
             cast.append(n)
-            scores, share = reader.shares(votes).captured, n / len(votes)
-            scores = scores / share
-            collector.rows[number] = replace(row, scores=scores, mass=share, number=number)
+            share = n / len(votes)
+            scores = reader.shares(votes).captured / share
+            read.rows[number] = replace(row, scores=scores, mass=share, number=number)
         else:
-            collector.lost.append(Lost("refused", name, "no answer to the row is a vote"))
-    n_refused = texts.count(None)
+            read.lost.append(Lost("refused", name, "no answer to the row is a vote"))
     counts = {
         "answers": len(texts),
-        "refused": n_refused,
-        "unmatched": len(texts) - n_refused - sum(cast),
+        "refused": texts.count(None),
+        "unmatched": len(texts) - texts.count(None) - sum(cast),
         "fewest": min(cast, default=0),
         "most": max(cast, default=0),
         "added": 0.5,
     }
-    return counts, unread
+    return _Polls(counts, unread)
 
 
 def _of_one_stem(polled: list[Row]) -> list[Row]:
