@@ -436,7 +436,7 @@ def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
         is_file = prior.lower().endswith(".json")
         prior = _load(Path(prior)) if is_file else _named_shares(prior)
     if isinstance(prior, Mapping):
-        prior = _in_order(prior, classes)
+        prior = _shares_in_order(prior, classes)
     try:
         shares = np.array(prior, dtype=np.float64)  # a copy: the caller's array is not ours
     except (TypeError, ValueError, OverflowError) as error:
@@ -498,7 +498,7 @@ def _named_shares(text: str) -> dict[str, float]:
     return shares
 
 
-def _in_order(prior: Mapping[str, float], classes: Sequence[str]) -> list[float]:
+def _shares_in_order(prior: Mapping[str, float], classes: Sequence[str]) -> list[float]:
     unknown = [str(name) for name in prior if name not in classes]
     if unknown:
         raise InvalidInputError(

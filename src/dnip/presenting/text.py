@@ -95,7 +95,7 @@ def describe_evaluation(
         columns[Column("weight", 3)] = coefficients.weights.tolist()
     *before, last = (side for side in sides.items() if side[1] in numbers)
     columns |= {Column(title, 3): numbers[side]["class_accuracies"] for title, side in before}
-    columns |= class_columns(last[0], numbers[last[1]])
+    columns |= class_scores(last[0], numbers[last[1]])
     counts = [*evaluation.sides.values()][-1]
     columns[Column("taken for")] = taken_for(evaluation.classes, counts)
     left = ""
@@ -110,7 +110,7 @@ def describe_evaluation(
 DETAILS = tuple(Column(title, 3) for title in reversed(CLASS_METRICS))
 
 
-def class_columns(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[Value]]:
+def class_scores(title: str, side: Mapping[str, Any]) -> dict[Column, Sequence[Value]]:
     """Return how often each class is right, with intervals if they are known, and the details.
 
     Parameters
@@ -507,7 +507,7 @@ def _classes(fitted: Fit, level: float) -> str:
         after = {**after, "intervals": {"class_accuracies": bounds}}
     columns |= {
         Column("before", 3): sides["raw"]["class_accuracies"],
-        **class_columns("after", after),
+        **class_scores("after", after),
         Column("taken for"): taken_for(names, shown.reweighted),
     }
     return columns_to_text(columns, (refits, *DETAILS))

@@ -313,7 +313,7 @@ def check_options(name: str, content: Mapping[str, Any], classes: Collection[str
         order_of(name, classes, *names)
 
 
-def in_order(content: Mapping[str, Any], classes: Sequence[str]) -> Mapping[str, Any]:
+def with_options_in_order(content: Mapping[str, Any], classes: Sequence[str]) -> Mapping[str, Any]:
     """Return a choice with its options in the order of the classes; other questions as they are.
 
     Models prefer what stands first, or last: another order is another question.
@@ -321,7 +321,7 @@ def in_order(content: Mapping[str, Any], classes: Sequence[str]) -> Mapping[str,
     Examples
     --------
     >>> topic = {"type": "choice", "criteria": {"a": None, "b": None}}
-    >>> in_order(topic, ["b", "a"])["criteria"]
+    >>> with_options_in_order(topic, ["b", "a"])["criteria"]
     {'b': None, 'a': None}
     """
     names = _options_asked(content) if content.get("type") == "choice" else []

@@ -103,7 +103,7 @@ class Scores(NamedTuple):
         names = self.names or ()
         return sorted(names) == sorted(wanted.called(names))
 
-    def in_order(self, wanted: Wanted) -> list[float]:
+    def values_of(self, wanted: Wanted) -> list[float]:
         """Return the numbers in the order of the classes.
 
         Raises
@@ -241,7 +241,7 @@ def in_cells(content: dict[str, Any], wanted: Wanted) -> list[float] | None:
 
 def _shared(scores: Scores, wanted: Wanted) -> list[float]:
     """Return the numbers of the classes, which share a probability of 1 where they are named."""
-    values = scores.in_order(wanted)
+    values = scores.values_of(wanted)
     if scores.names is not None and min(values) >= 0 and not share_one(values):
         raise InvalidInputError(
             f"the scores of the classes sum to {sum(values):.3g}, not to 1",
@@ -323,7 +323,7 @@ def _texts(content: Answer) -> dict[str, list[str | None]]:
 
 
 @lru_cache
-def class_columns(names: Sequence[str], columns: Sequence[str]) -> list[tuple[str, ...]]:
+def columns_called(names: Sequence[str], columns: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the sets of columns that are called like the classes, the shortest names first.
 
     All columns of a set have the same text before the name of their class, and the same after it.
@@ -331,9 +331,9 @@ def class_columns(names: Sequence[str], columns: Sequence[str]) -> list[tuple[st
 
     Examples
     --------
-    >>> class_columns(("ham", "spam"), ("id", "p_ham", "p_spam", "ham", "spam"))
+    >>> columns_called(("ham", "spam"), ("id", "p_ham", "p_spam", "ham", "spam"))
     [('ham', 'spam'), ('p_ham', 'p_spam')]
-    >>> class_columns(("World", "Sci/Tech"), ("P(World)", "P(Sci/Tech)", "prob.world"))
+    >>> columns_called(("World", "Sci/Tech"), ("P(World)", "P(Sci/Tech)", "prob.world"))
     [('P(World)', 'P(Sci/Tech)')]
     """
     sets: dict[tuple[str, ...], None] = {}
@@ -363,14 +363,14 @@ def _sets_of(
     The last are columns that ``--map`` names for some classes, and sets for the other classes.
     """
     for names in dict.fromkeys((wanted.names, wanted.classes)):
-        yield names, class_columns(names, tuple(row))
+        yield names, columns_called(names, tuple(row))
     mapped = _mapped(row, wanted)
     others = tuple(name for name in wanted.classes if name not in mapped)
     if mapped and others:
         columns = tuple(name for name in row if name not in mapped.values())
         sets = [
             mapped | dict(zip(others, called, strict=True))
-            for called in class_columns(others, columns)
+            for called in columns_called(others, columns)
         ]
         yield wanted.names, [tuple(called[name] for name in wanted.classes) for called in sets]
 

@@ -70,7 +70,7 @@ def answers_in(content: Answer, where: str) -> list[Answer] | None:
 
 def _answers(content: Answer, where: str) -> list[Answer] | None:
     if isinstance(content, list):
-        return _in_order(content)
+        return _by_request(content)
     if not isinstance(content, dict):
         return None
     samples, results = content.get("samples"), content.get("results")
@@ -122,7 +122,7 @@ def unwrapped(content: Answer) -> Answer:
     return output if isinstance(output, dict) and "choices" in output else content
 
 
-def _in_order(answers: list[Answer]) -> list[Answer]:
+def _by_request(answers: list[Answer]) -> list[Answer]:
     """Return the answers of a batch in the order of the requests, where they tell it."""
     numbers = [answer.get("index") if isinstance(answer, dict) else None for answer in answers]
     if not all(isinstance(number, int) for number in numbers) or len({*numbers}) < len(numbers):

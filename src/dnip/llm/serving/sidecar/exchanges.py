@@ -23,8 +23,8 @@ from dnip.llm.decisions.answers import (
     asked_question,
     by_question,
     check_options,
-    in_order,
     in_shape_of,
+    with_options_in_order,
 )
 from dnip.llm.questions import Question, chat_question, question_of
 from dnip.llm.serving.chat import (
@@ -303,7 +303,9 @@ class Decisions(_Api):
             return last[2]
         check_options(name, content, fitted.classes)
         question = question_of(fitted.fit)
-        new = in_order(content, fitted.classes if question is None else question.options)
+        new = with_options_in_order(
+            content, fitted.classes if question is None else question.options
+        )
         asked = asked_question(None, new)
         _check_same(name, question, asked)
         fitting = None if new is content else new, asked
