@@ -16,7 +16,7 @@ from dnip.base.errors import InvalidInputError, first_line, listed, warn
 from dnip.base.files import read_text
 from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 from dnip.base.validation import LEAST_WEIGHT
-from dnip.tables.cells import check_probabilities
+from dnip.tables.cells import check_probabilities, no_rows
 
 # --- Calibrated log-odds, and the class shares of rows without labels that they show ---
 # A calibration does not distinguish probabilities below this.
@@ -234,9 +234,7 @@ def estimate_prior(probabilities: ArrayLike, calibration: Calibration) -> PriorE
             hint="Give rows of the same task",
         )
     if n_rows == 0:
-        raise InvalidInputError(
-            "there are no rows to estimate the class shares from", hint="Give unlabelled rows"
-        )
+        raise no_rows("probabilities")
     posterior = calibration.posterior(log_probabilities(p))
     shares = likely_shares(posterior)
     error = _NORMAL_95 * _standard_errors(posterior, shares, calibration.labels)

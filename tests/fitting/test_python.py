@@ -126,7 +126,7 @@ def test_cobias_of_predictions_and_as_a_scorer():
     predicted = np.array(NAMES)[P.argmax(axis=1)]
     assert dnip.cobias_score(Y, predicted) == pytest.approx(dnip.metrics.cobias(confusion))
     assert np.isnan(dnip.cobias_score(["a", "a"], ["a", "b"]))
-    with pytest.raises(InvalidInputError, match=r"y_pred has \(1,\)"):
+    with pytest.raises(InvalidInputError, match=r"y_pred has shape \(1,\)"):
         dnip.cobias_score(["a", "b"], ["a"])
     classifier = DNIPClassifier(classes=NAMES, evidence=False)
     found = model_selection.cross_validate(classifier, P, Y, scoring=dnip.cobias_scorer, cv=3)

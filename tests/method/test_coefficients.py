@@ -187,7 +187,7 @@ def test_columns_of_other_classes_are_refused(frames, classes, columns, message)
 
 @pytest.mark.parametrize("method", ["apply", "predict"])
 @cases(
-    ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
+    ([[0.5, 0.25, 0.25]], "3 columns of probabilities, but 2 classes: a, b"),
     ([[0.5, -0.5]], r"probabilities\[0, 1\]: the probability is negative"),
     ("x", "not a matrix of numbers"),
 )
@@ -205,8 +205,11 @@ def deferring(thresholds, share=0.3, helper=0.9):
     (lambda: (["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
     (lambda: (["a"], [1], 30), "at least 2 classes"),
     (lambda: (["a", "b"], [1, 1], 0), "scale"),
-    (lambda: deferring([0.5] * 3, 0), "defer must be a share .* 0 and 1, and neither; got 0"),
-    (lambda: deferring([0.5] * 3, 1.0), "between 0 and 1, and neither; got 1.0"),
+    (lambda: deferring([0.5] * 3, 0), "defer must be a finite number above 0 and below 1; got 0"),
+    (
+        lambda: deferring([0.5] * 3, 1.0),
+        "defer must be a finite number above 0 and below 1; got 1.0",
+    ),
     (lambda: deferring([0.5] * 3, 0.3, 1.5), "helper_accuracy must be .* at most 1; got 1.5"),
     (lambda: deferring([0.5, 0.5, -0.1]), "one number from 0 to 1, or 2, for each class"),
     (lambda: deferring([0.5, 0.5, np.nan]), "one number from 0 to 1, or 2, for each class"),

@@ -38,7 +38,7 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
 
 @cases(
     ([0, 1, 1, 1], [0, 1, 1, 1], "only one class, 1, has"),
-    (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
+    (Y, [1, 1, 1, -1], r"sample_weight\[3\]: -1.0 is no weight"),
     (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
     (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
 )

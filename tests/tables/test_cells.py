@@ -63,8 +63,12 @@ def test_numbers_that_share_nothing_are_refused_and_others_are_normalised():
     (check_classes, ["a", " "], "must not be empty"),
     (check_classes, ["a", "\udc80"], "valid Unicode"),
     (partial(check_sample_weight, n_examples=2), [1], "shape (1,), but 2 examples"),
-    (partial(check_sample_weight, n_examples=2), [0, 0], "not all zero"),
-    (partial(check_sample_weight, n_examples=2), [1, math.nan], "finite"),
+    (partial(check_sample_weight, n_examples=2), [0, 0], "all labelled rows have the weight 0"),
+    (
+        partial(check_sample_weight, n_examples=2),
+        [1, math.nan],
+        "sample_weight[1]: nan is no weight",
+    ),
 )
 def test_what_is_no_table_is_refused_with_its_place(check, bad, told):
     with pytest.raises(InvalidInputError) as caught:

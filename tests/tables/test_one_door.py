@@ -214,7 +214,7 @@ def test_a_file_that_is_no_table_has_one_message(refused, folder, command, fault
 SETTINGS = {
     "beta": ({"beta": -1.0}, "--beta -1", "beta must be a finite number at least 0; got -1.0"),
     "NaN": ({"beta": np.nan}, "--beta nan", "beta must be a finite number at least 0; got nan"),
-    "defer": ({"defer": 1.0}, "--defer 1", "defer must be a share of rows between 0 and 1"),
+    "defer": ({"defer": 1.0}, "--defer 1", "defer must be a finite number above 0 and below 1"),
     "steps": ({"scale": 0}, "--scale 0", "scale must be a whole number of at least 1"),
     "scale": ({"scale": "log:"}, "--scale log:", "scale is 'log:'"),
     "time": ({"time_limit": -1.0}, "--time-limit -1", "time_limit must be a finite number"),
@@ -235,6 +235,10 @@ SETTINGS = {
     "mix": (
         {"target_prior": {"a": 1.0}}, "--target-prior a=1",
         "target prior: no share is given for class b",
+    ),
+    "floor": (
+        {"constraints": {"min_class_accuracies": {"a": 1.5}}}, "--min-class-accuracy a=1.5",
+        "the least accuracy of class a must be a finite number at least 0 and at most 1; got 1.5",
     ),
     "loss": (
         {"constraints": {"max_accuracy_loss": -1}}, "--max-accuracy-loss -1",

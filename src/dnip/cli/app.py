@@ -27,7 +27,7 @@ GROUPS = {
     "Fit": {"fit": "Learn coefficients from a labelled table."},
     "Look": {
         "evaluate": "Show which classes starve, and what coefficients change.",
-        "report": "Write one HTML page: which classes starve, and what mending costs.",
+        "report": "Write one HTML page: apply or keep, each class, and what it costs.",
         "compare": "Compare DNIP with other methods.",
         "check": "Check whether coefficients still fit new rows.",
     },

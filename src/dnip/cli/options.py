@@ -269,9 +269,6 @@ class Words(click.Choice[Any]):
         return str(choice)
 
 
-#: Above 0 and below 1.
-level = click.FloatRange(0, 1, min_open=True, max_open=True)
-
 # --- options that several commands share ---
 labelled_table = argument(
     "table",

@@ -65,6 +65,7 @@ from dnip.priors import (
 )
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
+from dnip.tables.cells import check_some_weight, no_rows
 from dnip.tables.columns import make_frame
 from dnip.tables.files import read_rows
 from dnip.tables.fitted import FittedRows
@@ -485,12 +486,7 @@ def read_fit_rows(
         )
     members = None if table.groups is None else check_groups(table.groups, len(table))
     if table.weights is not None and table.labels is not None:
-        weight = table.weights[table.labels != UNLABELLED]
-        if len(weight) and not weight.any():
-            raise InvalidInputError(
-                f"{table.source}: all labelled rows have the weight 0",
-                hint="Give those that are to count a weight above 0",
-            )
+        weight = check_some_weight(table.weights[table.labels != UNLABELLED], table.source)
     return FitRows(sample, count, more, weight, members)
 
 
@@ -943,7 +939,7 @@ def _fit_no_labels(opt: FitRows, settings: FitSettings) -> Fit:
     p = np.concatenate([each.probabilities for each in tables])
     n_rows, n = p.shape
     if n_rows == 0:
-        raise InvalidInputError(f"{table.source}: there are no rows", hint="Give rows to fit on")
+        raise no_rows(table.source)
     mix, shares = None, np.full(n, 1 / n)
     if settings.target_prior is not None:
         shares = check_prior(settings.target_prior, table.classes)

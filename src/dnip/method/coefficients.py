@@ -30,7 +30,7 @@ from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_pri
 from dnip.tables.cells import check_probabilities
 from dnip.tables.columns import take_columns
 from dnip.tables.fitted import FittedRows
-from dnip.tables.labels import check_classes
+from dnip.tables.labels import check_classes, names_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,11 +225,8 @@ class Deferral:
         if self.below is not None:
             check_number("defer_below", self.below, above=0, below=1)
             check_number("share", self.share, at_least=0, at_most=1)
-        elif not 0 < check_number("defer", self.share) < 1:
-            raise InvalidInputError(
-                f"defer must be a share of rows between 0 and 1, and neither; got {self.share!r}",
-                hint="Give 0.3 to defer 30 % of the rows, or leave it out to defer none",
-            )
+        else:
+            check_number("defer", self.share, above=0, below=1)
         if self.helper_accuracy is not None:
             check_number("helper_accuracy", self.helper_accuracy, at_least=0, at_most=1)
         t = np.asarray(self.thresholds)
@@ -651,12 +648,7 @@ def _of_classes(probabilities: ArrayLike, classes: Sequence[str]) -> Probabiliti
         For probabilities that break their contract, or columns of other classes.
     """
     p = check_probabilities(take_columns(probabilities, classes)[0])
-    if p.shape[1] != len(classes):
-        raise InvalidInputError(
-            f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "
-            f"{len(classes)}: {listed(classes)}",
-            hint="Apply coefficients to the task that they were fitted on",
-        )
+    names_of(p.shape[1], classes)
     return p
 
 

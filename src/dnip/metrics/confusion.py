@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels
 from dnip.base.validation import check_number
+from dnip.tables.cells import check_vector
 from dnip.tables.labels import read_indices
 
 # μ as a part of the examples: 4000, as in the authors' code, at the paper's 10,000.
@@ -343,12 +344,8 @@ def cobias_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> cobias_score(["ham", "ham", "spam", "spam"], ["ham", "ham", "ham", "spam"])
     0.5
     """
-    true, predicted = np.asarray(y_true), np.asarray(y_pred)
-    if true.shape != predicted.shape or true.ndim != 1:
-        raise InvalidInputError(
-            f"y_true has shape {true.shape}, but y_pred has {predicted.shape}",
-            hint="Give one label and one prediction for each row",
-        )
+    true = check_vector("y_true", y_true, np.size(y_true))
+    predicted = check_vector("y_pred", y_pred, len(true))
     classes, indices = np.unique(true, return_inverse=True)
     if len(classes) < 2:
         return float("nan")

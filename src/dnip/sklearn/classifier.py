@@ -32,6 +32,7 @@ from dnip.tables.labels import (
     check_classes,
     check_label_count,
     check_order,
+    check_several_classes,
     default_classes,
     names_of,
     read_labels,
@@ -258,12 +259,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, n_examples=len(labels))
-        if len(present := np.unique(labels)) == 1:
-            raise InvalidInputError(
-                f"y: only one class, {present[0]}, has labelled rows, but COBias compares at least "
-                "2 classes",
-                hint="Label rows of other classes too",
-            )
+        present = np.unique(labels)
+        check_several_classes(np.ones(len(present), np.bool_), present, "y")
         members = None if groups is None else check_groups(groups, len(labels))
         p, rows = self._unseen_probabilities(X, labels, weight, members, fit_params)
         table = ProbabilityTable(p, classes=check_classes(self.classes_.tolist()), source="X")

@@ -46,6 +46,11 @@ class BadRowError(InvalidInputError):
     """A row is at fault, whatever its columns mean."""
 
 
+def no_rows(source: str) -> InvalidInputError:
+    """Return the error for a table without rows."""
+    return InvalidInputError(f"{source}: there are no rows", hint="Give a table with rows")
+
+
 def no_number(where: str) -> BadRowError:
     """Return the error for a cell that is empty or NaN."""
     return BadRowError(
@@ -406,13 +411,19 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     >>> check_sample_weight([1, 2.5], n_examples=2)
     array([1. , 2.5])
     """
-    weight = check_vector("sample_weight", sample_weight, n_examples, np.float64)
-    if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
+    name = "sample_weight"
+    weights = check_vector(name, sample_weight, n_examples, np.float64)
+    return check_some_weight(check_row_weights(weights, name, Location(name)), name)
+
+
+def check_some_weight(weights: Floats, source: str) -> Floats:
+    """Return the weights of rows, of which some must count."""
+    if len(weights) and not weights.any():
         raise InvalidInputError(
-            "sample_weight must be finite and 0 or more, and not all zero",
-            hint="Leave sample_weight out to count every example once",
+            f"{source}: all labelled rows have the weight 0",
+            hint="Give those that are to count a weight above 0, or give no weights",
         )
-    return weight
+    return weights
 
 
 def check_row_weights(cells: Cells, name: str, location: Location) -> Floats:

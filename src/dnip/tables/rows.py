@@ -26,6 +26,7 @@ from dnip.tables.cells import (
     check_scalars,
     is_missing,
     no_number,
+    no_rows,
     normalise_rows,
     texts_of,
 )
@@ -384,10 +385,7 @@ class WholeTable:
     def finish(self) -> None:
         """Tell what there is to tell of all rows; InvalidInputError if there were none."""
         if self._first is None or not self.n_rows:
-            raise InvalidInputError(
-                f"{self._source}: there are no rows",
-                hint="Give at least one row per class to learn from",
-            )
+            raise no_rows(self._source)
         self._sums.tell(self._source)
         if self._ids.too_many:
             warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")

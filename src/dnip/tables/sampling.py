@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers
 from dnip.base.validation import check_integer
+from dnip.tables.cells import no_rows
 from dnip.tables.labels import UNLABELLED, check_countable
 from dnip.tables.rows import Rows
 from dnip.tables.table import AnyRows, ProbabilityTable, check_raw
@@ -208,7 +209,7 @@ class Sampler:
         """
         drawn, last = self._sample.columns, self._last
         if last is None or not drawn:
-            raise InvalidInputError("there are no rows to draw from", hint="Give a table with rows")
+            raise no_rows("the sample")
         n_classes, strata = len(last.classes), drawn["strata"].astype(np.int64)
         labels = np.where(strata == n_classes, UNLABELLED, strata)
         rows = Rows(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import listed
 from dnip.base.escaping import html_table
 from dnip.base.typing import Confusion, Counts, Floats, Labels, Probabilities
 from dnip.base.validation import check_level
@@ -27,6 +27,7 @@ from dnip.metrics.chance import MOST_CELLS, MOST_ROWS, has_signal
 from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
+from dnip.tables.cells import no_rows
 from dnip.tables.columns import make_frame
 from dnip.tables.files import Progress, counted_rows
 from dnip.tables.fitted import Overlap
@@ -427,7 +428,7 @@ class _Counts:
     def evaluation(self, target: Floats | None = None) -> Evaluation:
         """Return the evaluation of all rows; `target` and errors as for `evaluate`."""
         if not self._counts:
-            raise InvalidInputError("there are no rows to evaluate")
+            raise no_rows(self.source)
         raw = self._counts["raw"]
         present, known = raw.sum(axis=1) > 0, ""
         if target is not None:

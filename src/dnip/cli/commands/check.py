@@ -32,7 +32,7 @@ DOES_NOT_HOLD = 3
 @options.coefficients
 @options.option(
     "--alpha",
-    type=options.level,
+    type=float,
     metavar="LEVEL",
     default=0.05,
     help="How probable a false alarm may be: 0.05 is one check in twenty.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,23 +17,19 @@ if TYPE_CHECKING:
 
 def _rate_of_class(text: str) -> tuple[str | int, float]:
     """Return the class and the rate of CLASS=RATE."""
-    name, sign, number = text.rpartition("=")
+    name, _, rate = (side.strip() for side in text.rpartition("="))
     try:
-        rate = float(number)
+        return name or "", float(rate)
     except ValueError:
-        rate = -1.0
-    if not sign or not name.strip() or not 0 <= rate <= 1:
-        raise click.BadParameter(f"{text!r} is not CLASS=RATE with a rate from 0 to 1")
-    return name.strip(), rate
+        raise click.BadParameter(f"{text!r} is not CLASS=RATE") from None
 
 
 def _rows(text: str) -> int | None:
     """Return a number of rows; None for all."""
-    if text == "all":
-        return None
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise click.BadParameter(f"{text!r} is neither a number of rows nor all")
-    return int(text)
+    try:
+        return None if text == "all" else int(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r:.60} is neither a number of rows nor all") from None
 
 
 @options.command(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @options.command(
     "report",
     """
-    Write one HTML page: apply or keep, each class before and after, and what it costs.
+    Write one HTML page: apply or keep, each class, and what it costs.
 
     With coefficients, the page shows what they do to TABLE. Without, TABLE is fitted as `dnip fit`
     does, and the page shows what refits expect of other rows. It loads nothing, and holds no row.
