@@ -29,10 +29,11 @@ _END_OF_THOUGHTS = re.compile(
     r"</think(?:ing)?>|\[/THINK\]|<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
 _BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
+_SPACE = re.compile(r"\s*")
 # A turn of the user that the model makes up ends its answer.
 _NEXT_TURN = re.compile(
-    r"(?<=\S)\s*(?:\n\s*(?:#+ *|\*\*|<\|)?(?:user|human|instruction)(?:\*\*)?(?::|\|>)"
-    r"|<\|im_start\|>|\[INST\])",
+    r"\n[ \t]*(?:#+ *|\*\*|<\|)?(?:user|human|instruction)(?:\*\*)?(?::|\|>)"
+    r"|<\|im_start\|>|\[INST\]",
     re.IGNORECASE,
 )
 
@@ -299,7 +300,7 @@ class Rule:
 
     def state(self, text: str) -> Statement:
         """Return the label that a text states. Its thoughts were left out before."""
-        if (turn := _NEXT_TURN.search(text)) is not None:
+        if (turn := _NEXT_TURN.search(text, _skip(_SPACE, text, 0))) is not None:
             text = text[: turn.start()]
         roots = _json_in(text)
         values = [mention for root in roots for mention in self._values_of(text, root)]
