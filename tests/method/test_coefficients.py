@@ -294,14 +294,16 @@ def test_parts_that_no_prediction_needs_may_be_absent_or_new():
 def test_files_that_cannot_be_read_or_written(tmp_path):
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe")
-    for path, reason in [
-        (tmp_path / "no.json", "No such file"),
-        (tmp_path, "Is a directory"),
-        (binary, "not UTF-8 text"),
-    ]:
+    for path, reason in [(tmp_path, "Is a directory"), (binary, "not UTF-8 text")]:
         with pytest.raises(CoefficientsFormatError, match=reason) as caught:
             Coefficients.load(path)
         assert "dnip fit" in caught.value.hint
+    with pytest.raises(CoefficientsFormatError, match=r"no\.json: there is no such file"):
+        Coefficients.load(tmp_path / "no.json")
+    table = tmp_path / "opt.csv"
+    table.write_text("label,p0,p1\n0,0.5,0.5\n")
+    with pytest.raises(CoefficientsFormatError, match="is a table, but a file of coefficients"):
+        Coefficients.load(table)
     with pytest.raises(OutputError, match="does not exist"):
         Coefficients(["a", "b"], [1, 1], 1).save(tmp_path / "no" / "coefficients.json")
 

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, PredefinedSplit, cross_val_predict
@@ -337,6 +337,27 @@ def test_grid_search_over_the_objective_and_the_estimator(shy):
     classifier = DNIPClassifier(shy, cv=3, evidence=False)
     search = GridSearchCV(classifier, grid, scoring="balanced_accuracy", cv=3).fit(X, y)
     assert search.best_score_ > 0.9
+
+
+def test_a_search_warns_once_and_judges_no_goal_that_is_not_asked_for():
+    X, y = make_classification(
+        1200, n_informative=8, n_classes=4, weights=[0.85, 0.09, 0.04, 0.02], random_state=0
+    )
+    classifier = DNIPClassifier(LogisticRegression())
+    with pytest.warns(DNIPWarning, match="accuracy falls from") as told:
+        search = GridSearchCV(classifier, {"beta": [1.0, 2.7]}, cv=3).fit(X, y)
+    assert len(told) == 1
+    assert search.best_estimator_.evidence_ is not None
+    assert search.best_estimator_.fit_.alternatives == ()
+
+
+def test_the_default_goal_has_a_name(matrix):
+    named, usual = (DNIPClassifier(objective=goal).fit(*matrix) for goal in ("cobias", None))
+    assert named.fit_.choice == usual.fit_.choice
+    assert len(named.fit_.alternatives) > 1  # β is chosen
+    assert named.weights_.tolist() == usual.weights_.tolist()
+    both = (DNIPClassifier(objective=goal, beta=2.7).fit(*matrix) for goal in ("cobias", None))
+    assert len({tuple(one.weights_) for one in both}) == 1
 
 
 # --- What an import loads ---

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: Failures of the disk that can happen in the middle of a write.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _APART = "Give each a place of its own"
+#: What is said of a path where nothing is.
+NO_FILE = "{}: there is no such file"
 # Bytes of the largest file of settings or coefficients: a pipe may never end.
 _MOST_BYTES = 1 << 28
 
@@ -60,6 +62,8 @@ def read_named(
     """Return a file that a user has named whole, as text; an error says why it cannot be read."""
     try:
         return read_text(path)
+    except FileNotFoundError as error:
+        raise kind(NO_FILE.format(path), hint=f"Check the path; you are in {Path.cwd()}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise kind(f"{path}: cannot be read: {reason}", hint=hint) from error

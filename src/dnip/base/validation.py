@@ -110,7 +110,8 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     'anneal'
     """
     if value not in choices:
-        raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+        known = f"one of {', '.join(choices)}" if len(choices) > 1 else f'"{choices[0]}"'
+        raise InvalidInputError(f"{name} must be {known}; got {value!r}")
     return value
 
 

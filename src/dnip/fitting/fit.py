@@ -124,8 +124,8 @@ def fit(
     data, y, classes, label
         The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
     objective : Objective, str or callable, optional
-        What to minimise, instead of error + β·COBias. ``"balanced-accuracy"`` and ``"macro-f1"``
-        are maximised. Any function of a confusion matrix (N, N) works too, but is slower.
+        ``"cobias"``, the default: error + β·COBias. ``"balanced-accuracy"`` and ``"macro-f1"``
+        are maximised instead. Any function of a confusion matrix (N, N) works too, but is slower.
     beta : float, optional
         β, the weight of COBias next to the error, at least 0; 0.5 by default: one point of
         accuracy for two of COBias.
@@ -873,10 +873,11 @@ def _mix_of(
     return ClassMix(shares, target, counted if target is None else target.shares, there)
 
 
-def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
+def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: bool = True) -> Fit:
     """Return the fit of prepared rows: what refits expect most of, or weights of 1.
 
-    The goal that the settings name is taken as it is; where they name none, β is chosen.
+    The goal that the settings name is taken as it is; where they name none, β is chosen. Where one
+    is named, `alternatives` are judged only to be shown.
     """
     settings, limit = rows.settings, rows.settings.constraints.max_accuracy_loss
     solution, decision = rows.estimator.solve(settings, rows.deadline, progress)
@@ -892,7 +893,7 @@ def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
     if limit is not None and is_limited:
         beta = _beta_within(limit, rows)
         note = note_on_limit(limit, beta)
-    elif has_beta and beta_of(settings.objective) > 0:
+    elif has_beta and beta_of(settings.objective) > 0 and (alternatives or settings.chooses_beta):
         others = {b: refits.judge(settings.at(b)).evidence for b in BETAS}
         if settings.chooses_beta:
             beta, choice = choose_beta(others)

@@ -314,7 +314,7 @@ class Moves(NamedTuple):
         return np.bincount(4 * self.label + rights, self.counts, 4 * n).reshape(n, 2, 2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FitEvidence:
     """What cross-validation says about a fit.
 
@@ -422,6 +422,10 @@ class FitEvidence:
             len(multipliers),
         )
         return replace(evidence, notes=_notes(evidence, is_mix_given=is_mix_given))
+
+    def __repr__(self) -> str:
+        """Say what to expect of other rows."""
+        return f"FitEvidence({self.verdict}: {self.aim} {self.change})"
 
     @property
     def gains(self) -> bool:

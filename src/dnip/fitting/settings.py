@@ -14,7 +14,7 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Costs, Goal, Objective, ObjectiveLike
+from dnip.method.objective import USUAL, Costs, Goal, Objective, ObjectiveLike
 from dnip.method.scales import WeightScale
 from dnip.priors import PriorLike
 from dnip.solvers import Settings, Solver, settings_of
@@ -91,6 +91,8 @@ costs=None)
     'off'
     """
     usual = settings_of()
+    if isinstance(objective, str) and objective == USUAL:
+        objective = None
     if preset is not None:
         usual = PRESETS[check_choice("preset", preset, list(PRESETS))]
     search = settings_of(

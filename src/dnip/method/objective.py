@@ -312,6 +312,8 @@ class CustomObjective:
 #: The objectives that compiled code knows.
 Compiled: TypeAlias = Objective | MetricObjective
 
+#: The name of the default goal, error + β·COBias, for which None stands, too.
+USUAL = "cobias"
 #: What stands for an objective: its name, a function to be minimised, or None for the default.
 Goal: TypeAlias = ObjectiveLike | ConfusionFunction | str | None
 
@@ -321,13 +323,16 @@ def as_objective(objective: Goal) -> ObjectiveLike:
 
     Examples
     --------
-    >>> as_objective(None) == Objective(), round(as_objective("macro-f1")([[8, 2], [2, 8]]), 3)
-    (True, 0.2)
+    >>> as_objective(None) == as_objective("cobias") == Objective()
+    True
+    >>> round(as_objective("macro-f1")([[8, 2], [2, 8]]), 3)
+    0.2
     """
     if objective is None:
         return Objective()
     if isinstance(objective, str):
-        return MetricObjective(objective)  # type: ignore[arg-type]  # checked there
+        name = check_choice("objective", objective, [USUAL, *MetricObjective.METRICS])
+        return Objective() if name == USUAL else MetricObjective(name)  # type: ignore[arg-type]
     if isinstance(objective, ObjectiveLike):
         return objective
     return CustomObjective(objective)

@@ -84,7 +84,7 @@ class Report:
             If jinja2 is not installed.
         """
         jinja2 = load_optional("jinja2", purpose="write HTML", extra="report")
-        safe = load_optional("markupsafe", purpose="write HTML", extra="report").Markup
+        safe = jinja2.utils.markupsafe.Markup
 
         def escaped(value: Any) -> Any:  # noqa: ANN401 - a no-break space keeps "5 %" on a line
             text = value if isinstance(value, safe) else html(str(value)).replace(" %", "\u00a0%")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
+from types import FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -89,9 +91,10 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     ----------
     estimator : classifier with ``predict_proba`` or ``decision_function``, default=None
         Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
-    objective : {"balanced-accuracy", "macro-f1"}, Objective or callable, default=None
-        What to maximise instead, by its name; or what to minimise, also any function of a confusion
-        matrix (N, N), rows true.
+    objective : {"cobias", "balanced-accuracy", "macro-f1"}, Objective or callable, default=None
+        None is "cobias": error + β·COBias is minimised, where COBias is the mean gap between the
+        recalls of two classes. The other names are maximised. Any function of a confusion matrix
+        (N, N), rows true, is minimised.
     beta, costs, preset, scale, solver, time_limit, robust : default as for :func:`dnip.fit`
         The same words, with the same meaning.
     constraints : Constraints, default=None
@@ -294,7 +297,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                     "of the others. A class needs two rows, and folds that divide them"
                 )
                 warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
-            self.fit_ = fit_rows(prepare(opt, settings, self.evidence))
+            prepared = prepare(opt, settings, self.evidence)
+            self.fit_ = fit_rows(prepared, alternatives=False)
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         self.coefficients_, self.weights_ = self.fit_.coefficients, self.fit_.weights
@@ -359,6 +363,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def _warn_of_verdict(self) -> None:
         """Warn where there is no signal, or accuracy is sure to fall by more than two points."""
         evidence = self.evidence_
+        if _is_scored():  # of many candidates and folds, and by somebody who looks at scores
+            return
         if self.verdict_ == "no signal":
             warn(" ".join(self.fit_.evaluation.no_signal.split()))
         elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
@@ -515,6 +521,16 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 "for the coefficients only"
             )
         return fit_params, known
+
+
+def _is_scored() -> bool:
+    """Say whether scikit-learn's cross-validation is what fits."""
+    frame: FrameType | None = sys._getframe(1)
+    while (
+        frame is not None and frame.f_globals["__name__"] != "sklearn.model_selection._validation"
+    ):
+        frame = frame.f_back
+    return frame is not None
 
 
 # --- Probabilities out of fold, and of an estimator ---

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base import COEFFICIENTS
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.files import atomic_path, open_input
+from dnip.base.files import NO_FILE, atomic_path, open_input
 from dnip.tables.arrays import read_arrays
 from dnip.tables.cells import Cells
 from dnip.tables.columns import (
@@ -307,7 +307,7 @@ def _check_readable(file: str | os.PathLike[str]) -> Format:
                 )
     except FileNotFoundError as error:
         raise InvalidInputError(
-            f"{path}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"
+            NO_FILE.format(path), hint=f"Check the path; you are in {Path.cwd()}"
         ) from error
     except OSError as error:
         raise cannot_read(path, error) from error
