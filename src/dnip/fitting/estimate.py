@@ -107,6 +107,24 @@ _HALFWAY, _ALL_LABELLED = 4.0, 20.0
 MOST_CELLS = 10_000_000
 
 
+class Common(NamedTuple):
+    """What holds for all rows of a fit, and for its refits.
+
+    Attributes
+    ----------
+    exponent : float
+        Brings ln p to the spread that priors are made for; weights are those for p as it came.
+    floor : float or None
+        How deep below the largest of its row a probability counts, in nats; see `find_floor`.
+    there : ndarray of shape (N,) or None
+        Class shares of the unlabelled rows as far as they can be told, where no mix was asked for.
+    """
+
+    exponent: float = 1.0
+    floor: float | None = None
+    there: Floats | None = None
+
+
 class _RobustSolution(NamedTuple):
     """Weights, and how they came about."""
 
@@ -165,9 +183,7 @@ class Estimator:
         deadline: float | None = None,
         *,
         group_sizes: Floats | None = None,
-        exponent: float = 1.0,
-        there: Floats | None = None,
-        floor: float | None = None,
+        common: Common = Common(),  # noqa: B008 - a constant
     ) -> Self:
         """Make the smooth estimate of some rows, if it is wanted.
 
@@ -187,10 +203,7 @@ class Estimator:
             A ``time.perf_counter`` reading at which to stop with the best so far.
         group_sizes : ndarray of shape (M,), optional
             How many rows are in the group of each row; a group counts as one label.
-        exponent, there
-            As for :func:`fit_smooth`.
-        floor : float, optional
-            How deep below the largest of its row a probability counts; see `find_floor`.
+        common : Common, optional
 
         Raises
         ------
@@ -220,6 +233,7 @@ class Estimator:
         if not _is_wanted(rows, settings):
             return cls(rows, problem, absent, None, 0, None)
         counted = rows.counts > 0
+        exponent, floor, there = common
         p = raised(np.asarray(rows.probabilities[counted], np.float64), floor)
         labels, counts = rows.labels[counted], rows.weights[counted]
         unlabelled = raised(unlabelled, floor)
@@ -227,8 +241,8 @@ class Estimator:
             counts = counts / group_sizes[counted]
         drift = None
         if len(unlabelled):
-            common = to_power(p, exponent), labels, to_power(unlabelled, exponent)
-            drift = find_drift(*common, target, counts)
+            both = to_power(p, exponent), labels, to_power(unlabelled, exponent)
+            drift = find_drift(*both, target, counts)
         if drift is not None:
             p = to_power(drift.probabilities, 1 / exponent)
             rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])

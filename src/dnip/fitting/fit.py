@@ -33,6 +33,7 @@ from dnip.fitting.deferring import Deferring, Served, defer_share
 from dnip.fitting.estimate import (
     MOST_CELLS,
     Blend,
+    Common,
     Estimator,
     batch_shift,
     calibrate_sample,
@@ -639,10 +640,7 @@ class Prepared:
     n_copies : int
         Labelled rows that are copies of others, where groups were not given; the groups are those
         of copies then.
-    exponent : float
-        Brings ln p to the spread that the smooth estimate is made for.
-    floor : float or None
-        How deep below the likeliest class a probability counts, in nats.
+    common : Common
     estimator : Estimator
     is_whole : bool
         Whether refits are made of all labelled rows, rather than of a sample.
@@ -665,8 +663,7 @@ class Prepared:
     calibration: Calibration
     groups: Integers | None
     n_copies: int
-    exponent: float
-    floor: float | None
+    common: Common
     estimator: Estimator
     is_whole: bool
     is_judged: bool
@@ -691,9 +688,7 @@ class Prepared:
             is_mix_given=self.mix.target is not None,
             captured_mass=self.labelled.captured_mass,
             groups=groups,
-            exponent=self.exponent,
-            there=self.mix.unlabelled,
-            floor=self.floor,
+            common=self.common,
             draws=DRAWS if _products_of(rows) <= _FEW_PRODUCTS else 1,
         )
 
@@ -771,15 +766,9 @@ def prepare(opt: FitRows, settings: FitSettings, evidence: bool | None = None) -
     elif is_whole and opt.finds_copies:
         groups = find_copies(p, labels)
         n_copies = 0 if groups is None else len(labels) - len(np.unique(groups))
+    common = Common(exponent, floor, mix.unlabelled)
     estimator = Estimator.of(
-        problem,
-        settings,
-        learned,
-        deadline,
-        group_sizes=sizes_of(groups),
-        exponent=exponent,
-        there=mix.unlabelled,
-        floor=floor,
+        problem, settings, learned, deadline, group_sizes=sizes_of(groups), common=common
     )
     is_needed = is_whole or _LEAST_ROWS * table.n_classes**3 <= _MOST_PRODUCTS
     return Prepared(
@@ -794,8 +783,7 @@ def prepare(opt: FitRows, settings: FitSettings, evidence: bool | None = None) -
         calibration=calibration,
         groups=groups,
         n_copies=n_copies,
-        exponent=exponent,
-        floor=floor,
+        common=common,
         estimator=estimator,
         is_whole=is_whole,
         is_judged=chosen is None and (is_needed if evidence is None else evidence),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dnip.base.errors import InfeasibleError, listed, unwarned
 from dnip.base.typing import Booleans, Counts, Floats, Integers, Labels, Probabilities
-from dnip.fitting.estimate import Estimator
+from dnip.fitting.estimate import Common, Estimator
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import (
     Compiled,
@@ -82,8 +82,7 @@ class Refits:
         How many rows have a low captured mass, which is a fault of the prompt.
     groups : ndarray of shape (M,), optional
         The number of the group of each row. A group lies in one fold, and counts as one row.
-    exponent, there, floor
-        As for :class:`dnip.fitting.estimate.Estimator`.
+    common : Common, optional
     draws : int, default=3
         How often folds are drawn.
 
@@ -110,9 +109,7 @@ class Refits:
         is_mix_given: bool = False,
         captured_mass: CapturedMass | None = None,
         groups: Integers | None = None,
-        exponent: float = 1.0,
-        there: Floats | None = None,
-        floor: float | None = None,
+        common: Common = Common(),  # noqa: B008 - a constant
         draws: int = DRAWS,
     ) -> None:
         self._rows, self._target, self._is_mix_given = rows, target, is_mix_given
@@ -133,9 +130,7 @@ class Refits:
                         _of_refits(settings, draws),
                         unlabelled,
                         group_sizes=None if sizes is None else sizes[rest],
-                        exponent=exponent,
-                        there=there,
-                        floor=floor,
+                        common=common,
                     )
                 estimators.append((fold, estimator))
             self._draws.append(estimators)
