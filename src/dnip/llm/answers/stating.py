@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -157,6 +158,9 @@ _WHOLE_NUMBER = re.compile(
 )
 _MINUS = str.maketrans("−–－﹣", "----")
 _NUMBERING = re.compile(r"[.)][ \t]*[^\s.)]")
+
+# What stands between the words of a label.
+_SPACES = re.compile(r"[ \t_-]+")
 
 # --- JSON ---
 _JSON_BEGIN = re.compile(r'\{\s*["}]|\[\s*["{]')
@@ -408,7 +412,8 @@ class Rule:
             token = next((one for one in tokens if one and not one.is_word(text)), None)
             if token is not None:
                 begin = match.start()
-                opens = _OPENING.search(text, max(0, begin - _BACK), begin) is not None
+                is_first = text[begin - 1 : begin] in ("", "\n")
+                opens = is_first or _OPENING.search(text, max(0, begin - _BACK), begin) is not None
                 states = opens and self._ends(text, token)
                 yield _Cue(token, _FINAL.search(match["phrase"]) is not None, states)
 
@@ -505,7 +510,7 @@ class Rule:
 
     @cached_property
     def _labels(self) -> _Labels:
-        return _Labels(self.names, self.exact)
+        return _Labels.of(self.names, exact=self.exact)
 
 
 def _agreed(mentions: Iterator[Mention] | Sequence[Mention]) -> Statement:
@@ -570,16 +575,59 @@ class _Page:
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels as they are written in texts."""
+    """Labels as they are written in texts.
 
-    names: tuple[tuple[str, ...], ...]
-    exact: bool
+    Attributes
+    ----------
+    marks : re.Pattern
+        The marks that do not count; none where labels are made of them.
+    numbers : dict
+        The labels that are numbers, by value; none if two have the same one.
+    words : re.Pattern or None
+        The other labels, the longest first, with a group for each.
+    word_labels : list of int
+        The labels of these groups.
+    """
+
+    marks: re.Pattern[str]
+    numbers: dict[tuple[float, bool], int]
+    words: re.Pattern[str] | None
+    word_labels: list[int]
+
+    @classmethod
+    def of(cls, names: Sequence[Sequence[str]], *, exact: bool) -> _Labels:
+        """Return how labels with these names are written."""
+        whole = {(name.strip(), label) for label, ways in enumerate(names) for name in ways}
+        bare = {(_MARKS.sub("", name).strip(), label) for name, label in whole}
+        n_bare = len({name for name, _ in bare} - {""})
+        is_plain = n_bare == len({name for name, _ in whole})
+        pairs = sorted(bare if is_plain else whole, key=lambda pair: (-len(pair[0]), pair))
+        numeric = [pair for pair in pairs if re.fullmatch(_NUMBER, pair[0])]
+        numbers = {_value(name): label for name, label in numeric}
+        if len(numbers) < len(numeric):
+            numbers, numeric = {}, []
+        folded = Counter(_SPACES.sub(" ", name.casefold()) for name, _ in pairs)
+        words = [pair for pair in pairs if pair not in numeric]
+        patterns = []
+        for name, _ in words:
+            chunks, key = _SPACES.split(name), _SPACES.sub(" ", name.casefold())
+            is_exact = exact or len(name) == 1 or not all(chunks) or folded[key] > 1
+            body = re.escape(name) if is_exact else _SPACES.pattern.join(map(re.escape, chunks))
+            before = r"(?<![\w])(?<!\d[.,])" if name[0].isdigit() else r"(?<!\w)"
+            after = r"(?!\w|[.,]\d)" if name[-1].isdigit() else r"(?!\w)"
+            patterns.append(f"{before}({body if is_exact else f'(?i:{body})'}){after}")
+        return cls(
+            _MARKS if is_plain else re.compile(r"(?!)"),
+            numbers,
+            re.compile("|".join(patterns)) if patterns else None,
+            [label for _, label in words],
+        )
 
     def at(self, text: str, place: int) -> _Token | None:
         """Return the label that begins at a place: the longest one."""
         number, word = self._number_at(text, place), None
-        if self._words is not None and (match := self._words.match(text, place)) is not None:
-            label = self._words_of[(match.lastindex or 1) - 1]
+        if self.words is not None and (match := self.words.match(text, place)) is not None:
+            label = self.word_labels[(match.lastindex or 1) - 1]
             word = _Token(label, place, match.end(), match.end())
         if number is None or word is None:
             return number or word
@@ -595,68 +643,19 @@ class _Labels:
                 yield token
 
     def _number_at(self, text: str, place: int) -> _Token | None:
-        match = _WHOLE_NUMBER.match(text, place) if self._numbers else None
+        match = _WHOLE_NUMBER.match(text, place) if self.numbers else None
         if match is None:
             return None
-        label, most = self._numbers.get(_value(match["number"])), match["most"]
-        if label is None or (most is not None and _value(most) != max(self._numbers)):
+        label, most = self.numbers.get(_value(match["number"])), match["most"]
+        if label is None or (most is not None and _value(most) != max(self.numbers)):
             return None
         return _Token(label, place, match.end("number"), match.end(), is_number=True)
 
     @cached_property
-    def marks(self) -> re.Pattern[str]:
-        """The marks that do not count; none where labels are made of them."""
-        names = {(name.strip(), label) for name, label in self._pairs()}
-        plain = {(_MARKS.sub("", name).strip(), label) for name, label in names}
-        differ = len({name for name, _ in plain}) == len({name for name, _ in names})
-        return _MARKS if differ and all(name for name, _ in plain) else re.compile(r"(?!)")
-
-    def _pairs(self) -> Iterator[tuple[str, int]]:
-        return ((name, label) for label, names in enumerate(self.names) for name in names)
-
-    @cached_property
-    def _plain(self) -> list[tuple[str, int]]:
-        """All names without marks, the longest first."""
-        pairs = {(self.marks.sub("", name).strip(), label) for name, label in self._pairs()}
-        return sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[float, bool], int]:
-        """The labels that are numbers, by value; none if two have the same one."""
-        numbers = [pair for pair in self._plain if re.fullmatch(_NUMBER, pair[0])]
-        values = {_value(name): label for name, label in numbers}
-        return values if len(values) == len(numbers) else {}
-
-    @cached_property
-    def _words_of(self) -> list[int]:
-        """The labels of the groups of `_words`."""
-        return [label for name, label in self._plain if not self._is_number(name)]
-
-    @cached_property
-    def _words(self) -> re.Pattern[str] | None:
-        """The pattern of the labels that are not numbers, with a group for each."""
-        names = [name for name, _ in self._plain]
-        folded = [re.sub(r"[ \t_-]+", " ", name.casefold()) for name in names]
-        patterns = []
-        for name, key in zip(names, folded, strict=True):
-            if self._is_number(name):
-                continue
-            chunks = re.split(r"[ \t_-]+", name)
-            exact = self.exact or len(name) == 1 or not all(chunks) or folded.count(key) > 1
-            body = re.escape(name) if exact else r"[ \t_-]+".join(map(re.escape, chunks))
-            before = r"(?<![\w])(?<!\d[.,])" if name[0].isdigit() else r"(?<!\w)"
-            after = r"(?!\w|[.,]\d)" if name[-1].isdigit() else r"(?!\w)"
-            patterns.append(f"{before}({body if exact else f'(?i:{body})'}){after}")
-        return re.compile("|".join(patterns)) if patterns else None
-
-    def _is_number(self, name: str) -> bool:
-        return bool(self._numbers) and re.fullmatch(_NUMBER, name) is not None
-
-    @cached_property
     def _any(self) -> re.Pattern[str]:
         """The pattern of whatever may be a label."""
-        kinds = [] if self._words is None else [self._words.pattern]
-        kinds += [rf"(?<!\w){_NUMBER}|(?<=\w[-–−]){_NUMBER}"] if self._numbers else []
+        kinds = [] if self.words is None else [self.words.pattern]
+        kinds += [rf"(?<!\w){_NUMBER}|(?<=\w[-–−]){_NUMBER}"] if self.numbers else []
         return re.compile("|".join(kinds))
 
 
