@@ -288,7 +288,7 @@ USERS = [
     "export {} --to python",
 ]
 COEFFICIENTS = {
-    "none": (None, "bad.json: cannot be read: No such file"),
+    "none": (None, "bad.json: there is no such file"),
     "table": ("label,p0,p1\n", "bad.json: not valid JSON"),
     "half": (Coefficients(NAMES, [1, 2, 3], 3).to_json()[:-40], "bad.json: not valid JSON"),
     "version": ('{"format": "dnip-coefficients", "version": 9}', "bad.json: "),
