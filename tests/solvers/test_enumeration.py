@@ -61,7 +61,7 @@ def test_metrics_by_name_equal_the_best_of_all_weights(name, seed, n_classes, ki
         assert METRICS[name](labels, predicted) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("instance", range(3))
+@pytest.mark.parametrize("instance", range(2))
 def test_many_skewed_classes_come_to_the_same_with_every_seed(instance):
     # Weights far apart on the geometric scale: a class at its top must still be able to rise.
     rng = np.random.default_rng(instance)

@@ -263,7 +263,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, n_examples=len(labels))
         present = np.unique(labels)
-        check_several_classes(np.ones(len(present), np.bool_), present, "y")
+        check_several_classes(np.ones(len(present), np.bool_), list(map(str, present)), "y")
         members = None if groups is None else check_groups(groups, len(labels))
         p, rows = self._unseen_probabilities(X, labels, weight, members, fit_params)
         table = ProbabilityTable(p, classes=check_classes(self.classes_.tolist()), source="X")
