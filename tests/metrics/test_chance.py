@@ -6,7 +6,7 @@ from scipy import stats
 
 from cases import cases
 from dnip.metrics import cobias, metric_intervals, scores
-from dnip.metrics.chance import _f_tail, hotelling_p_value, smirnov_p_value
+from dnip.metrics.chance import _f_tail, hotelling_p_value, rates_p_value, smirnov_p_value
 from dnip.metrics.confusion import cobias_of
 from dnip.metrics.intervals import (
     Expectation,
@@ -19,6 +19,12 @@ from dnip.metrics.intervals import (
     refit_spread,
     wilson,
 )
+
+
+@cases((12, 40, 30, 50), (0, 30, 9, 30), (5, 10, 5, 10), (1, 1000, 9, 800))
+def test_two_rates_are_compared_as_scipy_does(hits, n, others, m):
+    expected = stats.chi2_contingency([[hits, n - hits], [others, m - others]]).pvalue
+    assert rates_p_value(hits / n, n, others / m, m) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])

@@ -22,7 +22,7 @@ from dnip.method.objective import MetricObjective, Objective, on_classes
 from dnip.method.problem import Problem, draw_per_class
 from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
-from dnip.metrics.chance import smirnov_p_value
+from dnip.metrics.chance import rates_p_value, smirnov_p_value
 from dnip.metrics.intervals import effective_rows
 from dnip.priors import (
     Calibration,
@@ -1009,6 +1009,8 @@ def find_drift(
     unlabelled: Probabilities,
     target: Floats | None = None,
     counts: Floats | None = None,
+    *,
+    by_answer: bool = False,
 ) -> _Drift | None:
     """Return moved labelled rows if the two sets differ beyond chance and class mix, else None.
 
@@ -1027,6 +1029,9 @@ def find_drift(
         The class mix of the unlabelled rows, if it is known.
     counts : ndarray of shape (M,), optional
         How often each labelled row counts.
+    by_answer : bool, default=False
+        Whether to test, too, how often each class is the most probable one, which is what a choice
+        by the model's answer changes most.
 
     Examples
     --------
@@ -1052,6 +1057,13 @@ def find_drift(
     n_rows = float(weight.sum() ** 2 / (weight @ factor))  # effective number of rows
     columns = (np.column_stack([p, p.max(axis=1)]).T for p in (labelled, unlabelled))
     p_values = [_smirnov(x, weight, n_rows, y) for x, y in zip(*columns, strict=True)]
+    if by_answer:
+        said = (np.eye(n_classes)[p.argmax(axis=1)] for p in (labelled, unlabelled))
+        here, there = np.average(next(said), axis=0, weights=weight), next(said).mean(axis=0)
+        p_values += [
+            rates_p_value(first, n_rows, second, len(unlabelled))
+            for first, second in zip(here.tolist(), there.tolist(), strict=True)
+        ]
     p_value = len(p_values) * min(p_values)
     if p_value >= _LEVEL:
         return None

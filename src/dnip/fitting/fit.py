@@ -838,7 +838,7 @@ def _find_chosen(
     counts = None if counts is None else counts[drawn]
     exponent = _on_common_scale(settings, p, labels, counts, own, floor)[1]
     here, there = (to_power(raised(some, floor), exponent) for some in (p, own))
-    drift = find_drift(here, labels, there, counts=counts)
+    drift = find_drift(here, labels, there, counts=counts, by_answer=True)
     return None if drift is None else drift.p_value
 
 

@@ -121,6 +121,28 @@ def smirnov_p_value(distance: float, n_first: float, n_second: float) -> float:
     return float(np.clip(signs @ np.exp(-2 * (_TERMS * scaled) ** 2), 0.0, 1.0))
 
 
+def rates_p_value(first: float, n_first: float, second: float, n_second: float) -> float:
+    """Return the p value of two rates being equal: the normal test, with Yates' correction.
+
+    Parameters
+    ----------
+    first, second : float
+        The rates, 0..1.
+    n_first, n_second : float
+        Rows of either. A weighted sample counts as (Σw)²/Σw² rows (Kish 1965).
+
+    Examples
+    --------
+    >>> round(rates_p_value(0.4, 50, 0.6, 50), 3), rates_p_value(0.0, 50, 0.0, 50)
+    (0.072, 1.0)
+    """
+    sizes = 1 / n_first + 1 / n_second
+    rate = (n_first * first + n_second * second) / (n_first + n_second)
+    spread = math.sqrt(rate * (1 - rate) * sizes)
+    away = abs(first - second) - sizes / 2
+    return math.erfc(away / spread / math.sqrt(2)) if away > 0 and spread > 0 else 1.0
+
+
 def hotelling_p_value(mean: Floats, n_first: float, second: Floats) -> float:
     """Return the p value of Hotelling's T² test of equal means.
 

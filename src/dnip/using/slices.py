@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels
 from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals
+from dnip.metrics.chance import rates_p_value
 from dnip.metrics.confusion import count_pairs
 from dnip.tables import AnyRows
 from dnip.tables.groups import Grouping, counted_rows_of, is_quick
@@ -305,11 +305,6 @@ def _changed(first: Slice, second: Slice, classes: Sequence[str]) -> tuple[str, 
         rates = np.array([class_accuracies(half.last)[c] for half in (first, second)])
         if sizes.min() < 1:
             continue
-        mean = (sizes @ rates) / sizes.sum()
-        spread = np.sqrt(mean * (1 - mean) * (1 / sizes).sum())
-        if spread > 0:
-            away = abs(rates[0] - rates[1]) - (1 / sizes).sum() / 2  # as Yates corrects for steps
-            score = max(away, 0.0) / spread
-            if 2 * (1 - NormalDist().cdf(score)) < level:
-                names.append(name)
+        if rates_p_value(rates[0], sizes[0], rates[1], sizes[1]) < level:
+            names.append(name)
     return tuple(names)
