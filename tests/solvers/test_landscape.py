@@ -119,7 +119,7 @@ def test_edges_of_the_input(force, layout, n_threads, scale, edge):
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 30), (np.float32, "log:1000")])
-@pytest.mark.parametrize(("n_rows", "n_classes"), [(100_000, 4), (50_000, 14), (30_000, 64)])
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(100_000, 4), (50_000, 14), (60_000, 64)])
 def test_a_fit_holds_its_rows_once_more_and_a_little_for_each(n_rows, n_classes, dtype, scale):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)
