@@ -7,7 +7,6 @@ from dnip import Constraints, InvalidInputError, Objective, fit
 from dnip.fitting.choosing import BETAS
 from dnip.fitting.fit import note_on_limit
 from dnip.fitting.path import trace_path
-from dnip.fitting.settings import fit_settings
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import difference_intervals
 from populations import biased_rows
@@ -30,7 +29,7 @@ def path(costly):
 
 def test_a_metric_has_no_path(costly):
     with pytest.raises(InvalidInputError, match="'metric': 'macro-f1'} has no β"):
-        trace_path(*costly, settings=fit_settings("macro-f1"))
+        trace_path(*costly, objective="macro-f1")
 
 
 def test_the_path_ends_at_accuracy_and_at_evenness(path):

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dnip.fitting.fit import MOST_ROWS, PATH, Fit, fit_at, prepare, read_fit_rows
-from dnip.fitting.settings import FitSettings, fit_settings
+from dnip.fitting.settings import fit_settings
 from dnip.method.solution import Status
 from dnip.metrics import METRICS
 from dnip.tables.table import TableLike
@@ -92,20 +92,22 @@ def trace_path(
     weights: ArrayLike | str | None = None,
     evidence: bool | None = None,
     rows: int | None = MOST_ROWS,
-    settings: FitSettings | None = None,
     betas: Sequence[float] = PATH,
     progress: Callable[[int, int], None] | None = None,
+    **settings: Any,  # noqa: ANN401 - those of `fit_settings`
 ) -> Path:
     """Fit at every β of a path.
 
     Parameters
     ----------
-    data, y, classes, unlabelled, groups, weights, evidence, rows, settings
+    data, y, classes, unlabelled, groups, weights, evidence, rows
         As for :func:`dnip.fit`.
     betas : sequence of float
         Above 0.
     progress : callable, optional
         Called with the number of fits made, and of all.
+    **settings
+        Of the fits, as for :func:`dnip.fit`: ``costs``, ``seed``, ``target_prior`` and so on.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def trace_path(
     >>> [point.beta for point in path.points]
     [0.1, 1.0]
     """
-    settings = settings or fit_settings()
+    asked = fit_settings(**settings)
     opt = read_fit_rows(
         data,
         y,
@@ -128,9 +130,9 @@ def trace_path(
         groups=groups,
         weights=weights,
         rows=rows,
-        seed=settings.seed,
+        seed=asked.seed,
     )
-    prepared = prepare(opt, settings, evidence)
+    prepared = prepare(opt, asked, evidence)
     points: list[Point] = []
     ordered = sorted(set(betas))
     for beta in ordered:

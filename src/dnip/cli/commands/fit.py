@@ -186,7 +186,6 @@ def fit(
     import dnip
     from dnip.base.files import check_files, check_suffix
     from dnip.cli.coefficients import check_out, save_coefficients
-    from dnip.fitting.settings import fit_settings
     from dnip.presenting.text import describe_fit, fit_to_dict, notes_on_fit
 
     mix = options.named_file(chosen["target_prior"], ".json")
@@ -208,7 +207,7 @@ def fit(
         for name, value in {**single, "no-labels": no_labels or None}.items():
             if value is not None:
                 raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
-        asked |= {"settings": fit_settings(**as_keywords(**chosen)), "evidence": evidence}
+        asked |= {**as_keywords(**chosen), "evidence": evidence}
         _show_path(table, reads, picture, asked, json=json)
         return
     if picture is not None:
