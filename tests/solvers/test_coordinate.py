@@ -105,3 +105,19 @@ def test_a_sample_holds_rare_classes_whole_and_counts_as_all_rows():
     shared = Problem.shared(p, weight[:, None] * np.eye(3)[labels], ["a", "b", "c"])
     again = shared.thinned(50, np.random.default_rng(1))
     np.testing.assert_array_equal(again.probabilities, sample.probabilities)
+
+
+def test_of_many_classes_few_rows_are_searched_longer_and_very_many_shorter(monkeypatch):
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet(np.ones(9), 60), rng.integers(9, size=60)
+    usual = 400 + 40 * 9
+
+    def lines(most_read):
+        monkeypatch.setattr(coordinate, "_MOST_READ", most_read)
+        solution = solve(p, y, scale=30, solver=coordinate.Coordinate())
+        return solution.evaluations / 30, solution.value
+
+    read = usual * p.size  # by the usual search
+    (short, worst), (once, fair), (long, best) = map(lines, (read // 1000, read, 20 * read))
+    assert short < usual / 2 < once < 2 * usual < long
+    assert best <= fair <= worst
