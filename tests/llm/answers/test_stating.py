@@ -70,6 +70,7 @@ def test_the_page_shows_what_the_rule_reads():
 )
 def test_a_turn_that_the_model_makes_up_ends_its_answer(text, expected):
     assert stated(MOODS, text) == expected
+    assert stated(("human", "machine"), "Answer:\nHuman: a machine errs less") == "human"
 
 
 @cases(

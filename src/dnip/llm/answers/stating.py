@@ -33,7 +33,7 @@ _BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
 _SPACE = re.compile(r"\s*")
 # A turn of the user that the model makes up ends its answer.
 _NEXT_TURN = re.compile(
-    r"\n[ \t]*(?:#+ *|\*\*|<\|)?(?:user|human|instruction)(?:\*\*)?(?::|\|>)"
+    r"\n[ \t]*(?:#+ *|\*\*|<\|)?(?P<who>user|human|instruction)(?:\*\*)?(?::|\|>)"
     r"|<\|im_start\|>|\[INST\]",
     re.IGNORECASE,
 )
@@ -304,7 +304,8 @@ class Rule:
 
     def state(self, text: str) -> Statement:
         """Return the label that a text states. Its thoughts were left out before."""
-        if (turn := _NEXT_TURN.search(text, _skip(_SPACE, text, 0))) is not None:
+        turn = _NEXT_TURN.search(text, _skip(_SPACE, text, 0))
+        if turn is not None and not (turn["who"] and self._labels.at(text, turn.start("who"))):
             text = text[: turn.start()]
         roots = _json_in(text)
         values = [mention for root in roots for mention in self._values_of(text, root)]
