@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
+    asked,
     chosen,
     classifier,
     constraints,
@@ -62,6 +63,7 @@ BENCHMARKS = {
     "prompting": prompting.run,
     "sidecar": sidecar.run,
     "sampled": sampled.run,
+    "asked": asked.run,
 }
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")
