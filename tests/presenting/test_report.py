@@ -81,6 +81,7 @@ def test_a_rate_has_the_digits_of_the_terminal(right, n, shown):
     page = report_on(ProbabilityTable(p, y), coefficients=Coefficients(["0", "1"], [1, 1], 1))
     assert f"<b>{shown} → {shown}</b>" in page.to_html()
     assert f"in the weakest class, {shown} of 1,000 rows are right (0) instead" in page.verdict
+    assert page.verdict.partition(".")[0].endswith(f"and of all rows {shown} as before")
     assert f"{float(shown) / 1000:.3f}" in describe_evaluation(evaluate(ProbabilityTable(p, y)))
 
 

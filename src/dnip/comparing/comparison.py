@@ -627,9 +627,15 @@ class Comparison:
             if method.name != best and self.sure[method.name] < _TOLD_APART
         )
 
-    @property
-    def conclusion(self) -> str:
-        """Which methods are best, and what to do next."""
+    def conclude(self, line: str | None = None) -> str:
+        """Return which methods are best, and what to do next.
+
+        Parameters
+        ----------
+        line : str, optional
+            What fits the opt table, as it is typed.
+        """
+        line = line or f"dnip fit {quote(self.opt)}"
         best, tied = self.best.name, self.tied
         among = {best, *tied}
         lines = [f"Best by {self.goal}: {best}. "]
@@ -638,27 +644,26 @@ class Comparison:
         else:
             lines[0] += "It is told from all others "
         lines[0] += "(paired bootstrap of the test rows, 95 % each)."
-        calibrated = f"dnip fit {quote(self.opt)} --no-labels"
         if RAW in among:
             lines.append("Next: nothing that is shown here is needed; label more rows to see more.")
         elif OurDNIP.name in among:
             beta = self.objective.get("beta", 0.5)
             option = "" if beta == 0.5 else f" --beta {beta:g}"
-            lines.append(f"Next: dnip fit {quote(self.opt)}{option}")
+            lines.append(f"Next: {line}{option}")
             if BatchCalibration.name in among:
-                lines.append(f"As good, and without labels: {calibrated}")
+                lines.append(f"As good, and without labels: {line} --no-labels")
         elif BatchCalibration.name in among:
-            lines.append(f"Next: {calibrated}")
+            lines.append(f"Next: {line} --no-labels")
         else:
             how = {
                 "matrix-scaling": "LogisticRegression()",
                 "matrix-scaling-balanced": 'LogisticRegression(class_weight="balanced")',
             }.get(best)
-            line = f", {how}.fit(np.log(P), y)" if how else ""
-            lines.append(f"Next: use {best} itself{line}")
+            code = f", {how}.fit(np.log(P), y)" if how else ""
+            lines.append(f"Next: use {best} itself{code}")
             if OurDNIP.name in self.sure:
                 behind = self.of(OurDNIP.name).goal - self.best.goal
-                lines.append(f"Coefficients are {behind:.3f} behind: dnip fit {quote(self.opt)}")
+                lines.append(f"Coefficients are {behind:.3f} behind: {line}")
         return "\n".join(lines)
 
     def of(self, name: str) -> MethodScores:
@@ -715,8 +720,8 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     return written
 
 
-def describe_comparison(comparison: Comparison) -> str:
-    """Return a line per method, what follows, and notes."""
+def describe_comparison(comparison: Comparison, line: str | None = None) -> str:
+    """Return a line per method, what follows, and notes; `line` as for `Comparison.conclude`."""
     columns = [Column("method"), Column(comparison.goal, right=True)]
     columns += [Column(METRICS[name].title, 3) for name in HEADLINE]
     rows: list[Row] = []
@@ -736,7 +741,7 @@ def describe_comparison(comparison: Comparison) -> str:
     table = to_text(columns, rows)
     parts = [wrapped(title), table, wrapped(notes)]
     if len(comparison.methods) > 1:
-        parts.insert(2, wrapped(comparison.conclusion))
+        parts.insert(2, wrapped(comparison.conclude(line)))
     return "\n\n".join(parts)
 
 

@@ -485,6 +485,8 @@ def _in_rows(
     weakest_text = f"{rates[1]} of 1,000 {rows} {are} right{now} instead of {rates[0]}"
     text = f"in the weakest class, {weakest_text}{'' if then == now else then}"
     whole = [round(1000 * round(side["accuracy"], 3)) for side in (before, after)]
-    text += f", and of all rows {whole[1]:,} instead of {whole[0]:,}"
     lost = whole[0] - whole[1]
+    text += f", and of all rows {whole[1]:,} " + (
+        f"instead of {whole[0]:,}" if lost else "as before"
+    )
     return f"{text}: it costs {lost:,} right answers in 1,000" if lost > 0 else text

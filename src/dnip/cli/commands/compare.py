@@ -122,4 +122,9 @@ def compare(
     written = write_comparison(result, out)
     if result.interrupted:
         complain("interrupted", f"{len(result.methods)} finished methods are kept")
-    finish(result.to_dict(), describe_comparison(result), json=json, written=written)
+    finish(
+        result.to_dict(),
+        describe_comparison(result, options.line("fit", table, classes)),
+        json=json,
+        written=written,
+    )
