@@ -25,7 +25,7 @@ from benchmarks.mixes import DRAWS, SIZES, Draw, draws_of, raw, score
 from benchmarks.tables import Table, print_markdown
 from dnip import Fit, Objective, fit
 from dnip.base.errors import DNIPWarning
-from dnip.fitting.choosing import BETAS
+from dnip.fitting.refits import BETAS
 
 N_CLASSES = 4
 #: Made data sets, their classes, and what the share of a class falls to from one to the next.

@@ -7,8 +7,8 @@ import pytest
 
 import dnip
 from dnip import Constraints, InvalidInputError, Objective
-from dnip.fitting.choosing import BETAS, choose_beta
 from dnip.fitting.estimate import find_floor, raised
+from dnip.fitting.refits import BETAS, choose_beta
 from populations import biased_rows
 
 

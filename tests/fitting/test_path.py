@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dnip import Constraints, InvalidInputError, Objective, fit
-from dnip.fitting.choosing import BETAS
 from dnip.fitting.fit import note_on_limit
 from dnip.fitting.path import trace_path
+from dnip.fitting.refits import BETAS
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import difference_intervals
 from populations import biased_rows

@@ -28,7 +28,6 @@ from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import MAX_SCALE
-from dnip.fitting.choosing import BETAS, choose_beta, kept_sentence
 from dnip.fitting.deferring import Deferring, Served, defer_share
 from dnip.fitting.estimate import (
     MOST_CELLS,
@@ -44,7 +43,15 @@ from dnip.fitting.estimate import (
     raised,
     round_to_scale,
 )
-from dnip.fitting.refits import DRAWS, FitEvidence, Judged, Refits
+from dnip.fitting.refits import (
+    BETAS,
+    DRAWS,
+    FitEvidence,
+    Judged,
+    Refits,
+    choose_beta,
+    kept_sentence,
+)
 from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.coefficients import Coefficients, DataRecord, FitRecord
 from dnip.method.constraints import Constraints
