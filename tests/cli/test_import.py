@@ -160,7 +160,7 @@ def test_bad_input_writes_nothing(dnip, write, unchanged, text, gold, further, t
 
 
 def test_a_file_that_is_not_there_is_refused(dnip, folder):
-    dnip("import", "no.jsonl", *CLASSES).assert_refused("no.jsonl: the file cannot be read")
+    dnip("import", "no.jsonl", *CLASSES).assert_refused("no.jsonl: there is no such file")
     dnip("import", "no.jsonl", "--classes", "a,b", "--out", "t.txt").assert_refused(".txt")
 
 

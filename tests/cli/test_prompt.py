@@ -79,9 +79,9 @@ def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
 
 
 @cases(
-    ({"mood.toml": "nowhere.toml"}, ["nowhere.toml", "cannot be read"]),
+    ({"mood.toml": "nowhere.toml"}, ["nowhere.toml: there is no such file"]),
     ({"mood.toml": "mood"}, ["no built-in task 'mood'", "agnews"]),
-    ({"test.jsonl": "nowhere.csv"}, ["nowhere.csv", "cannot be read"]),
+    ({"test.jsonl": "nowhere.csv"}, ["nowhere.csv: there is no such file"]),
     ({"test.jsonl": "."}, ["lie one in the other"]),
     ({"table.csv": "table.txt"}, ["table.txt"]),
 )

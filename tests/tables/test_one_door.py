@@ -218,7 +218,7 @@ SETTINGS = {
     "steps": ({"scale": 0}, "--scale 0", "scale must be a whole number of at least 1"),
     "scale": ({"scale": "log:"}, "--scale log:", "scale is 'log:'"),
     "time": ({"time_limit": -1.0}, "--time-limit -1", "time_limit must be a finite number"),
-    "metric": ({"objective": "f1"}, None, "objective must be one of balanced-accuracy, macro-f1"),
+    "metric": ({"objective": "f1"}, None, "objective must be one of cobias, balanced-accuracy, macro-f1"),
     "both": (
         {"objective": "macro-f1", "beta": 1.0}, "--objective macro-f1 --beta 1",
         "beta is a part of error + β·COBias, but objective replaces it",
@@ -229,7 +229,7 @@ SETTINGS = {
     ),
     "solver": ({"solver": "magic"}, None, "solver must be one of coordinate, exact, anneal; got"),
     "robust": ({"robust": "maybe"}, None, "robust must be one of auto, on, off; got 'maybe'"),
-    "preset": ({"preset": "mine"}, None, "preset must be one of paper; got 'mine'"),
+    "preset": ({"preset": "mine"}, None, "preset must be \"paper\"; got 'mine'"),
     "seed": ({"seed": -1}, "--seed -1", "seed must be a whole number of at least 0; got -1"),
     "helper": ({"defer": 0.3, "helper_accuracy": 2.0}, None, "helper_accuracy must be a finite"),
     "mix": (

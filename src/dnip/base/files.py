@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 #: Failures of the disk that can happen in the middle of a write.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _APART = "Give each a place of its own"
-#: What is said of a path where nothing is.
-NO_FILE = "{}: there is no such file"
 # Bytes of the largest file of settings or coefficients: a pipe may never end.
 _MOST_BYTES = 1 << 28
 
@@ -63,10 +61,19 @@ def read_named(
     try:
         return read_text(path)
     except FileNotFoundError as error:
-        raise kind(NO_FILE.format(path), hint=f"Check the path; you are in {Path.cwd()}") from error
+        raise no_file(path, kind) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise kind(f"{path}: cannot be read: {reason}", hint=hint) from error
+
+
+def no_file(
+    path: str | os.PathLike[str], kind: type[InvalidInputError] = InvalidInputError
+) -> InvalidInputError:
+    """Return the error for a path where nothing is."""
+    return kind(
+        f"{os.fspath(path)}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"
+    )
 
 
 def open_input(path: str | os.PathLike[str]) -> IO[bytes]:

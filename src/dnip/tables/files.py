@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base import COEFFICIENTS
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.files import NO_FILE, atomic_path, open_input
+from dnip.base.files import atomic_path, open_input
 from dnip.tables.arrays import read_arrays
 from dnip.tables.cells import Cells
 from dnip.tables.columns import (
@@ -305,10 +305,6 @@ def _check_readable(file: str | os.PathLike[str]) -> Format:
                     f"{path} is a file of coefficients, but a table is needed",
                     hint="Give the probabilities of rows as .csv, .jsonl or .parquet",
                 )
-    except FileNotFoundError as error:
-        raise InvalidInputError(
-            NO_FILE.format(path), hint=f"Check the path; you are in {Path.cwd()}"
-        ) from error
     except OSError as error:
         raise cannot_read(path, error) from error
     return format_of(path)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TypeAlias, cast
 
 from dnip.base.errors import InvalidInputError, counted, shown, warn
-from dnip.base.files import open_input
+from dnip.base.files import no_file, open_input
 from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, CellLocation, as_list
 from dnip.tables.columns import ID, NOTHING, Asked, check_names, plain_name, resolve_columns
@@ -230,6 +230,8 @@ def _plain(file: IO[bytes], *, compressed: bool) -> IO[bytes]:
 
 def cannot_read(path: Path, error: OSError) -> InvalidInputError:
     """Return the error for a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return no_file(path)
     return InvalidInputError(
         f"{path}: the file cannot be read: {error.strerror or error}",
         hint="Check the path and its permissions",

@@ -23,6 +23,7 @@ from dnip.base.errors import (
     load_optional,
     shown,
 )
+from dnip.base.files import no_file
 from dnip.base.typing import Labels
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.prompting.task import RATIONALE, Task
@@ -324,7 +325,7 @@ def _find_remote(source: str) -> tuple[str, Iterator[Found]]:
             retryable=True,
         ) from error
     if not is_there:
-        raise InvalidInputError(f"{name}: there is no such file")
+        raise no_file(name)
     return name, read_values(name, partial(system.open_input_file, path))
 
 
