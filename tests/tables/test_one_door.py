@@ -218,7 +218,7 @@ SETTINGS = {
     "steps": ({"scale": 0}, "--scale 0", "scale must be a whole number of at least 1"),
     "scale": ({"scale": "log:"}, "--scale log:", "scale is 'log:'"),
     "time": ({"time_limit": -1.0}, "--time-limit -1", "time_limit must be a finite number"),
-    "metric": ({"objective": "f1"}, None, "objective must be one of cobias, balanced-accuracy, macro-f1"),
+    "metric": ({"objective": "f1"}, None, "objective must be one of cobias, balanced-accuracy"),
     "both": (
         {"objective": "macro-f1", "beta": 1.0}, "--objective macro-f1 --beta 1",
         "beta is a part of error + β·COBias, but objective replaces it",
