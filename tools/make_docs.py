@@ -31,7 +31,7 @@ dnip demo --out .
 dnip fit opt.csv --path --picture path.png
 dnip compare opt.csv --test test.csv
 dnip report opt.csv
-chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1000 \\
+chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,620 \\
     --screenshot=report.png report.html
 """
 #: What they are called in ``docs/images``, and there.

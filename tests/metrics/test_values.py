@@ -198,4 +198,4 @@ def test_a_metric_in_two_files_is_shown_by_every_door(tmp_path):
         run = ran(sys.executable, "-m", "dnip", *words.split(), cwd=tmp_path, env=environment)
         assert run.returncode == 0, run.stderr
         assert re.search(shown, run.stdout), words
-    assert '"lowest precision":"' in (tmp_path / "report.html").read_text()
+    assert "<dt>lowest precision</dt>" in (tmp_path / "report.html").read_text()
