@@ -173,7 +173,7 @@ def test_the_page_says_all():
     assert "batch-calibration *" in rows
     told = " ".join(text.split())
     assert "±: standard deviation over 2 runs; their means are shown." in told
-    assert "Best by error + COBias/2: batch-calibration. Not told from it: dnip (paired" in told
+    assert "Best by error + COBias/2: batch-calibration; as good within noise: dnip (paired" in told
     assert (
         "Next: dnip fit news/opt.csv As good, and without labels: dnip fit news/opt.csv --no"
         in told

@@ -638,12 +638,12 @@ class Comparison:
         line = line or f"dnip fit {quote(self.opt)}"
         best, tied = self.best.name, self.tied
         among = {best, *tied}
-        lines = [f"Best by {self.goal}: {best}. "]
-        if tied:
-            lines[0] += f"Not told from it: {listed(tied)} "
-        else:
-            lines[0] += "It is told from all others "
-        lines[0] += "(paired bootstrap of the test rows, 95 % each)."
+        others = (
+            f"as good within noise: {listed(tied)}" if tied else "worse beyond noise: all others"
+        )
+        lines = [
+            f"Best by {self.goal}: {best}; {others} (paired bootstrap of the test rows, 95 % each)."
+        ]
         if RAW in among:
             lines.append("Next: nothing that is shown here is needed; label more rows to see more.")
         elif OurDNIP.name in among:
@@ -691,7 +691,7 @@ class Comparison:
 #: What is written into the folder of a comparison.
 FILES = ("results.json", "runs.csv", *(f"comparison{suffix}" for suffix in SUFFIXES))
 
-# How sure it must be that a method is behind the best, to be told from it.
+# How sure it must be that a method is behind the best, to be called worse.
 _TOLD_APART = 0.95
 
 _TRANSDUCTIVE = " *"
