@@ -90,3 +90,10 @@ def test_what_is_said_and_kept():
 def test_what_needs_labels_is_refused(asked):
     with pytest.raises(InvalidInputError, match=r"needs labels.*no_labels"):
         fit(rows()[0], no_labels=True, **asked)
+
+
+@pytest.mark.parametrize(("shares", "is_said"), [((1 / 3,) * 3, True), (SKEWED, False)])
+def test_a_fit_says_where_batch_calibration_does_as_well(shares, is_said):
+    said = "Without labels, batch calibration is "
+    fitted = fit(*rows(200, shares=shares))
+    assert any(note.startswith(said) and "--no-labels" in note for note in fitted.notes) is is_said

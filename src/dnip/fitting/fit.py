@@ -46,6 +46,7 @@ from dnip.fitting.estimate import (
 from dnip.fitting.refits import (
     BETAS,
     DRAWS,
+    SURE,
     FitEvidence,
     Judged,
     Refits,
@@ -884,10 +885,10 @@ def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: 
 
     refits, others = rows.refits, dict[float, FitEvidence]()
     beta: float | None = None
-    choice, note = None, None
+    choice, notes = None, list[str]()
     if limit is not None and is_limited:
         beta = _beta_within(limit, rows)
-        note = note_on_limit(limit, beta)
+        notes.append(note_on_limit(limit, beta))
     elif has_beta and beta_of(settings.objective) > 0 and (alternatives or settings.chooses_beta):
         others = {b: refits.judge(settings.at(b)).evidence for b in BETAS}
         if settings.chooses_beta:
@@ -907,7 +908,7 @@ def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: 
         solution = _raw(solution, settings, rows.estimator.problem)
         judged = refits.judge_raw(settings)
     judged = judged._replace(evidence=replace(judged.evidence, is_kept=is_kept, sure=sure))
-    return _fit_of(rows, settings, solution, decision, judged, others, choice, note)
+    return _fit_of(rows, settings, solution, decision, judged, others, choice, notes)
 
 
 def _refuse_what_needs_labels(settings: FitSettings, **others: object) -> None:
@@ -940,9 +941,7 @@ def _fit_no_labels(opt: FitRows, settings: FitSettings) -> Fit:
     if settings.target_prior is not None:
         shares = check_prior(settings.target_prior, table.classes)
         mix = TargetPrior(shares)
-    settings, exponent = _on_common_scale(settings, p, np.empty(0, np.int64), None, p[:0], None)
-    counted = (n_rows * shares + 0.5) / (n_rows + n / 2)
-    shift = batch_shift(to_power(p, exponent), counted, np.ones(n_rows)) / exponent
+    settings, shift = _without_labels(settings, p, shares)
     absent = shares == 0
     shift[absent] = shift[~absent].min()
     assert settings.scale is not None
@@ -992,6 +991,34 @@ def _fit_no_labels(opt: FitRows, settings: FitSettings) -> Fit:
         target=mix,
         notes=tuple(notes),
     )
+
+
+def _without_labels(
+    settings: FitSettings, p: Probabilities, shares: Floats
+) -> tuple[FitSettings, Floats]:
+    """Return the settings with a scale, and the log-weights of batch calibration (N,)."""
+    settings, exponent = _on_common_scale(settings, p, np.empty(0, np.int64), None, p[:0], None)
+    counted = (len(p) * shares + 0.5) / (len(p) + len(shares) / 2)
+    return settings, batch_shift(to_power(p, exponent), counted, np.ones(len(p))) / exponent
+
+
+def _notes_on_batch_calibration(rows: Prepared, settings: FitSettings, judged: Judged) -> list[str]:
+    """Say where batch calibration without labels does as well within noise, or better than raw."""
+    p, n = rows.problem.probabilities, rows.problem.n_classes
+    every = np.concatenate([p, rows.unlabelled])
+    shift = _without_labels(replace(settings, scale=None), every, np.full(n, 1 / n))[1]
+    draws, batch = [judged.left_out], np.exp(shift - shift.max())
+    chosen = rows.refits.assess(settings, draws, before=batch)
+    is_better, is_worse = chosen.gains and chosen.sure >= SURE, chosen.sure <= 1 - SURE
+    if is_better or (judged.evidence.is_kept and not is_worse):
+        return []
+    ends = np.array([chosen.before, chosen.after])
+    of_batch, value = ends if chosen.metric is None else 1 - ends
+    how = "better" if is_worse else "as good, as far as refits show"
+    return [
+        f"Without labels, batch calibration is {how}: {chosen.aim} {of_batch:.3f} next to "
+        f"{value:.3f}. --no-labels makes it."
+    ]
 
 
 def fit_at(rows: Prepared, beta: float) -> Fit:
@@ -1056,15 +1083,13 @@ def _fit_of(
     judged: Judged | None = None,
     others: Mapping[float, FitEvidence] | None = None,
     choice: str | None = None,
-    note: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Fit:
     """Return a fit with everything that it shows."""
     sample, classes = rows.opt.sample, rows.problem.classes
     weights = Coefficients(classes, solution.weight_indices, solution.scale)
     evaluation, data_hash = rows.opt.count(weights, rows.mix.asked)
-    notes = [*notes_on_classes(rows.problem, solution, evaluation)]
-    if note is not None:
-        notes.append(note)
+    notes = [*notes_on_classes(rows.problem, solution, evaluation), *notes]
     if rows.n_copies:
         notes.append(
             f"{rows.n_copies:,} of {len(rows.problem.labels):,} rows are copies of others, with "
@@ -1095,6 +1120,8 @@ def _fit_of(
         evidence = replace(evidence, evaluation=known)
         is_raw = evidence.is_kept and rows.may_keep
         alternatives = _alternatives(others or {}, None if is_raw else beta_of(settings.objective))
+        if rows.is_judged and rows.may_keep and settings.target_prior is None:
+            notes += _notes_on_batch_calibration(rows, settings, judged)
     deferring = _deferring(rows, settings, solution, evidence, judged)
     if deferring is not None:
         notes += deferring.notes

@@ -170,10 +170,16 @@ class Refits:
         draws = [[LeftOut(fold, equal) for fold, _ in draw] for draw in self._draws]
         return Judged(self.assess(settings, draws), draws[0])
 
-    def assess(self, settings: FitSettings, draws: list[Folds] | None = None) -> FitEvidence:
-        """Return what refits say of other rows; `draws` are known already, if given."""
+    def assess(
+        self, settings: FitSettings, draws: list[Folds] | None = None, before: Floats | None = None
+    ) -> FitEvidence:
+        """Return what refits say of other rows, next to the raw argmax, or to weights `before`.
+
+        `draws` are known already, if given.
+        """
         draws = self.left_out(settings) if draws is None else draws
         p, n, raw = self._rows.probabilities, self._rows.n_classes, self._raw
+        raw = raw if before is None else decide(p, before)
         cells, followed, spreads = list[Integers](), list[float](), list[float]()
         for folds in draws:
             fitted, on_all, apart = raw.copy(), [], []
@@ -266,7 +272,7 @@ LEVEL = 0.9
 FEWEST, _FEW, _MANY_CLASSES = 2, 5, 20
 
 # How sure it has to be that a fit gains, for there to be nothing to say of it.
-_SURE = 0.8
+SURE = 0.8
 # No sample leaves no doubt at all.
 _SUREST = 0.99
 # The least standard deviation that chance is given, of a single row.
@@ -630,9 +636,9 @@ def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> tuple[str, ...]:
             f"Always answering {name} would be right on {share:.1%} of the rows, not {after:.1%}."
         )
         notes.append((share - after, said))
-    if evidence.gains and evidence.sure < _SURE:
+    if evidence.gains and evidence.sure < SURE:
         said = f"It is {evidence.sure:.0%} sure that other rows gain; more labels would show it."
-        notes.append((_SURE - evidence.sure, said))
+        notes.append((SURE - evidence.sure, said))
     return tuple(said for _, said in sorted(notes, key=lambda note: -note[0]))
 
 
