@@ -116,12 +116,12 @@ def test_the_sidecar_corrects_the_server(server, folder, tmp_path):
 
 @pytest.fixture
 def fleet(folder, tmp_path):
-    """A fleet of two servers, behind the nginx that docs/large-tables.md sets up.
+    """A fleet of two servers, behind the nginx that docs/deploy.md sets up.
 
     Yields its base URL and the process of one of the servers.
     """
     program = shutil.which("nginx") or pytest.skip("nginx is not installed")
-    page = (ROOT / "docs" / "large-tables.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     (printed,) = re.findall(r"```nginx\n(.*?)```", page, re.DOTALL)
     port = free_port()
     with serving(folder, tmp_path / "1") as one, serving(folder, tmp_path / "2") as other:

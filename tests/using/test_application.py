@@ -1,4 +1,4 @@
-"""Streamed reweighting: as in memory, nothing where it fails; recipes of docs/large-tables.md."""
+"""Streamed reweighting: as in memory, nothing where it fails; recipes of docs/deploy.md."""
 
 import os
 import re
@@ -53,7 +53,7 @@ def test_what_is_refused_leaves_the_old_output(tmp_path, suffix, classes, rows, 
 
 
 # --- recipes ---
-PAGE = Path(__file__).parents[2] / "docs" / "large-tables.md"
+PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 CLASSES = ("red", "green", "blue")
 
 
