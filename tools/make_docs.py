@@ -14,13 +14,18 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from html import escape
 from pathlib import Path
 from textwrap import fill, wrap
+from typing import TYPE_CHECKING
 
 import click
 
 from dnip.cli.app import COMMANDS, Commands
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -45,9 +50,14 @@ PICTURES = {
 
 def commands() -> str:
     """Return the command reference: the help of every command, and an anchor for every option."""
+    every = {name: options(name) for name in COMMANDS}
+    shared = Counter(option for those in every.values() for option in those)
+    shared = {option: n for option, n in shared.items() if n > 1}
     parts = [
         "# Commands\n",
-        "`dnip COMMAND -h` prints the options that most need, `--help-all` all of them.\n",
+        "`dnip COMMAND -h` prints the options that most need, `--help-all` all of them. Below, an "
+        "option\nwithout a text is one of the [options of several "
+        "commands](#options-of-several-commands).\n",
     ]
     for name in ("", *COMMANDS):
         words = ["dnip", *name.split()]
@@ -60,26 +70,35 @@ def commands() -> str:
         ).stdout
         about = printed.partition("\nOptions:\n")[0] if name else printed
         parts.append(f"## {' '.join(words)}\n\n```text\n{about.strip()}\n```\n")
-        parts += options(name) if name else []
+        parts += marked_up(words, every[name], shared) if name else []
+    parts += ["## Options of several commands\n", *marked_up(["dnip"], dict.fromkeys(shared, ""))]
     return "\n".join(parts)
 
 
-def options(name: str) -> list[str]:
-    """Return all options of a command as Sphinx marks them up, under their headings."""
+def options(name: str) -> dict[tuple[str, str], str]:
+    """Return the options of a command, each with its help, and the heading of each."""
     group = click.Context(Commands("dnip"), info_name="dnip")
     command = Commands().get_command(group, name)
     assert command is not None
     context = click.Context(command, parent=group, info_name=name, **command.context_settings)
-    parts, last = [f"```{{program}} dnip {name}\n```\n"], "Options"
+    found = {}
     for param in command.get_params(context):
         record = param.get_help_record(context)
-        if param.param_type_name != "option" or "--help" in param.opts or record is None:
-            continue
-        heading = getattr(param, "heading", None) or "Options"
-        if heading != last:
-            parts.append(f"**{heading}**\n")
-            last = heading
-        parts.append(f"```{{option}} {record[0]}\n{fill(record[1], 96)}\n```\n")
+        if param.param_type_name == "option" and "--help" not in param.opts and record is not None:
+            found[record] = getattr(param, "heading", None) or ""
+    return found
+
+
+def marked_up(
+    program: list[str], found: dict[tuple[str, str], str], shared: Container[tuple[str, str]] = ()
+) -> list[str]:
+    """Return options as Sphinx marks them up, under their headings; shared ones without help."""
+    parts = [f"```{{program}} {' '.join(program)}\n```\n"]
+    for heading in dict.fromkeys(["", *found.values()]):
+        parts += [f"**{heading}**\n"] if heading else []
+        for option in (option for option, under in found.items() if under == heading):
+            told = "" if option in shared else fill(option[1], 96) + "\n"
+            parts.append(f"```{{option}} {option[0]}\n{told}```\n")
     return parts
 
 
