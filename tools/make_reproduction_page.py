@@ -43,7 +43,8 @@ def of_one_shot(headline: str) -> str:
 
 
 def without_numbers(claims: str) -> str:
-    """Leave out the column of the paper's own numbers, which are in the report."""
+    """Leave out the paper's own numbers, and intervals; both are in the report."""
+    claims = re.sub(r", 95 % interval| \(−?[\d.]+ to −?[\d.]+\)", "", claims)
     lines = [line.split(" | ") for line in claims.split("\n")]
     return "\n".join(" | ".join(cells[:2] + cells[3:]) for cells in lines)
 
