@@ -101,6 +101,13 @@ def test_ours_is_the_fit_of_every_other_door(opt):
 pytest.importorskip("scipy")
 
 
+@pytest.mark.parametrize("names", [("1", "2", "3", "4"), ("3", "0", "2", "1")])
+def test_the_names_of_classes_are_no_numbers_of_columns(names):
+    plain, named = opt_set(), opt_set(classes=names)
+    ours = METHODS["dnip"]
+    assert ours.fit(named).to_dict() == ours.fit(plain).to_dict()
+
+
 def test_the_gradient_is_that_of_small_steps():
     rng = np.random.default_rng(6)
     scores, labels = rng.normal(size=(5, 3)), rng.integers(3, size=5)

@@ -71,8 +71,8 @@ def test_arrays_have_a_value_for_each_row():
 
 @pytest.mark.parametrize("kind", KINDS)
 @cases(
-    ({"groups": "usr"}, ROWS, "usr is no column to divide .*the columns are ham, spam, user"),
-    ({"by": "label"}, ROWS, "label is no column to divide"),
+    ({"groups": "usr"}, ROWS, "usr is no column of .* to divide .*the columns are ham, spam, user"),
+    ({"by": "label"}, ROWS, "label is no column of .* to divide"),
     ({"weights": "times"}, ROWS.assign(times=[1, -1, 2.5]), "row 2, column times: .*-1"),
     ({"weights": "times"}, ROWS.assign(times=[1, 2, None]), "row 3, column times: .* no weight"),
     ({"weights": "user"}, ROWS, "row 1, column user: 'u' is no weight"),

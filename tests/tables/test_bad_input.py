@@ -29,6 +29,14 @@ REFUSED = {
         ("label,p0,p1\n0,1_0,1\n", ["row 1, column p0: '1_0' is not a number"]),
         ('p0,p1\n"0,5","0,5"\n', ["row 1, column p0: '0,5' is not a number", "decimal point"]),
         ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the number is missing"]),
+        (
+            "label,ham,spam,user\nham,0,1,\nspam,0,1,u1\n",
+            ["row 1, column user: the number is missing", "with --classes ham,spam (in"],
+        ),
+        (
+            "label,p ham,p spam,n\n,0,1,7\nham,0,1,7\nspam,0,1,7\n",
+            ["they sum to 8", "Type: dnip import", "--classes ham,spam --out"],
+        ),
         ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
         ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
         (b"id,p0,p1\na,0,1\n\xe9,0,1\n", ["line 3 is not UTF-8 text (byte 0xe9)"]),

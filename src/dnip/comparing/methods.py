@@ -565,8 +565,9 @@ class _Own(Correction):
 
 def _fitted(opt: OptSet, **asked: Any) -> ClassWeights:  # noqa: ANN401 - as for `dnip.fit`
     """Fit, and note what the results tell of the fit."""
+    labels = np.array(opt.classes, np.object_)[opt.labels]  # the name of a class may be a number
     with unwarned():  # of classes without labels: the comparison warns once for all methods
-        result = fit(opt.probabilities, opt.labels, classes=opt.classes, **asked)
+        result = fit(opt.probabilities, labels, classes=opt.classes, **asked)
     solution = result.solution
     notes = {"weight_indices": solution.weight_indices.tolist(), "scale": solution.scale.size}
     notes |= {"objective": solution.value, "terms": solution.terms, "verdict": result.verdict}

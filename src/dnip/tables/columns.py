@@ -242,8 +242,12 @@ def resolve_columns(
     check_names(names, source)
     for name in asked.names:
         if name not in names or name == LABEL:
-            what = f"{name} is no column to divide or weigh rows by"
-            raise _refused(what, [c for c in names if c != LABEL], source, "Name one of these")
+            there = _listed([column for column in names if column != LABEL])
+            raise InvalidInputError(
+                f"{name} is no column of {source} to divide or weigh rows by; the columns are "
+                f"{there}",
+                hint="Name one of these",
+            )
     classes = _own_classes(stored, classes, source)
     numbered = [name for name in names if _NUMBERED.fullmatch(name)]
     free = [name for name in names if name not in RESERVED and name not in asked.names]

@@ -232,9 +232,14 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
                 f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
             )
     except InvalidInputError as error:
-        if layout.from_header and not isinstance(error, BadRowError):
-            doubts = _not_all_classes(layout, labelled)
-            hint = error.hint if numbers is not None or not doubts else None  # of the cell
+        named = [str(label).strip() for label in labelled if not _is_empty(label)]
+        is_bad_row = isinstance(error, BadRowError)
+        pairs = zip(layout.probabilities, layout.classes, strict=True)
+        unnamed = [columns[column] for column, name in pairs if named and name not in named]
+        gaps = is_bad_row and any(_is_empty(cell) for cells in unnamed for cell in cells)
+        if layout.from_header and (gaps or not is_bad_row):
+            doubts = _not_all_classes(layout, named)
+            hint = error.hint if gaps or numbers is not None or not doubts else None  # of the cell
             error.hint = ". ".join(filter(None, (hint, doubts)))
         raise
     labels = ids = mass = None
@@ -394,9 +399,13 @@ class WholeTable:
             warn(f"{self._source}: {captured.sentence}")
 
 
-def _not_all_classes(layout: Layout, labels: Sequence[object]) -> str:
+def _is_empty(cell: object) -> bool:
+    return is_missing(cell) or not str(cell).strip()
+
+
+def _not_all_classes(layout: Layout, labels: Sequence[str]) -> str:
     """Return what to do where a column that was taken for a class may be none."""
-    names = dict.fromkeys(str(label).strip() for label in labels)
+    names = dict.fromkeys(labels)
     if hint := read_as_answers(layout.names, layout.source, [*names]):
         return hint
     classes = [name for name in layout.probabilities if name in names]

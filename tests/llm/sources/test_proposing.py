@@ -51,10 +51,25 @@ def test_texts_without_probabilities_are_met_with_what_import_says(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "label,ham,spam\nham,0.5,0.5\nham,2,3\n", "a,b\n1,x\n"]
+    "content",
+    [
+        "",
+        "{",
+        "label,ham,spam\nham,0.5,0.5\nham,2,3\n",
+        "label,ham,spam,id\nham,0.5,0.5,0\nspam,0.25,0.75,0\n",
+        "a,b\n1,x\n",
+    ],
 )
 def test_nothing_is_made_up(tmp_path, content):
     path = tmp_path / "a.csv"
     path.write_text(content)
     assert "type:" not in (propose(path) or "")
     assert propose(tmp_path / "none.csv") is None
+
+
+def test_a_column_that_is_not_there_is_no_reason_to_import(tmp_path, dnip):
+    path = tmp_path / "a.csv"
+    path.write_text("label,ham,spam,user\n" + "ham,0.5,0.5,1\nspam,0.25,0.75,2\n" * 4)
+    run = dnip("evaluate", path, "--classes", "ham,spam", "--group", "usr")
+    assert run.status == 1
+    assert run.err.endswith("the columns are ham, spam, user. Name one of these\n")

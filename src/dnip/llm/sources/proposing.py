@@ -18,7 +18,7 @@ from dnip.llm.sources.collecting import flattened
 from dnip.llm.sources.columns import share_one
 from dnip.llm.sources.reading import read_answers
 from dnip.tables.cells import is_number
-from dnip.tables.columns import ID, resolve_columns
+from dnip.tables.columns import ID, RESERVED, resolve_columns
 from dnip.tables.labels import LABEL
 
 # So many rows are looked at, of files of so many bytes at most.
@@ -95,7 +95,8 @@ def _sets(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield classes and their columns, the most first: numbers that share 1 in every row."""
-    numbers = [name for name in names if all(_is_cell(row[name]) for row in rows)]
+    cells = [name for name in names if name not in RESERVED]
+    numbers = [name for name in cells if all(_is_cell(row[name]) for row in rows)]
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for one, other in pairwise(numbers):
         before, after = _common(one, other), _common(one[::-1], other[::-1])[::-1]
