@@ -57,6 +57,7 @@ def test_texts_without_probabilities_are_met_with_what_import_says(tmp_path):
         "{",
         "label,ham,spam\nham,0.5,0.5\nham,2,3\n",
         "label,ham,spam,id\nham,0.5,0.5,0\nspam,0.25,0.75,0\n",
+        "label,ham,spam,text\nham,0.5,0.5,so\nspam,0.25,0.75,it\n",  # --classes makes it one
         "a,b\n1,x\n",
     ],
 )

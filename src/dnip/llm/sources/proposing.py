@@ -68,9 +68,9 @@ def propose(path: Path, *, is_foreign: bool = False) -> str | None:
 
 
 def _is_table(row: Mapping[str, Any], guess: _Guess) -> bool:
-    """Return whether the columns are those of a table, so that something else is odd."""
+    """Return whether `--classes` makes a table of the columns, so that something else is odd."""
     try:
-        layout = resolve_columns(tuple(row), classes=None, source="")
+        layout = resolve_columns(tuple(row), classes=guess.classes, source="")
     except InvalidInputError:
         return False
     return {*layout.probabilities} == {*guess.columns} and guess.label in (None, LABEL)
