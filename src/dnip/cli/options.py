@@ -273,14 +273,14 @@ class Words(click.Choice[Any]):
 labelled_table = argument(
     "table",
     type=path,
-    help="Labelled probabilities to fit on: a column for each class, and label; .csv, .jsonl, "
-    ".parquet, or a folder of it; or arrays, .npz with p and y, or p.npy and y.npy.",
+    help="Labelled probabilities to fit on: .csv, .jsonl, .parquet, a folder of these, or arrays of p "
+    "and y, .npz or .npy.",
 )
 scored_table = argument(
     "table",
     type=path,
-    help="Probabilities: a column for each class, and label; .csv, .jsonl, .parquet, or a folder "
-    "of it; or arrays, .npz with p and y, or p.npy and y.npy. Only rows with a label are scored.",
+    help="Probabilities: .csv, .jsonl, .parquet, a folder of these, or arrays of p and y, .npz or "
+    ".npy. Only rows with a label are scored.",
 )
 coefficients = option(
     "--coefficients",
