@@ -273,8 +273,8 @@ class Words(click.Choice[Any]):
 labelled_table = argument(
     "table",
     type=path,
-    help="Labelled probabilities to fit on: .csv, .jsonl, .parquet, a folder of these, or arrays of "
-    "p and y, .npz or .npy.",
+    help="Labelled probabilities to fit on: .csv, .jsonl, .parquet, a folder of these, or arrays "
+    "of p and y, .npz or .npy.",
 )
 scored_table = argument(
     "table",
