@@ -329,7 +329,7 @@ beta = option(
     type=float,
     metavar="NUMBER",
     help="β, the weight of COBias, the mean gap between the accuracies of two classes, next to the "
-    "error. [default: 0.5]",
+    "error. [default: 0.5, or a larger one that the fit chooses]",
 )
 scale = option(
     "--scale",

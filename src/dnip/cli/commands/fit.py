@@ -157,7 +157,7 @@ def _rows(text: str) -> int | None:
     "--evidence/--no-evidence",
     default=None,
     heading="Details",
-    help="Fit five times more, each time without a fifth of the labels, for a verdict and what to "
+    help="Fit again and again, each time without a fifth of the labels, for a verdict and what to "
     "expect on other rows. [default: if that is quick]",
 )
 @options.option(
