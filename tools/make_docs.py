@@ -68,7 +68,7 @@ def commands() -> str:
             text=True,
             env={**os.environ, "COLUMNS": "90", "NO_COLOR": "1", "TERMINAL_WIDTH": "90"},
         ).stdout
-        about = printed.partition("\nOptions:\n")[0] if name else printed
+        about = printed.partition("\nOptions:\n")[0]
         parts.append(f"## {' '.join(words)}\n\n```text\n{about.strip()}\n```\n")
         parts += marked_up(words, every[name], shared) if name else []
     parts += ["## Options of several commands\n", *marked_up(["dnip"], dict.fromkeys(shared, ""))]
