@@ -56,7 +56,7 @@ def test_help_shows_ten_options_at_most_and_names_the_way_to_the_rest(dnip, comm
     ]
     assert [one.opts[0] for one in options if one.opts[0] not in every] == ["--help-all"]
     more = len(every) - len(shown)
-    last = f"`dnip {command} --help-all` shows {more} more options."
+    last = f"`dnip {command} --help-all` shows {more} more option{'s' * (more > 1)}."
     assert (short.splitlines()[-1] == last) if more else (short == long)
 
 

@@ -231,6 +231,7 @@ HALVES = [[0.5, 0.5]] * 2
     ({}, [[0.5, 0.3, 0.2]] * 2, "ab", "3 columns of probabilities, but .* a, b.*classes="),
     ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),
     ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
+    ({}, [[1.5, -2.0], [0.3, 0.1]], "ab", "is negative .* features, give a classifier for them"),
     ({"random_state": None}, HALVES, "ab", "random_state must be a whole number"),
     ({"constraints": Constraints(freeze=["x"])}, HALVES, "ab", "class 'x' in constraints"),
     *(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, counted
 from dnip.cli.console import complain, live_progress
 from dnip.cli.gone import check_gone
 
@@ -118,7 +118,8 @@ class Command(click.Command):
         write_sections(formatter, plain + rest if _ALL in ctx.meta else plain)
         if rest and _ALL not in ctx.meta:
             formatter.write_paragraph()
-            formatter.write_text(f"`{ctx.command_path} --help-all` shows {len(rest)} more options.")
+            more = counted(len(rest), "more option")
+            formatter.write_text(f"`{ctx.command_path} --help-all` shows {more}.")
 
 
 def write_sections(

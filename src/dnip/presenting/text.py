@@ -440,7 +440,8 @@ def _alternatives(fitted: Fit) -> str:
         (f"{'* ' * other.is_chosen}{other.beta:g}", other.accuracy, other.cobias, other.worst)
         for other in fitted.alternatives
     ]
-    return f"What other β would give on other rows (* this fit):\n{to_text(columns, rows)}"
+    star = " (* this fit)" * any(other.is_chosen for other in fitted.alternatives)
+    return f"What other β would give on other rows{star}:\n{to_text(columns, rows)}"
 
 
 def _describe_verdict(fitted: Fit, table: str, out: str) -> str:

@@ -493,7 +493,12 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 X = take_columns(X, [str(c) for c in names], "X")[0]
             kind = {"dtype": np.float64, "ensure_min_features": 2, "ensure_all_finite": False}
             p = validate_data(self, X, reset=reset, **kind)
-            return check_probabilities(p, location=Location("X"))
+            try:
+                return check_probabilities(p, location=Location("X"))
+            except InvalidInputError as error:
+                if reset:
+                    error.hint = f"{error.hint}. If X holds features, give a classifier for them"
+                raise
         return _check_estimated(probabilities_of(self.estimator_, X))
 
     def get_metadata_routing(self) -> MetadataRouter:

@@ -134,6 +134,15 @@ def test_what_the_mass_says(says, partial, problem, note):
     assert note in "".join(found.notes)
 
 
+def test_a_server_that_continues_prompts_is_told_from_one_that_is_asked_by_chats():
+    plan = make_plan(MOOD, read_texts([{"text": "a"}], MOOD))
+    engine = Fixed(Scoring.FIRST, (0.6, 0.3), 0)
+    for endpoint, told in ("completions", True), ("chat", False):
+        engine.endpoint = endpoint
+        notes = check_prompts(plan, engine).notes
+        assert any("give --endpoint chat" in note for note in notes) == told
+
+
 def test_answers_without_a_label_are_counted_and_have_no_mass():
     class Vague(FakeEngine):
         def score(self, prompts, task):

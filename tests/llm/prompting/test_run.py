@@ -214,6 +214,19 @@ def test_a_run_that_was_refused_before_its_first_row_leaves_nothing(plan, tmp_pa
     assert list(tmp_path.glob("table*")) == []
 
 
+class Elsewhere(FakeEngine):
+    """The model would say something else."""
+
+    def score(self, prompts, task):
+        for scored in super().score(prompts, task):
+            yield replace(scored, captured=np.array([0.02, 0.01]))
+
+
+def test_labels_that_capture_little_are_warned_of_before_a_fit(plan, tmp_path):
+    with pytest.warns(DNIPWarning, match=r"table.csv: the labels capture less .* 100% of the rows"):
+        run(plan, Elsewhere(), tmp_path / "table.csv")
+
+
 class Vague(FakeEngine):
     """Some answers state no label."""
 

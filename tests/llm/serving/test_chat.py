@@ -276,6 +276,16 @@ def test_an_upstream_without_log_probabilities_is_asked_again_without(serve, ups
     assert numbers(port)['dnip_missed_total{question="chat",reason="logprobs"}'] == 1
 
 
+def test_an_upstream_that_refuses_the_request_itself_is_not_said_to_lack_log_probabilities(
+    serve, caplog
+):
+    port, asked = serve(FITTED)
+    refusal = {"error": "no such model"}
+    assert asked(lambda _: reply(refusal, "400 Bad Request"))[:2] == (400, refusal)
+    assert numbers(port).get('dnip_missed_total{question="chat",reason="logprobs"}', 0) == 0
+    assert "log-probabilities" not in caplog.text
+
+
 def test_twenty_megabytes_of_tokens_are_an_error_and_the_next_answer_is_corrected(serve):
     _, asked = serve(FITTED)
     many = {f"t{n}": 1e-9 for n in range(420_000)}
@@ -396,7 +406,7 @@ def test_coefficients_for_decisions_are_refused_for_chats(tmp_path):
     with pytest.raises(InvalidInputError, match="was fitted on decisions, not on chats"):
         make_app("http://h", {}, {"topic": tmp_path / "decision.json"})
     for files in ({"topic": tmp_path / "plain.json"}, {}), ({}, {"topic": tmp_path / "plain.json"}):
-        with pytest.raises(InvalidInputError, match="corrects neither decisions nor chats"):
+        with pytest.raises(InvalidInputError, match=r"nor chats. .* --endpoint chat"):
             make_app("http://h", *files)
     FITTED.save(tmp_path / "d.json")
     with pytest.raises(InvalidInputError, match="'topic' is given twice"):

@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, counted
 from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
-from dnip.llm.prompting.engines.servers import UNREAD
+from dnip.llm.prompting.engines.servers import UNREAD, Endpoint
 from dnip.llm.prompting.labels import (
     Collision,
     LabelTokens,
@@ -161,6 +161,8 @@ def _check(task: Task, prompts: list[Prompt], engine: Engine) -> PromptCheck:
         "\n".join(said) or first.text,
         chat=chat,
     )
+    if getattr(engine, "endpoint", None) == Endpoint.COMPLETIONS:
+        result.notes.append(_CONTINUED_NOTE)
     if tokenizer is not None:
         _add_tokens(result, task, prompts, tokenizer)
         if not result.classes or (engine.scoring is Scoring.FIRST and result.collisions):
@@ -253,6 +255,10 @@ def _add_mass(result: PromptCheck, scored: Sequence[ScoredRow]) -> None:
         )
 
 
+_CONTINUED_NOTE = (
+    "the server continues the prompt, without its chat template. If your program asks it by chats, "
+    "or `dnip serve` is to correct them, give --endpoint chat"
+)
 _CHAT_NOTE = (
     "the tokenizer has a chat template, and the prompts are scored without it. If the model will "
     "be served through its chat, score it through its chat too"

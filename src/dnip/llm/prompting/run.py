@@ -486,6 +486,8 @@ def _write(target: Path, plan: Plan, asked: _Asked, fill: Fill) -> RunSummary:
         classes=classes,
         mass=None if asked.engine.scoring is Scoring.PER_TOKEN else captured_mass,
     )
+    if (mass := table.captured_mass) is not None and mass.worth_telling:
+        warn(f"{target.name}: {mass.sentence}")
     known = texts.labels if (texts.labels >= 0).any() else None
     others: dict[str, Sequence[object]] = {} if texts.ids is not None else {ROW: texts.numbers}
     others |= texts.kept

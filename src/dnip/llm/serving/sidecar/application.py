@@ -206,9 +206,11 @@ class Sidecar(Router):
             response = await send(asked.body)
             if asked.plain is not None and response.status in _NO_LOGPROBS:
                 response.release()
-                refused = "the upstream refuses to give log-probabilities"
-                self._chats.missed(PassedError("logprobs", refused))
-                return _Passed(await send(asked.plain))
+                plain = await send(asked.plain)
+                if plain.status not in _NO_LOGPROBS:  # else it refuses the request itself
+                    refused = "the upstream refuses to give log-probabilities"
+                    self._chats.missed(PassedError("logprobs", refused))
+                return _Passed(plain)
             if response.content_type == "text/event-stream":
                 reason = "an answer passed on as it is: a stream of events is not corrected"
                 self.metrics.passed(DECISION, "stream", reason)

@@ -82,7 +82,8 @@ def by_api(coefficients: Files, chats: Files) -> tuple[Files, Files]:
             raise InvalidInputError(
                 f"{path} was fitted on prompts that a model continues: it corrects neither "
                 "decisions nor chats",
-                hint="Fit on answers of the server that is to be corrected",
+                hint="Fit on answers of the server that is to be corrected; `dnip prompt` asks for "
+                "them with --endpoint chat",
             )
         if form == CHAT and name in coefficients:
             of_chats[name] = of_decisions.pop(name)
