@@ -98,6 +98,11 @@ def test_a_custom_objective_is_the_function():
     assert CustomObjective(macro_f1, name="F1").to_dict() == {"function": "F1"}
 
 
+def test_what_is_no_goal_is_refused():
+    with pytest.raises(InvalidInputError, match="a name, an Objective or a function; got 5"):
+        as_objective(5)
+
+
 def test_costs_take_the_place_of_the_error():
     rng = np.random.default_rng(0)
     confusion = rng.integers(0, 20, (3, 3))

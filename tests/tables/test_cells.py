@@ -59,6 +59,8 @@ def test_numbers_that_share_nothing_are_refused_and_others_are_normalised():
     (labels_of, [0, math.inf, 1], "labels[1]: 'inf' is neither"),
     (labels_of, [0, 1, 2**63], "labels[2]: '9.22"),
     (check_classes, "ab", "a sequence of names"),
+    (check_classes, {"a", "b"}, "a sequence of names"),
+    (check_classes, 2, "a sequence of names; got 2"),
     (check_classes, [], "got 0: none"),
     (check_classes, ["a", " "], "must not be empty"),
     (check_classes, ["a", "\udc80"], "valid Unicode"),

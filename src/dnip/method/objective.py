@@ -335,6 +335,11 @@ def as_objective(objective: Goal) -> ObjectiveLike:
         return Objective() if name == USUAL else MetricObjective(name)  # type: ignore[arg-type]
     if isinstance(objective, ObjectiveLike):
         return objective
+    if not callable(objective):
+        raise InvalidInputError(
+            f"objective must be a name, an Objective or a function; got {objective!r}",
+            hint="Give a function of a confusion matrix (N, N), rows true, that is to be low",
+        )
     return CustomObjective(objective)
 
 

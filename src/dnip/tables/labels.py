@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
@@ -61,9 +61,10 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
     >>> check_classes(["World", "Sports"])
     ('World', 'Sports')
     """
-    if isinstance(classes, str):
+    if isinstance(classes, str | Set) or not isinstance(classes, Iterable):  # a set has no order
+        kind = f"the single text {classes!r}" if isinstance(classes, str) else f"{classes!r}"
         raise InvalidInputError(
-            f"classes must be a sequence of names; got the single text {classes!r}",
+            f"classes must be a sequence of names; got {kind}",
             hint="Give a list, such as ['negative', 'positive']",
         )
     names = tuple(str(name) for name in classes)
