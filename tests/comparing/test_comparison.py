@@ -122,12 +122,15 @@ def test_methods_of_ones_own_are_compared_and_one_that_fails_is_named():
         "flat": DummyClassifier(strategy="most_frequent"),
         "argmax": lambda p, y, new: new,
         "names": lambda p, y, new: np.array(["0", "1", "2"])[new.argmax(axis=1)],
+        "writes": lambda p, y, new: new.fill(0.5) or [0] * len(new),
+        "scores": lambda p, y, new: new * np.nan,
         "short": lambda p, y, new: [0],
         "fails": fails,
     }
     with pytest.warns(DNIPWarning) as told:
         result = compare(opt, test, methods, n_seeds=1)
     assert [str(warning.message) for warning in told] == [
+        "the method scores failed: ValueError: a score is NaN",
         "the method short failed: ValueError: 1 answers for 150 rows",
         "the method fails failed: KeyError: 'no such thing'",
     ]
@@ -137,6 +140,9 @@ def test_methods_of_ones_own_are_compared_and_one_that_fails_is_named():
     for name in ("argmax", "names"):
         assert (result.of(name).fits[0].predicted == test.probabilities.argmax(axis=1)).all()
     assert result.of("dnip").goal <= result.of("raw").goal
+    for wrong in ({"dnip": fails}, ["dnip"]):
+        with pytest.raises(InvalidInputError, match="methods"):
+            compare(opt, test, wrong, n_seeds=1)
     with pytest.raises(InvalidInputError, match="the method fails failed"):
         compare(opt, test, {"fails": fails}, strict=True, n_seeds=1)
 
@@ -165,7 +171,7 @@ def test_the_page_says_all():
     rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
     tables = ("news/opt.csv", "news/test.csv", ("a", "b"))
     compared = Comparison(*tables, methods=outcomes, skipped=skipped, **settings, **rows)
-    text = describe_comparison(compared)
+    text = describe_comparison(compared, "dnip fit news/opt.csv")
     lines = text.splitlines()
     assert lines[0] == "news: 1,234 labels of 2 classes, 20 test rows"
     rows = {line.split("  ")[0]: " ".join(line.split()) for line in lines}
@@ -177,6 +183,10 @@ def test_the_page_says_all():
     assert (
         "Next: dnip fit news/opt.csv As good, and without labels: dnip fit news/opt.csv --no"
         in told
+    )
+    typed = " ".join(describe_comparison(compared).split())
+    assert (
+        "Next: dnip.fit(P, y) As good, and without labels: dnip.fit(P, y, no_labels=True)" in typed
     )
     assert "Unlabelled rows at hand: 7." in told
     assert "* reads the probabilities of all test rows" in told

@@ -422,16 +422,42 @@ def named_file(text: str | None, suffix: str) -> str | None:
     return text if text is not None and text.lower().endswith(suffix) else None
 
 
-def line(command: str, table: Path, classes: Sequence[str] | None) -> str:
-    """Return a line to type.
+def line(
+    command: str,
+    table: Path,
+    classes: Sequence[str] | None,
+    *,
+    by: str | None = None,
+    there: Sequence[str] = (),
+    **columns: str | None,
+) -> str:
+    """Return a line to type that reads a table as this command did.
+
+    Parameters
+    ----------
+    command, table, classes
+        What is typed; no classes where the header has them.
+    by : str, optional
+        A column that the line does not name, so that it has to name the classes.
+    there : sequence of str, optional
+        The classes that were read.
+    **columns : str, optional
+        Options that name a column, such as ``group``.
 
     Examples
     --------
-    >>> line("fit", Path("my table.csv"), None)
-    "dnip fit 'my table.csv'"
+    >>> line("fit", Path("my table.csv"), None, group="user")
+    "dnip fit 'my table.csv' --group user"
+    >>> line("fit", Path("opt.csv"), None, by="lang", there=["ham", "spam"])
+    'dnip fit opt.csv --classes ham,spam'
     """
-    named = [] if classes is None else ["--classes", ",".join(classes)]
-    return join(["dnip", command, str(table), *named])
+    from dnip.tables.labels import default_classes
+
+    if by is not None and tuple(there) != default_classes(len(there)):
+        classes = there
+    named = {"classes": None if classes is None else ",".join(classes), **columns}
+    words = [word for name, text in named.items() if text for word in (f"--{name}", text)]
+    return join(["dnip", command, str(table), *words])
 
 
 def read_others(

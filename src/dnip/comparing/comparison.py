@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dnip.base.errors import DNIPError, MissingDependencyError, listed, warn
+from dnip.base.errors import DNIPError, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.files import atomic_path, new_folder, write_text
 from dnip.base.typing import Confusion, Counts, Floats, Labels, Probabilities
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.methods import RAW, BatchCalibration, Method, OptSet, OurDNIP, OwnMethod, choose
 from dnip.fitting.refits import Moves, how_sure
-from dnip.method.objective import Goal, ObjectiveLike, as_objective, name_of, on_classes
+from dnip.method.objective import Goal, Objective, ObjectiveLike, as_objective, name_of, on_classes
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals
@@ -281,12 +280,8 @@ def compare(
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
     goal = on_classes(as_objective(objective), material.opt.classes)
-    if methods is None or isinstance(methods, Mapping):
-        own = [OwnMethod(name, what) for name, what in (methods or {}).items()]
-        methods_asked: Sequence[Method] = [*choose(None, objective, scale=scale), *own]
-    else:
-        methods_asked = methods
-    ready = [*choose(RAW), *(method for method in methods_asked if method.name != RAW)]
+    asked = _methods(methods, objective, scale)
+    ready = [*choose(RAW), *(method for method in asked if method.name != RAW)]
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}
     interrupted = False
@@ -358,6 +353,27 @@ def _material(
     )
     scored = table(test, opt.classes, groups)
     return Material.of(opt, scored, unlabelled=more, content_free=free)
+
+
+def _methods(
+    methods: Sequence[Method] | Mapping[str, Any] | None, objective: Goal, scale: int | str | None
+) -> Sequence[Method]:
+    """Return all methods and a user's own, or those that are asked for."""
+    if methods is None or isinstance(methods, Mapping):
+        ours = choose(None, objective, scale=scale)
+        own = [OwnMethod(str(name), what) for name, what in (methods or {}).items()]
+        if taken := {method.name for method in ours} & {method.name for method in own}:
+            raise InvalidInputError(
+                f"methods: {listed(sorted(taken))} is the name of a method that is there already",
+                hint="Give yours another name",
+            )
+        return [*ours, *own]
+    if not all(isinstance(method, Method) for method in methods):
+        raise InvalidInputError(
+            f"methods must be methods, or a mapping of names to your own; got {methods!r}",
+            hint="Type dnip.comparing.methods.choose('dnip,batch-calibration')",
+        )
+    return methods
 
 
 def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:
@@ -633,9 +649,8 @@ class Comparison:
         Parameters
         ----------
         line : str, optional
-            What fits the opt table, as it is typed.
+            What fits the opt table, as it is typed; in Python where it is left out.
         """
-        line = line or f"dnip fit {quote(self.opt)}"
         best, tied = self.best.name, self.tied
         among = {best, *tied}
         others = (
@@ -647,13 +662,12 @@ class Comparison:
         if RAW in among:
             lines.append("Next: nothing that is shown here is needed; label more rows to see more.")
         elif OurDNIP.name in among:
-            beta = self.objective.get("beta", 0.5)
-            option = "" if beta == 0.5 else f" --beta {beta:g}"
-            lines.append(f"Next: {line}{option}")
+            lines.append(f"Next: {self._fit_line(line)}")
             if BatchCalibration.name in among:
-                lines.append(f"As good, and without labels: {line} --no-labels")
+                without = self._fit_line(line, no_labels=True)
+                lines.append(f"As good, and without labels: {without}")
         elif BatchCalibration.name in among:
-            lines.append(f"Next: {line} --no-labels")
+            lines.append(f"Next: {self._fit_line(line, no_labels=True)}")
         else:
             how = {
                 "matrix-scaling": "LogisticRegression()",
@@ -663,8 +677,26 @@ class Comparison:
             lines.append(f"Next: use {best} itself{code}")
             if OurDNIP.name in self.sure:
                 behind = self.of(OurDNIP.name).goal - self.best.goal
-                lines.append(f"Coefficients are {behind:.3f} behind: {line}")
+                lines.append(f"Coefficients are {behind:.3f} behind: {self._fit_line(line)}")
         return "\n".join(lines)
+
+    def _fit_line(self, typed: str | None, *, no_labels: bool = False) -> str:
+        """Return what fits the opt table at this goal, or without labels."""
+        beta = self.objective.get("beta", 0.5)
+        if typed is not None:  # where nothing but β can be said
+            return typed + (
+                " --no-labels" if no_labels else "" if beta == 0.5 else f" --beta {beta:g}"
+            )
+        arguments = [repr(self.opt) if Path(self.opt).exists() else "P, y"]
+        if no_labels:
+            arguments.append("no_labels=True")
+        elif "metric" in self.objective:
+            arguments.append(f"objective={self.objective['metric']!r}")
+        elif self.objective not in ({}, Objective(beta=beta).to_dict()):
+            arguments.append("objective=objective")
+        elif beta != 0.5:
+            arguments.append(f"beta={beta:g}")
+        return f"dnip.fit({', '.join(arguments)})"
 
     def of(self, name: str) -> MethodScores:
         """Return the scores of a method.

@@ -536,18 +536,21 @@ class _Own(Correction):
             If it fails, or returns no class for each row.
         """
         name, opt, what = self.method.name, self.opt, self.method.what
+        rows, labels, new = opt.probabilities.copy(), opt.labels.copy(), probabilities.copy()
         try:
             if hasattr(what, "fit"):
                 estimator = copy.deepcopy(what)
                 if self.method.seeded:
                     estimator.set_params(random_state=self.seed)
-                answer = estimator.fit(opt.probabilities, opt.labels).predict(probabilities)
+                answer = estimator.fit(rows, labels).predict(new)
             else:
-                answer = what(opt.probabilities, opt.labels, probabilities)
+                answer = what(rows, labels, new)
             answer = np.asarray(answer)
             if answer.ndim == 2:
                 if answer.shape != probabilities.shape:
                     raise ValueError(f"scores have shape {answer.shape}, not {probabilities.shape}")
+                if np.isnan(answer.astype(np.float64)).any():
+                    raise ValueError("a score is NaN")
                 answer = answer.argmax(axis=1)
             if len(answer) != len(probabilities):
                 raise ValueError(f"{len(answer)} answers for {len(probabilities)} rows")

@@ -124,7 +124,9 @@ def compare(
         complain("interrupted", f"{len(result.methods)} finished methods are kept")
     finish(
         result.to_dict(),
-        describe_comparison(result, options.line("fit", table, classes)),
+        describe_comparison(
+            result, options.line("fit", table, classes, by=group, there=result.classes)
+        ),
         json=json,
         written=written,
     )

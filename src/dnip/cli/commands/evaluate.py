@@ -111,7 +111,8 @@ def evaluate(
     if confusion:
         text += f"\n\n{describe_confusion(result)}"
     if fitted is None or result.signal is False:
-        text += f"\n\n{next_step(result, options.CONFIDENCE, options.line('fit', table, classes))}"
+        line = options.line("fit", table, classes, by=by, there=result.classes, group=group)
+        text += f"\n\n{next_step(result, options.CONFIDENCE, line)}"
     if moved is not None:
         content["target_prior"] = moved.to_dict()
     if picture is not None:

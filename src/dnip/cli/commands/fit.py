@@ -258,7 +258,8 @@ def _show_path(
         save_figure(path_figure(path), picture)
         content["picture"] = str(picture)
         text += f"\n\npicture written to {picture}"
-    taken = options.line("fit", table, asked["classes"])
+    columns = {"group": asked["groups"], "weight": asked["weights"]}
+    taken = options.line("fit", table, asked["classes"], **columns)
     text += f"\n\nNo coefficients are written. To take one: {taken} --beta BETA"
     finish(content, text, json=json)
 

@@ -64,7 +64,9 @@ def report(
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
     if coefficients is None and page.verdict.startswith("Apply") and not _is_kept(page):
-        text += f"\nNext, keep the coefficients: {options.line('fit', table, classes)}"
+        there = page.coefficients.classes
+        line = options.line("fit", table, classes, by=by, there=there, group=group)
+        text += f"\nNext, keep the coefficients: {line}"
     finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)
 
 
