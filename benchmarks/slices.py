@@ -2,7 +2,7 @@
 
     python -m benchmarks slices
 
-Values of a column are dealt to the rows of a table by chance (`docs/monitoring.md`).
+Values of a column are dealt to the rows of a table by chance (`docs/tables.md`).
 """
 
 from __future__ import annotations
