@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     told = f"which ones: {', '.join(EXPERIMENTS)}; all by default"
     parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=told)
-    told = "saved probabilities; by default those of the checkout"
+    told = "saved probabilities, .parquet or .npz; by default those of the checkout"
     parser.add_argument("--probabilities", type=Path, default=COMMITTED, metavar="FILE", help=told)
     parser.add_argument("--out", type=Path, required=True, help="the folder for all results")
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="average over these tasks alone")

@@ -140,7 +140,8 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
     planned = tuple(dict.fromkeys([*(task for task in TASKS if task in wanted), *wanted]))
     lacking = [task for task in planned if task not in found]
     if lacking:
-        named = f" --tasks {' '.join(t for t in planned if t in found)}" if found else ""
+        there = [task for task in planned if task in found] or sorted(found)
+        named = f" --tasks {' '.join(there)}" if found else ""
         hint = f"Prompt for them, or name the tasks that you have:{named}" if named else make
         told = f"{path} has no {usual}-shot rows, opt and test, of {listed(lacking)}"
         raise InvalidInputError(f"{told}; averages are over all planned tasks", hint=hint)
@@ -151,7 +152,8 @@ def _read_parquet(path: Path, make: str) -> Any:
     try:
         frame = pd.read_parquet(path)
     except Exception as error:  # a damaged file fails in many ways
-        raise InvalidInputError(f"{path} is not a readable Parquet file", hint=make) from error
+        hint = f"{make}, or give arrays, .npz"
+        raise InvalidInputError(f"{path} is not a readable Parquet file", hint=hint) from error
     absent = [name for name in COLUMNS if name not in frame and name != "answered"]
     if absent:
         there = listed(list(frame))

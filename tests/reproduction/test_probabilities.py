@@ -60,7 +60,9 @@ def test_a_file_of_another_model_and_no_file_at_all_are_refused(saved, tmp_path)
     with pytest.raises(InvalidInputError, match=r"no such file.*reproduction prompt"):
         read(tmp_path / "none.parquet")
     (tmp_path / "text.parquet").write_text("text")
-    with pytest.raises(InvalidInputError, match="not a readable Parquet file"):
+    with pytest.raises(
+        InvalidInputError, match=r"not a readable Parquet file.*or give arrays, \.npz"
+    ):
         read(tmp_path / "text.parquet")
 
 
@@ -70,6 +72,8 @@ def test_tasks_may_be_chosen_and_nothing_need_stand_beside_the_file(saved, frame
     data = read(path, ["sst5", "agnews"])
     assert data.tasks == ("agnews", "sst5")
     assert data.about == {}
+    with pytest.raises(InvalidInputError, match=r"of trec; .* --tasks agnews sst5"):
+        read(path, ["trec"])
 
 
 @pytest.fixture

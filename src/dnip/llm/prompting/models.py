@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from dnip.base.cluster import Cluster
-from dnip.base.errors import InvalidInputError, load_optional
+from dnip.base.errors import DNIPError, InvalidInputError, load_optional
 from dnip.base.validation import check_choice
 from dnip.llm.prompting.engines.base import ClusterEngine, Engine, ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer, find_here, library
@@ -180,7 +180,15 @@ class UnloadedModel:
     @cached_property
     def loaded(self) -> Engine:
         """The engine itself."""
-        return self._opening()
+        try:
+            return self._opening()
+        except DNIPError as error:
+            if self._here is None:  # it may be the name of a model that only a server has
+                error.hint = (
+                    f"{error.hint}. If a server has the model, give its URL: --model URL "
+                    f"--served-model {self._options.model}"
+                )
+            raise
 
     @property
     def mark(self) -> dict[str, Any] | None:
