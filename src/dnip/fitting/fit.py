@@ -1120,7 +1120,8 @@ def _fit_of(
         evidence = replace(evidence, evaluation=known)
         is_raw = evidence.is_kept and rows.may_keep
         alternatives = _alternatives(others or {}, None if is_raw else beta_of(settings.objective))
-        if rows.is_judged and rows.may_keep and settings.target_prior is None:
+        is_asked = rows.is_judged and rows.may_keep and settings.target_prior is None
+        if is_asked and evaluation.signal is not False:
             notes += _notes_on_batch_calibration(rows, settings, judged)
     deferring = _deferring(rows, settings, solution, evidence, judged)
     if deferring is not None:
