@@ -7,7 +7,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables.files import ahead, format_of, read_rows
 from dnip.tables.rows import joined
 
@@ -29,6 +29,12 @@ def test_normalised_rows_are_told_once_per_file(percentages, block_rows):
         f"(the first is {percentages}: row 2, sum 100)"
     ]
     assert chunks[-1].probabilities[-1].tolist() == [0.25, 0.75]
+
+
+def test_a_folder_of_folders_is_met_with_the_name_of_one(tmp_path):
+    (tmp_path / "recorded" / "topic").mkdir(parents=True)
+    with pytest.raises(InvalidInputError, match=r"holds no .*within it is the folder .*topic$"):
+        ProbabilityTable.read(tmp_path / "recorded")
 
 
 def table_of(n_rows):

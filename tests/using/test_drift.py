@@ -22,7 +22,7 @@ from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
 from dnip.method.coefficients import FitRecord
 from dnip.method.kept import ClassScores, Score
-from dnip.presenting.text import describe_check, verdict
+from dnip.presenting.text import describe_check, findings, verdict
 from dnip.using.drift import check
 
 
@@ -181,6 +181,9 @@ def test_labels_that_carry_no_signal_never_hold(fitted, new):
     wrong = ProbabilityTable(new.probabilities, shuffled, classes=new.classes)
     result = check([wrong], fitted)
     assert (result.same_distribution, result.signal, result.holds) == (True, False, False)
+    told = findings(replace(result, cause="They are swapped.\nSwap them."))
+    at = told.index(("signal", "none: They are swapped."))
+    assert told[at + 1] == ("", "Swap them.")
     # even where accuracy and COBias are no worse than those of a fit that had no signal either
     chance = {"rows": [100] * 4, "right": [25] * 4, "expected": 0.1}
     result = check([wrong], with_scores(fitted, chance))

@@ -730,7 +730,8 @@ def findings(check: Check) -> list[tuple[str, str]]:
         rows.append(("deferred", f"asked for {asked}, now {now_on} of the rows"))
     if check.signal is False:
         why = check.cause or "the probabilities say nothing about these labels"
-        rows.append(("signal", f"none: {why}"))
+        first, *more = f"none: {why}".splitlines()
+        rows += [("signal", first), *(("", line) for line in more)]
     if check.absent:
         rows.append(("absent", f"no row is of {listed(check.absent)} any more"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):

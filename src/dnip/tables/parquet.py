@@ -76,10 +76,10 @@ def _parts(path: Path) -> list[Path]:
         file for file in path.glob("*.parquet") if file.is_file() and file.name[0] not in "._"
     )
     if not parts:
-        raise InvalidInputError(
-            f"{path}: the folder holds no .parquet or .jsonl files",
-            hint="Give a table file, or a folder of part files",
-        )
+        hint = "Give a table file, or a folder of part files"
+        if within := sorted(folder for folder in path.iterdir() if folder.is_dir()):
+            hint += f"; within it is the folder {within[0]}"
+        raise InvalidInputError(f"{path}: the folder holds no .parquet or .jsonl files", hint=hint)
     return parts
 
 
