@@ -86,8 +86,14 @@ def test_what_they_cannot_be_is_refused(tmp_path, kind, asked, frame, told):
 
 
 def test_weights_that_are_all_zero_are_refused():
-    with pytest.raises(InvalidInputError, match="all labelled rows have the weight 0"):
+    with pytest.raises(InvalidInputError, match="the weights of all labelled rows are zero"):
         dnip.fit(ROWS[[*NAMES, "label"]].assign(times=0), weights="times")
+
+
+@pytest.mark.parametrize("weight", [1e-120, 1e120])
+def test_weights_that_cannot_be_counted_are_refused(weight):
+    with pytest.raises(InvalidInputError, match="the largest weight of a labelled row is 1e"):
+        dnip.fit(ROWS[[*NAMES, "label"]].assign(times=weight), weights="times")
 
 
 def test_of_each_group_the_first_row_stands_for_all_over_blocks():

@@ -65,7 +65,11 @@ def test_numbers_that_share_nothing_are_refused_and_others_are_normalised():
     (check_classes, ["a", " "], "must not be empty"),
     (check_classes, ["a", "\udc80"], "valid Unicode"),
     (partial(check_sample_weight, n_examples=2), [1], "shape (1,), but 2 examples"),
-    (partial(check_sample_weight, n_examples=2), [0, 0], "all labelled rows have the weight 0"),
+    (
+        partial(check_sample_weight, n_examples=2),
+        [0, 0],
+        "the weights of all labelled rows are zero",
+    ),
     (
         partial(check_sample_weight, n_examples=2),
         [1, math.nan],

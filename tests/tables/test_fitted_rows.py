@@ -107,5 +107,5 @@ def test_weights_of_rows_count_in_a_fit_as_the_classifier_counts_them(tmp_path):
     rest = np.arange(200) % 2 == 1
     alone = dnip.fit(p[rest], y[rest], weights=w[rest], **quick)
     assert of_half.weights == pytest.approx(alone.weights, abs=1e-3)
-    with pytest.raises(dnip.InvalidInputError, match="all labelled rows have the weight 0"):
+    with pytest.raises(dnip.InvalidInputError, match="the weights of all labelled rows are zero"):
         dnip.fit(p, y, weights=np.zeros(200), **quick)

@@ -32,6 +32,9 @@ _SOFTMAX = (
 # How many times another the sum of a row may be where the numbers share something.
 _ALIKE = 1.1
 
+# The largest weight of a row is this or more.
+_LIGHTEST = 1e-100
+
 # Entries whose running sums are held at once.
 _MAX_ENTRIES = 1 << 18
 
@@ -420,8 +423,15 @@ def check_some_weight(weights: Floats, source: str) -> Floats:
     """Return the weights of rows, of which some must count."""
     if len(weights) and not weights.any():
         raise InvalidInputError(
-            f"{source}: all labelled rows have the weight 0",
+            f"{source}: the weights of all labelled rows are zero",
             hint="Give those that are to count a weight above 0, or give no weights",
+        )
+    largest = weights.max(initial=0)
+    if len(weights) and not _LIGHTEST <= largest <= 1 / _LIGHTEST:
+        raise InvalidInputError(
+            f"{source}: the largest weight of a labelled row is {largest:g}, outside "
+            f"{_LIGHTEST:g}..{1 / _LIGHTEST:g}",
+            hint="Divide all by it",
         )
     return weights
 
