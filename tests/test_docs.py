@@ -237,7 +237,8 @@ def test_every_block_of_readme_runs_in_order(checkout, dnip, monkeypatch, reques
                 with warnings.catch_warnings(action="ignore"):  # a model may be too good to correct
                     runpy.run_path(str(checkout / "block"))
             continue
-        for line in (line.partition("  #")[0].strip() for line in text.splitlines()):
+        lines = re.sub(r"\\\n *", "", text).splitlines()  # those that go on are one
+        for line in (line.partition("  #")[0].strip() for line in lines):
             program, *words = shlex.split(line, comments=True) or ["#"]
             if line.startswith("dnip serve"):
                 serve_chats(checkout, line)
