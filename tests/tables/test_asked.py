@@ -92,7 +92,7 @@ def test_weights_that_are_all_zero_are_refused():
 
 @pytest.mark.parametrize("weight", [1e-120, 1e120])
 def test_weights_that_cannot_be_counted_are_refused(weight):
-    with pytest.raises(InvalidInputError, match="the largest weight of a labelled row is 1e"):
+    with pytest.raises(InvalidInputError, match="the largest weight is 1e"):
         dnip.fit(ROWS[[*NAMES, "label"]].assign(times=weight), weights="times")
 
 

@@ -429,7 +429,7 @@ def check_some_weight(weights: Floats, source: str) -> Floats:
     largest = weights.max(initial=0)
     if len(weights) and not _LIGHTEST <= largest <= 1 / _LIGHTEST:
         raise InvalidInputError(
-            f"{source}: the largest weight of a labelled row is {largest:g}, outside "
+            f"{source}: the largest weight is {largest:g}, outside "
             f"{_LIGHTEST:g}..{1 / _LIGHTEST:g}",
             hint="Divide all by it",
         )
