@@ -79,7 +79,7 @@ def test_weights_of_1_are_written_where_nothing_gains(seed):
     evidence = fitted.evidence
     assert fitted.is_raw == (fitted.verdict == "keep")
     if fitted.is_raw:
-        assert fitted.choice.startswith("Weights of 1: at β ")
+        assert fitted.choice.startswith("Weights of 1: ")
         assert evidence.before == evidence.after
         assert evidence.reweighted.cobias == evidence.raw.cobias
         np.testing.assert_array_equal(fitted.evaluation.raw, fitted.evaluation.reweighted)

@@ -711,7 +711,7 @@ def kept_sentence(evidence: FitEvidence, beta: float | None) -> str:
     beta : float or None
         The β that was chosen for it, if one was.
     """
-    at = "" if beta is None else f"at β {beta:g}, "
+    found = "" if beta is None else f" by weights found at β {beta:g}"
     if evidence.gains:
-        return f"Weights of 1: {at}{evidence.aim} does not fall even on the labels themselves."
-    return f"Weights of 1: {at}{evidence.aim} is not expected to fall: {evidence.change}."
+        return f"Weights of 1: {evidence.aim} does not fall{found}, even on the labels themselves."
+    return f"Weights of 1: {evidence.aim} is not expected to fall{found}: {evidence.change}."

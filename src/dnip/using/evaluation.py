@@ -495,7 +495,7 @@ def _slip_in(p: Probabilities, labels: Labels, classes: Sequence[str]) -> str | 
     >>> p = np.random.default_rng(0).dirichlet([1, 1, 1], 90)
     >>> print(_slip_in(1 - p, p.argmax(axis=1), "abc"))
     Small numbers go with the class, as distances do: the rows are right less often than by chance.
-    Give probabilities, larger for the class that is more likely.
+    If they are distances or costs, give probabilities, larger for the class that is more likely.
     """
     order = better_order(p, labels)
     if order is not None and len(classes) == 2:
@@ -514,6 +514,7 @@ def _slip_in(p: Probabilities, labels: Labels, classes: Sequence[str]) -> str | 
     if has_signal(inverse / inverse.sum(axis=1, keepdims=True), labels):
         return (
             "Small numbers go with the class, as distances do: the rows are right less often than "
-            "by chance.\nGive probabilities, larger for the class that is more likely."
+            "by chance.\nIf they are distances or costs, give probabilities, larger for the class "
+            "that is more likely."
         )
     return None
