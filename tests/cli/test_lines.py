@@ -29,13 +29,15 @@ def folder(tmp_path, monkeypatch):
     "evaluate opt.csv --by user",
     "report opt.csv --group user --out page.html",
     "report opt.csv --by user --out page.html",
+    "evaluate ./-opt.csv --group user",
     "compare opt.csv --test test.csv --group user --methods dnip --seeds 1 --out compared",
 )
 def test_it_can_be_typed(folder, dnip, command):
+    (folder / "-opt.csv").write_bytes((folder / "opt.csv").read_bytes())
     run = dnip(*command.split())
     assert run.status == 0, run.err
     [line] = [line for line in run.out.splitlines() if line.startswith("Next")]
     typed = shlex.split(line.partition(": ")[2])
-    assert typed[:3] == ["dnip", "fit", "opt.csv"]
+    assert typed[:3] == ["dnip", "fit", command.split()[1]]
     fit = dnip(*typed[1:], "--no-evidence")
     assert fit.status == 0, fit.err

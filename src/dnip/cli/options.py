@@ -457,7 +457,8 @@ def line(
         classes = there
     named = {"classes": None if classes is None else ",".join(classes), **columns}
     words = [word for name, text in named.items() if text for word in (f"--{name}", text)]
-    return join(["dnip", command, str(table), *words])
+    path = f"./{table}" if str(table).startswith("-") else str(table)  # no option
+    return join(["dnip", command, path, *words])
 
 
 def read_others(
