@@ -180,6 +180,8 @@ def test_the_first_lines_say_which_file_corrects_what(folder):
 
 @cases(
     (["--chat", "x=x.json"], "x.json: there is no such file"),
+    (["--chat", "gone.json"], "gone.json: there is no such file"),
+    (["--chat", "./c.json", "--chat", "c=c.json"], "--chat gives 'c' twice"),
     (["--chat", "topic=c.json"], "'topic' is given twice"),
     (["--chat", "a=c.json", "--chat", "a=c.json"], "--chat gives 'a' twice"),
     (["--chat", "a"], "--chat a has no file. To collect answers, give --classes and --record"),

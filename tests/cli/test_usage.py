@@ -116,7 +116,7 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["export", "c.json", "--to", "spark", *SQLITE], "--dialect is for sql, not for spark"),
     ([*SERVE, "c.json"], "QUESTION=FILE"),
     ([*SERVE, "q=c.json", "--coefficients", "q=d.json"], "'q' twice"),
-    ([*SERVE, "q=c.json", "--chat", "d.json"], "--chat d.json has no file"),
+    ([*SERVE, "q=c.json", "--chat", "d"], "--chat d has no file"),
     ([*SERVE, "q=c.json", "--max-body", "much"], "'much' is not a size"),
     (["import", "a.csv", *CLASSES, "--map", "ham"], "'ham' is not CLASS=NAME"),
     (["import", "a.csv", "-", *CLASSES], "- is not a file"),

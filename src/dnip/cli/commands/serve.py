@@ -13,10 +13,11 @@ from dnip.cli.console import Verbosity, complain, say
 
 
 def _chat(text: str) -> tuple[str, str | None]:
-    """Return the name of a chat, and its file where one is given."""
+    """Return the name of a chat, and its file where one is given: a name never ends in .json."""
     if "=" in text:
         return options.pair("NAME=FILE")(text)
-    return text.strip(), None
+    name = text.strip()
+    return (Path(name).stem, name) if name.endswith(".json") else (name, None)
 
 
 @options.command(
@@ -60,9 +61,9 @@ def _chat(text: str) -> tuple[str, str | None]:
     "--chat",
     type=_chat,
     multiple=True,
-    metavar="NAME[=FILE]",
-    help="The same for chats, where the file does not say what it was fitted on. Without a file, "
-    "answers are recorded and stay as they are.",
+    metavar="NAME|[NAME=]FILE",
+    help="The same for chats, where the file does not say what it was fitted on; the name is that "
+    "of FILE.json by default. Without a file, answers are recorded and stay as they are.",
 )
 @options.option(
     "--classes", type=options.names, metavar="A,B,C", help="The classes of a chat without a file."
