@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from PIL import Image
@@ -25,7 +26,7 @@ def main() -> None:
     out = Path(sys.argv[1])
     _, model, claims, *_ = (out / "report.md").read_text(encoding="utf-8").split("\n\n")
     _, headline, *_ = (out / "main.md").read_text(encoding="utf-8").split("\n\n")
-    parts = [model, of_one_shot(headline), without_numbers(claims)]
+    parts = [textwrap.fill(model, 120), of_one_shot(headline), without_numbers(claims)]
     for name in SHOWN:
         image = f"reproduction-{name}.png"
         shrink(out / f"{name}.png", PAGE.parent / "images" / image)
