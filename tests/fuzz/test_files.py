@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -32,9 +33,14 @@ lines = st.sampled_from(LINES)
 def sound(suffix):
     """The bytes of a table in a format."""
     with workshop() as folder:
-        table = ProbabilityTable(P, [0, 0, 1, 1], ids=["a", "b", "c", "d"])
-        table.write(folder / f"t{suffix}")
-        return (folder / f"t{suffix}").read_bytes()
+        path = folder / f"t{suffix}"
+        if suffix == ".npz":
+            np.savez(path, p=P, y=[0, 0, 1, 1])
+        elif suffix == ".npy":
+            np.save(path, P)
+        else:
+            ProbabilityTable(P, [0, 0, 1, 1], ids=["a", "b", "c", "d"]).write(path)
+        return path.read_bytes()
 
 
 def try_table(line, suffix, content):
