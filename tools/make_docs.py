@@ -51,8 +51,8 @@ PICTURES = {
 def commands() -> str:
     """Return the command reference: the help of every command, and an anchor for every option."""
     every = {name: options(name) for name in COMMANDS}
-    shared = Counter(option for those in every.values() for option in those)
-    shared = {option: n for option, n in shared.items() if n > 1}
+    counted = Counter(option for those in every.values() for option in those)
+    shared = {option: n for option, n in counted.items() if n > 1}
     parts = [
         "# Commands\n",
         "`dnip COMMAND -h` prints the options that most need, `--help-all` all of them. Below, an "

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
-from zlib import error as ZlibError  # noqa: N812 - a class
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +57,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
             arrays = {"p": np.load(path, mmap_mode="r")}
             if path.name[0] in "pP" and labels.is_file():
                 arrays["y"] = np.load(labels)
-    except (OSError, ValueError, EOFError, BadZipFile, ZlibError) as error:
+    except Exception as error:  # of damaged bytes NumPy raises anything
         message = f"{path}: arrays cannot be read: {first_line(error)}"
         raise InvalidInputError(message, hint=_HINT) from error
     if "p" not in arrays:
