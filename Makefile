@@ -46,7 +46,7 @@ sanitize: $(VENV)/sanitized  ## kernels that stop at a step beside an array, and
 	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$(abspath $<) $(BIN)/python -m pytest -n 2 -q -s -x tests/solvers/kernels
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes, and databases
-	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 -m integration tests/integration tests/using/test_exports.py tests/fuzz/test_names.py tests/llm/prompting/engines/test_gguf_file.py
+	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 -m integration tests/integration tests/using/test_exports.py tests/fuzz/test_names.py
 
 kills: $(VENV)/.dev          ## kill -9 at 20 moments of each command, fit and apply on 10 million rows
 	DNIP_KILLS=20 DNIP_KILL_ROWS=10000000 $(BIN)/python -m pytest -n 0 -s tests/cli/test_kills.py

@@ -172,6 +172,18 @@ def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server,
     assert n_changed
 
 
+def test_the_engine_here_equals_a_plain_forward_pass_of_the_file_as_it_is(interpreter, smollm2):
+    from dnip.llm.prompting.engines.local import TransformersEngine
+    from plain_language_model import PlainLanguageModel
+
+    task = load_task("trec")
+    asked, engine = prompts(task, 1), TransformersEngine(smollm2)
+    rows = sorted(engine.score(asked, task), key=lambda row: row.row)
+    plain = PlainLanguageModel(smollm2).score(asked, task, Scoring.FIRST)
+    np.testing.assert_allclose([row.captured for row in rows], plain, rtol=2e-4, atol=1e-6)
+    assert engine.describe()["quantisation"] == "Q4_1"
+
+
 @pytest.fixture
 def table(tmp_path):
     """A function that runs ``dnip prompt`` on ten news items and returns the table's columns."""

@@ -1,8 +1,6 @@
 """GGUF files: the same numbers as from the folder; damaged and lying ones are refused at once."""
 
 import hashlib
-import json
-import re
 import shutil
 import struct
 from pathlib import Path
@@ -12,7 +10,6 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.llm.prompting.prompt import PromptBuilder
 from dnip.llm.prompting.task_files import load_task
 
 pytest.importorskip("gguf", reason="gguf is not installed")
@@ -20,7 +17,6 @@ pytest.importorskip("transformers")
 
 from dnip.llm.prompting.engines.local import TransformersEngine
 from dnip.llm.prompting.labels import Scoring
-from plain_language_model import PlainLanguageModel
 from tiny_models import captured, random_prompts, save_gguf
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -102,19 +98,3 @@ def test_a_header_that_lies_about_the_model_is_refused(tiny_model, tmp_path, cha
     path = save_gguf(tiny_model("llama"), tmp_path / "lie.gguf", **changes)
     with pytest.raises(InvalidInputError, match=f"cannot be loaded: .*{told}"):
         TransformersEngine(path)
-
-
-@pytest.mark.integration
-def test_the_real_model_equals_a_plain_forward_pass_on_real_rows(smollm2):
-    if not DATA.exists():
-        pytest.skip(f"the datasets are not at {DATA}")
-    rows = [json.loads(line) for line in (DATA / "test.jsonl").read_text().splitlines()[:12]]
-    task = load_task("trec")
-    builder = PromptBuilder(task, [(rows[0], rows[0]["label"])])
-    prompts = [builder.prompt(row) for row in rows]
-    engine = TransformersEngine(smollm2)
-    own = captured(engine, prompts, task)
-    plain = PlainLanguageModel(smollm2).score(prompts, task, Scoring.FIRST)
-    np.testing.assert_allclose(own, plain, rtol=2e-4, atol=1e-6)
-    assert re.fullmatch("[0-9a-f]{64}", engine.describe()["sha256"])
-    assert engine.describe()["quantisation"] == "Q4_1"
