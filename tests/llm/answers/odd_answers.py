@@ -194,7 +194,7 @@ ANSWERS: dict[tuple[str, ...], tuple[tuple[str, str | None], ...]] = {
         ("My first choice: Positive. My final choice: Negative.", "Negative"),
         ("The label 'Positive' does not fit.", None),
         ("User: is it Negative?\nAssistant: Positive", "Positive"),
-        ("Positive\nUser: and this one?\nAssistant: Negative", "Positive"),
+        ("Positive\nUser: and this one?\nAssistant: Negative", None),
         ("Text: I like it.\nSentiment: Positive\n\nText: I hate it.\nSentiment: Negative", None),
     ),
     ("yes", "no"): (

@@ -59,21 +59,6 @@ def test_the_page_shows_what_the_rule_reads():
 
 
 @cases(
-    ("Positive\nUser: and this one?\nAssistant: Negative", "Positive"),
-    (
-        "Sentiment: Positive\n\n### Human: Sentiment?\n### Assistant: Sentiment: Negative",
-        "Positive",
-    ),
-    ("Label: Negative<|im_start|>user\nPositive", "Negative"),
-    ("\nUser: it is bad.\nLabel: Negative", "Negative"),
-    ("Label: Negative\nUsers: Positive", "Negative"),
-)
-def test_a_turn_that_the_model_makes_up_ends_its_answer(text, expected):
-    assert stated(MOODS, text) == expected
-    assert stated(("human", "machine"), "Answer:\nHuman: a machine errs less") == "human"
-
-
-@cases(
     ("c", '{"a": "bug", "b": {"c": "billing"}}', "billing"),
     ("b.c", '{"c": "bug", "b": {"c": "billing"}}', "billing"),
     ("label", '{"label": ["billing", "bug"]}', SEVERAL),
@@ -135,7 +120,7 @@ def test_odd_label_words_are_refused(words):
 @pytest.mark.parametrize(
     "piece",
     ["x ", "A ", "B, ", "Answer: B\n", '{"a": ', '{"a": {', "[[", "[", "**B**\n", "B or ", "1/5 ",
-     "so the answer is ", "(B) ", "'", "_", "\n", "wait, ", "x\n\n\n", "\nUser: ",
+     "so the answer is ", "(B) ", "'", "_", "\n", "wait, ", "x\n\n\n",
      '{"label": "C", ', "1,000,"],
 )  # fmt: skip
 def test_a_long_answer_is_read_in_time(piece):

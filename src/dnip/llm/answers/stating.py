@@ -30,13 +30,6 @@ _END_OF_THOUGHTS = re.compile(
     r"</think(?:ing)?>|\[/THINK\]|<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
 _BEGIN_OF_THOUGHTS = re.compile(r"<think(?:ing)?>|\[THINK\]|<\|channel\|>")
-_SPACE = re.compile(r"\s*")
-# A turn of the user that the model makes up ends its answer.
-_NEXT_TURN = re.compile(
-    r"\n[ \t]*(?:#+ *|\*\*|<\|)?(?P<who>user|human|instruction)(?:\*\*)?(?::|\|>)"
-    r"|<\|im_start\|>|\[INST\]",
-    re.IGNORECASE,
-)
 
 # --- marks of bold, quotes and chat templates do not count; an underscore or an apostrophe
 # within a word does ---
@@ -304,9 +297,6 @@ class Rule:
 
     def state(self, text: str) -> Statement:
         """Return the label that a text states. Its thoughts were left out before."""
-        turn = _NEXT_TURN.search(text, _skip(_SPACE, text, 0))
-        if turn is not None and not (turn["who"] and self._labels.at(text, turn.start("who"))):
-            text = text[: turn.start()]
         roots = _json_in(text)
         values = [mention for root in roots for mention in self._values_of(text, root)]
         if values or self.key is not None:
