@@ -46,7 +46,6 @@ from dnip.fitting.estimate import (
 from dnip.fitting.refits import (
     BETAS,
     DRAWS,
-    SURE,
     FitEvidence,
     Judged,
     Refits,
@@ -1003,21 +1002,19 @@ def _without_labels(
 
 
 def _notes_on_batch_calibration(rows: Prepared, settings: FitSettings, judged: Judged) -> list[str]:
-    """Say where batch calibration without labels does as well within noise, or better than raw."""
+    """Say where batch calibration without labels is expected to do as well as weights of labels."""
     p, n = rows.problem.probabilities, rows.problem.n_classes
     every = np.concatenate([p, rows.unlabelled])
     shift = _without_labels(replace(settings, scale=None), every, np.full(n, 1 / n))[1]
     draws, batch = [judged.left_out], np.exp(shift - shift.max())
     chosen = rows.refits.assess(settings, draws, before=batch)
-    is_better, is_worse = chosen.gains and chosen.sure >= SURE, chosen.sure <= 1 - SURE
-    if is_better or (judged.evidence.is_kept and not is_worse):
+    if chosen.gains:
         return []
     ends = np.array([chosen.before, chosen.after])
     of_batch, value = ends if chosen.metric is None else 1 - ends
-    how = "better" if is_worse else "as good, as far as refits show"
     return [
-        f"Without labels, batch calibration is {how}: {chosen.aim} {of_batch:.3f} next to "
-        f"{value:.3f}. --no-labels makes it."
+        f"Without labels, batch calibration does as well, as far as refits show: {chosen.aim} "
+        f"{of_batch:.3f} next to {value:.3f}. --no-labels makes it."
     ]
 
 
@@ -1121,7 +1118,7 @@ def _fit_of(
         is_raw = evidence.is_kept and rows.may_keep
         alternatives = _alternatives(others or {}, None if is_raw else beta_of(settings.objective))
         is_asked = rows.is_judged and rows.may_keep and settings.target_prior is None
-        if is_asked and evaluation.signal is not False:
+        if is_asked and not is_raw and evaluation.signal is not False:
             notes += _notes_on_batch_calibration(rows, settings, judged)
     deferring = _deferring(rows, settings, solution, evidence, judged)
     if deferring is not None:

@@ -272,7 +272,7 @@ LEVEL = 0.9
 FEWEST, _FEW, _MANY_CLASSES = 2, 5, 20
 
 # How sure it has to be that a fit gains, for there to be nothing to say of it.
-SURE = 0.8
+_SURE = 0.8
 # No sample leaves no doubt at all.
 _SUREST = 0.99
 # The least standard deviation that chance is given, of a single row.
@@ -636,9 +636,9 @@ def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> tuple[str, ...]:
             f"Always answering {name} would be right on {share:.1%} of the rows, not {after:.1%}."
         )
         notes.append((share - after, said))
-    if evidence.gains and evidence.sure < SURE:
+    if evidence.gains and evidence.sure < _SURE:
         said = f"It is {evidence.sure:.0%} sure that other rows gain; more labels would show it."
-        notes.append((SURE - evidence.sure, said))
+        notes.append((_SURE - evidence.sure, said))
     return tuple(said for _, said in sorted(notes, key=lambda note: -note[0]))
 
 
