@@ -196,14 +196,14 @@ FAULTS = [
     ),
     Fault(
         "a mass at the limit counts as low",
-        "tables/mass.py",
+        "tables/rows.py",
         "np.count_nonzero(values < LOW_MASS)",
         "np.count_nonzero(values <= LOW_MASS)",
         "tables/test_other_columns.py",
     ),
     Fault(
         "half of the rows with a low mass are a fault of the prompt",
-        "tables/mass.py",
+        "tables/rows.py",
         "return 2 * self.low > self.rows",
         "return 2 * self.low >= self.rows",
         "tables/test_other_columns.py",
@@ -231,7 +231,7 @@ FAULTS = [
     ),
     Fault(
         "rows that rounding makes equal are taken for fitted ones",
-        "tables/fitted.py",
+        "tables/groups.py",
         "return max(0.0, (self.found / n - chance) / (1 - chance))",
         "return self.found / n",
         "tables/test_fitted_rows.py",

@@ -12,7 +12,7 @@ from dnip.method.objective import MetricObjective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import cobias, confusion_matrix
-from dnip.tables.mass import LOW_MASS
+from dnip.tables.rows import LOW_MASS
 from populations import biased_rows
 
 CLASSES = ("a", "b", "c")

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit
 from dnip.method.coefficients import Deferral
-from dnip.tables.files import FORMATS
+from dnip.tables.formats import FORMATS
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 from test_extreme_options import TABLE

@@ -8,7 +8,7 @@ import pytest
 import dnip
 from cases import cases
 from dnip import ProbabilityTable
-from dnip.tables.fitted import FittedRows, Overlap
+from dnip.tables.groups import FittedRows, Overlap
 
 RNG = np.random.default_rng(0)
 

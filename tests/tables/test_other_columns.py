@@ -11,7 +11,7 @@ from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError
 from dnip.tables import Asked, ProbabilityTable, Scan, open_writer
 from dnip.tables.files import read_rows
-from dnip.tables.mass import LOW_MASS, CapturedMass, MassCounts
+from dnip.tables.rows import LOW_MASS, CapturedMass, MassCounts
 from dnip.using.application import apply
 
 ALL = Asked(others=True)

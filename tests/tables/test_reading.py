@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dnip import InvalidInputError, ProbabilityTable
-from dnip.tables.files import ahead, format_of, read_rows
+from dnip.tables.files import ahead, read_rows
+from dnip.tables.formats import format_of
 from dnip.tables.rows import joined
 
 

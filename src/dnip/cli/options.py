@@ -93,7 +93,7 @@ class Command(click.Command):
             about_table = error.message.startswith(f"{table}:") and not is_bad_row
             if isinstance(table, Path) and about_table:
                 from dnip.llm.sources.proposing import propose
-                from dnip.tables.files import ARRAYS
+                from dnip.tables.formats import ARRAYS
 
                 is_foreign = "dnip import" in (error.hint or "")
                 if table.suffix not in ARRAYS:

@@ -74,13 +74,12 @@ from dnip.priors import (
 from dnip.solvers import Progress, Solver
 from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import check_some_weight, no_rows
-from dnip.tables.columns import make_frame
 from dnip.tables.files import read_rows
-from dnip.tables.fitted import FittedRows
-from dnip.tables.groups import check_groups, find_copies, sizes_of
+from dnip.tables.frames import make_frame
+from dnip.tables.groups import FittedRows, check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.mass import CapturedMass
 from dnip.tables.origin import DataHash, origin_of, tell_left_out
+from dnip.tables.rows import CapturedMass
 from dnip.tables.sampling import Sample, Sampler
 from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
 from dnip.using.drift import LEAST_ROWS, TableSample

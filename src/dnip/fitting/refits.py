@@ -34,7 +34,7 @@ from dnip.metrics.confusion import cobias_of, in_mix
 from dnip.metrics.intervals import Expectation, central, followed_chance, refit_spread
 from dnip.solvers import Coordinate
 from dnip.tables.groups import sizes_of
-from dnip.tables.mass import CapturedMass
+from dnip.tables.rows import CapturedMass
 from dnip.using.evaluation import Evaluation
 
 #: Folds, and how often they are drawn: with one draw, a fifth of all verdicts depend on it.

@@ -17,8 +17,15 @@ from dnip.base.errors import InvalidInputError, first_line, load_optional, warn
 from dnip.base.files import open_input
 from dnip.tables.cells import CellLocation
 from dnip.tables.columns import check_names
-from dnip.tables.files import ARRAYS, FOREIGN, SAVE_AS
-from dnip.tables.text import check_widths, csv_rows, not_utf8, open_bytes
+from dnip.tables.formats import (
+    ARRAYS,
+    FOREIGN,
+    SAVE_AS,
+    check_widths,
+    csv_rows,
+    not_utf8,
+    open_bytes,
+)
 
 # Where a JSON value begins, and what reads it.
 _BEGIN, _DECODER = re.compile(r"\S"), json.JSONDecoder()

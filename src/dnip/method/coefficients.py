@@ -29,9 +29,9 @@ from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
 from dnip.tables.cells import check_probabilities
-from dnip.tables.columns import take_columns
-from dnip.tables.files import FORMATS
-from dnip.tables.fitted import FittedRows
+from dnip.tables.formats import FORMATS
+from dnip.tables.frames import take_columns
+from dnip.tables.groups import FittedRows
 from dnip.tables.labels import check_classes, names_of
 
 

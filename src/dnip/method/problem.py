@@ -15,7 +15,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
 from dnip.tables.cells import check_probabilities, check_sample_weight
-from dnip.tables.columns import is_frame, take_columns
+from dnip.tables.frames import is_frame, take_columns
 from dnip.tables.labels import (
     LABEL,
     check_several_classes,

@@ -28,7 +28,7 @@ from dnip.priors import PriorLike, check_prior
 from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
 from dnip.tables.cells import Location, check_probabilities, check_sample_weight
-from dnip.tables.columns import take_columns
+from dnip.tables.frames import take_columns
 from dnip.tables.groups import check_groups
 from dnip.tables.labels import (
     check_classes,

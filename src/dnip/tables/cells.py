@@ -458,6 +458,45 @@ def check_row_weights(cells: Cells, name: str, location: Location) -> Floats:
     return weights
 
 
+def check_mass(
+    mass: ArrayLike, *, n_examples: int, location: Location | None = None, column: int | None = None
+) -> Floats:
+    """Return captured mass as float64, a number from 0 to 1 in each row.
+
+    Parameters
+    ----------
+    mass : array-like of shape (M,)
+        What a language model gave to all labels of a row together.
+    n_examples : int
+        M of the probabilities that it belongs to.
+    location : Location, optional
+        How to name a cell in a message.
+    column : int, optional
+        Which column of the file it is.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, and a value that is NaN, below 0, or above 1 by more than rounding.
+
+    Examples
+    --------
+    >>> check_mass([0.5, 1], n_examples=2)
+    array([0.5, 1. ])
+    """
+    location = location or Location("mass")
+    values = check_vector(location.source, mass, n_examples, np.float64)
+    bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{location.cell(row, column)}: the captured mass is {values[row]:g}, outside 0..1",
+            hint="Give the probability of all labels together before normalising, or leave the "
+            "column out",
+        )
+    return values
+
+
 def check_vector(
     name: str, values: ArrayLike, n_examples: int, kind: type | None = None
 ) -> NDArray[Any]:

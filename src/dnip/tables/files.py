@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,6 @@ from numpy.typing import ArrayLike
 from dnip.base import COEFFICIENTS
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path, open_input
-from dnip.tables.arrays import read_arrays
 from dnip.tables.cells import Cells
 from dnip.tables.columns import (
     CORRECTED,
@@ -29,12 +27,10 @@ from dnip.tables.columns import (
     Asked,
     Layout,
     class_columns,
-    import_line,
 )
+from dnip.tables.formats import BlockWriter, Format, cannot_read, format_of
 from dnip.tables.labels import LABEL, check_classes, default_classes, read_indices
-from dnip.tables.parquet import ParquetWriter, count_groups, read_parquet
 from dnip.tables.rows import Block, Rows, Seen, WholeTable, check_block, check_blocks
-from dnip.tables.text import CsvWriter, JsonlWriter, cannot_read, read_csv, read_folder, read_jsonl
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
@@ -49,84 +45,6 @@ _START = 64
 
 # Pieces of a table for each worker, where it has so many row groups: a slow one holds up little.
 _PER_WORKER = 4
-
-#: Writes one file of some format, block by block: `write`, then `finish`.
-BlockWriter: TypeAlias = CsvWriter | JsonlWriter | ParquetWriter
-
-
-@dataclass(frozen=True)
-class Format:
-    """How to read and to write one file format.
-
-    Parameters
-    ----------
-    read : callable
-        From path, class names or None, rows per block at most, and the columns that are asked
-        for, to a stream of blocks.
-    open : callable or None
-        From a binary file, open for writing, to a writer; None for what is read only.
-    count_groups : callable or None
-        From path to the number of row groups, some of which `read` reads if it is given a range as
-        ``groups``; None if it reads all rows.
-    """
-
-    read: Callable[..., Iterator[Block]]
-    open: Callable[[IO[bytes]], BlockWriter] | None
-    count_groups: Callable[[Path], int] | None = None
-
-
-#: Arrays, which are read as tables only.
-ARRAYS = (".npz", ".npy")
-
-FORMATS = {
-    ".csv": Format(read_csv, CsvWriter),
-    ".csv.gz": Format(read_csv, partial(CsvWriter, compressed=True)),
-    ".jsonl": Format(read_jsonl, JsonlWriter),
-    ".jsonl.gz": Format(read_jsonl, partial(JsonlWriter, compressed=True)),
-    ".parquet": Format(read_parquet, ParquetWriter, count_groups),
-    **dict.fromkeys(ARRAYS, Format(read_arrays, None)),
-}
-
-#: Files of other programs that are read nowhere here, by suffix.
-FOREIGN = frozenset(
-    {".pkl", ".pickle", ".arrow", ".feather", ".xls", ".xlsx", ".xlsm", ".xlsb"}
-    | {".ods", ".numbers"}
-)
-#: What to do with them.
-SAVE_AS = (
-    "Save it as CSV UTF-8, JSON lines or Parquet, or give its numbers in Python: "
-    "dnip.fit(probabilities, labels)"
-)
-
-
-def format_of(path: Path, *, to_write: bool = False) -> Format:
-    """Return the format of a file, by its suffix, or of a folder, by its files.
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown suffix; the message lists the known ones, and says how to read such a file
-        where it is not to be written.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> format_of(Path("opt.CSV")) is FORMATS[".csv"]
-    True
-    """
-    if path.is_dir():
-        lines = any(path.glob("*.jsonl")) and not any(path.glob("*.parquet"))
-        return Format(read_folder, JsonlWriter) if lines else FORMATS[".parquet"]
-    formats = {name: form for name, form in FORMATS.items() if form.open or not to_write}
-    for suffix, table_format in formats.items():
-        if path.name.lower().endswith(suffix):
-            return table_format
-    known = f"The known suffixes are {', '.join(formats)}"
-    remedy = SAVE_AS if path.suffix.lower() in FOREIGN else f"Type: {import_line(str(path))}"
-    raise InvalidInputError(
-        f"{path}: the suffix {path.suffix!r} is that of no known table format",
-        hint=known if to_write else f"{remedy}. {known}",
-    )
 
 
 class Scan:

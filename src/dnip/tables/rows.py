@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, listed, load_optional, shown, warn
+from dnip.base.errors import InvalidInputError, listed, shown, warn
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.tables.cells import (
     MOST_IDS,
@@ -22,6 +22,7 @@ from dnip.tables.cells import (
     as_list,
     check_complete,
     check_ids,
+    check_mass,
     check_row_weights,
     check_scalars,
     is_missing,
@@ -30,21 +31,8 @@ from dnip.tables.cells import (
     normalise_rows,
     texts_of,
 )
-from dnip.tables.columns import (
-    CORRECTED,
-    ID,
-    MASS,
-    NOTHING,
-    RESERVED,
-    Asked,
-    Layout,
-    frame_layout,
-    import_line,
-    plain_name,
-    read_as_answers,
-)
+from dnip.tables.columns import CORRECTED, ID, MASS, Layout, import_line, read_as_answers
 from dnip.tables.labels import LABEL, name_classes, read_labels
-from dnip.tables.mass import MassCounts, check_mass
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
@@ -421,79 +409,120 @@ def _not_all_classes(layout: Layout, labels: Sequence[str]) -> str:
     return f"No label is {listed(others)}: if that is not a class, {name_classes(classes)}"
 
 
-# What messages call a data frame.
-_FRAME = "frame"
+#: Below this captured mass, most of what the model would say is not a label.
+LOW_MASS = 0.1
+
+#: From this share of low rows on, a table is worth a warning.
+WORTH_TELLING = 0.1
+
+# Half-precision numbers from 0 to 1: as bits they are whole numbers in the same order.
+_N_BINS = int(np.float16(1).view(np.uint16)) + 1
 
 
-def read_frame(
-    frame: Any,  # noqa: ANN401 - of any library
-    classes: Sequence[str] | None,
-    label: str | None = None,
-    y: ArrayLike | None = None,
-    asked: Asked = NOTHING,
-) -> Rows:
-    """Return the rows of a data frame; an index is ignored.
+@dataclass(frozen=True)
+class CapturedMass:
+    """Captured mass over the rows of a table.
 
-    Columns that hold no numbers are no classes where every label names one that does.
-
-    Parameters
+    Attributes
     ----------
-    frame : data frame
-    classes : sequence of str or None
-    label : str, optional
-        The column of labels, if it is not `label`.
-    y : array-like of shape (M,), optional
-        Labels that are given next to the frame.
-    asked : Asked, optional
-        Columns that the caller asks for.
+    rows : int
+        Rows whose mass is known.
+    low : int
+        Rows of less than `LOW_MASS`.
+    median : float
+        The middle row's, to 3 digits; below 0.0001 to fewer.
 
-    Raises
-    ------
-    InvalidInputError
-        For anything but a data frame whose rows are in memory, and for columns that are missing.
+    Examples
+    --------
+    >>> mass = CapturedMass.of([0.02, 0.03, 0.9])
+    >>> mass.low, mass.median, mass.at_fault
+    (2, 0.03, True)
     """
-    narwhals = load_optional("narwhals", purpose="read data frames", extra="pandas")
-    try:
-        series: list[Any] = list(narwhals.from_native(frame, eager_only=True).iter_columns())
-    except TypeError as error:
-        kind = type(frame)
-        raise InvalidInputError(
-            f"a data frame is needed; got {kind.__module__.partition('.')[0]}.{kind.__name__}",
-            hint="Collect a lazy frame first; for arrays use ProbabilityTable(probabilities, ...)",
-        ) from error
-    except narwhals.exceptions.DuplicateError as error:
-        raise InvalidInputError(
-            f"{_FRAME}: two columns have the same name", hint="Give every column a name of its own"
-        ) from error
-    if label is not None:
-        series = [column for column in series if str(column.name) != LABEL or label == LABEL]
-        series = [column.alias(LABEL) if column.name == label else column for column in series]
-    columns = {str(column.name): column for column in series}
-    if label is not None and LABEL not in columns:
-        raise InvalidInputError(
-            f"{_FRAME}: there is no column {label}, which was named for the labels",
-            hint=f"The columns are {listed([*columns])}",
+
+    rows: int
+    low: int
+    median: float
+
+    @classmethod
+    def of(cls, mass: ArrayLike) -> CapturedMass | None:
+        """Summarise the mass of rows; None if there are no rows."""
+        counts = MassCounts()
+        counts.add(mass)
+        return counts.summary
+
+    @property
+    def at_fault(self) -> bool:
+        """Whether most rows are low: then the prompt is wrong, which no weight can mend."""
+        return 2 * self.low > self.rows
+
+    @property
+    def worth_telling(self) -> bool:
+        """Whether so many rows are low that the user should know."""
+        return self.low >= WORTH_TELLING * self.rows
+
+    @property
+    def sentence(self) -> str:
+        """How many rows are low, and what to do.
+
+        Examples
+        --------
+        >>> CapturedMass(240, 199, 0.02).sentence
+        'the labels capture less than 0.1 of the probability in 83% of the rows (199 of 240; \
+median mass 0.02): the prompt or the label words are at fault, coefficients cannot mend that. \
+Look at both with `dnip prompt --check`'
+        """
+        return (
+            f"the labels capture less than {LOW_MASS:g} of the probability in "
+            f"{self.low / self.rows:.0%} of the rows ({self.low:,} of {self.rows:,}; median mass "
+            f"{self.median:.2g}): the prompt or the label words are at fault, coefficients cannot "
+            "mend that. Look at both with `dnip prompt --check`"
         )
-    if classes is None:
-        labels = columns.get(LABEL, ()) if y is None else np.asarray(y, object).ravel()
-        classes = _named_by({n: c for n, c in columns.items() if n not in asked.names}, labels)
-    layout = frame_layout([column.name for column in series], classes, _FRAME, asked)
-    wanted = layout.wanted([name for name, cells in columns.items() if cells.dtype.is_numeric()])
-    block = Block(layout, {name: _cells(columns[name]) for name in wanted})
-    return joined(check_blocks([block], _FRAME))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints.
+
+        Examples
+        --------
+        >>> CapturedMass(240, 199, 0.02).to_dict()
+        {'rows': 240, 'low': 199, 'median': 0.02, 'threshold': 0.1}
+        """
+        return {**asdict(self), "threshold": LOW_MASS}
 
 
-def _named_by(columns: Mapping[str, Any], labels: Any) -> list[str] | None:  # noqa: ANN401
-    """Return the classes of columns of numbers, if there are others, and labels name only these."""
-    others = [name for name in columns if name not in RESERVED]
-    numbers = [plain_name(name) for name in others if columns[name].dtype.is_numeric()]
-    known = {str(label) for label in labels if not is_missing(label) and str(label)}
-    return numbers if len(numbers) < len(others) and known and known <= set(numbers) else None
+class MassCounts:
+    """Counts that summarise the captured mass of a table of any size.
 
+    Examples
+    --------
+    >>> counts = MassCounts()
+    >>> for block in ([0.5, 0.05], [0.75]):
+    ...     counts.add(block)
+    >>> counts.summary
+    CapturedMass(rows=3, low=1, median=0.5)
+    """
 
-def _cells(series: Any) -> Cells:  # noqa: ANN401
-    """Return an array where the column has no empty cells, Python values where it has."""
-    if series.dtype.is_numeric() and not series.null_count():
-        return np.asarray(series.to_numpy())
-    empty = series.is_null()
-    return [None if missing else cell for cell, missing in zip(series, empty, strict=True)]
+    def __init__(self) -> None:
+        self._low = 0
+        self._bins: Integers = np.zeros(_N_BINS, np.int64)
+
+    def add(self, mass: ArrayLike) -> None:
+        """Count the mass of some more rows, from 0 to 1."""
+        values = np.abs(np.asarray(mass, np.float64))  # -0 has other bits
+        self._low += int(np.count_nonzero(values < LOW_MASS))
+        bits = np.minimum(values, 1).astype(np.float16).view(np.uint16)
+        self._bins += np.bincount(bits, minlength=_N_BINS)
+
+    def join(self, other: MassCounts) -> None:
+        """Add the counts of other rows."""
+        self._low += other._low
+        self._bins += other._bins
+
+    @property
+    def summary(self) -> CapturedMass | None:
+        """The summary of all rows; None if there were none."""
+        rows = int(self._bins.sum())
+        if not rows:
+            return None
+        middle = np.searchsorted(np.cumsum(self._bins), (rows + 1) // 2)
+        median = float(np.uint16(middle).view(np.float16))
+        return CapturedMass(rows, self._low, float(f"{median:.3g}"))

@@ -23,15 +23,17 @@ from dnip.tables.cells import (
     Location,
     as_list,
     check_ids,
+    check_mass,
     check_numbers,
     check_probabilities,
     check_row_weights,
     check_vector,
     texts_of,
 )
-from dnip.tables.columns import CONTENT_FREE, NOTHING, Asked, make_frame
+from dnip.tables.columns import CONTENT_FREE, NOTHING, Asked
 from dnip.tables.files import Scan, block_of, open_writer, read_rows
-from dnip.tables.fitted import FittedRows, Overlap
+from dnip.tables.frames import check_same_order, make_frame, read_frame
+from dnip.tables.groups import FittedRows, Overlap
 from dnip.tables.labels import (
     UNLABELLED,
     check_classes,
@@ -41,9 +43,8 @@ from dnip.tables.labels import (
     labels_of_columns,
     names_of,
 )
-from dnip.tables.mass import CapturedMass, check_mass
 from dnip.tables.origin import DataHash
-from dnip.tables.rows import Rows, joined, read_frame
+from dnip.tables.rows import CapturedMass, Rows, joined
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -529,7 +530,7 @@ def as_table(
     if is_frame:
         given = {"y": y, "groups": groups, "weights": weights, "by": by}
         for name, values in given.items():
-            _check_same_order(data, name, values)
+            check_same_order(data, name, values)
     group, weight, key = (v if isinstance(v, str) else None for v in (groups, weights, by))
     asked = Asked(group, weight, key)
     if isinstance(data, str | os.PathLike):
@@ -552,19 +553,6 @@ def as_table(
     known = None if unnamed else data.classes
     labels, names = labels_of_columns(data.probabilities, y, known, "y")
     return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
-
-
-def _check_same_order(frame: Any, name: str, values: Any) -> None:  # noqa: ANN401
-    """Refuse a series whose index is that of a data frame in another order."""
-    index: Any = getattr(frame, "index", None)
-    other: Any = getattr(values, "index", None)
-    if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other):
-        return
-    if len(index) == len(other) and {*index} == {*other}:
-        raise InvalidInputError(
-            f"{name} has the index of the data frame in another order",
-            hint=f"Give {name}.loc[frame.index]; or {name}.to_numpy() if its order is the frame's",
-        )
 
 
 def _with_given(

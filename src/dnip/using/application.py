@@ -17,7 +17,7 @@ from dnip.priors import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import AnyRows, ProbabilityTable, Rows, Scan, ahead, open_writer
 from dnip.tables.columns import DEFERRED
 from dnip.tables.files import counted_rows
-from dnip.tables.mass import CapturedMass, MassCounts
+from dnip.tables.rows import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_raw, check_same_classes
 

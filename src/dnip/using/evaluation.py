@@ -28,12 +28,11 @@ from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
 from dnip.tables import AnyRows, Scan
 from dnip.tables.cells import no_rows
-from dnip.tables.columns import make_frame
 from dnip.tables.files import Progress, counted_rows
-from dnip.tables.fitted import Overlap
-from dnip.tables.groups import Grouping
+from dnip.tables.frames import make_frame
+from dnip.tables.groups import Grouping, Overlap
 from dnip.tables.labels import UNLABELLED, better_order, check_countable, check_several_classes
-from dnip.tables.mass import CapturedMass, MassCounts
+from dnip.tables.rows import CapturedMass, MassCounts
 from dnip.tables.sampling import RowSample
 from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
 from dnip.using.slices import LabelledRows, Slices, as_counted

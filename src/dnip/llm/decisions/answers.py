@@ -12,8 +12,7 @@ from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.llm.questions import Question
 from dnip.method.prediction import decide
-from dnip.tables.cells import Location, check_probabilities
-from dnip.tables.mass import check_mass
+from dnip.tables.cells import Location, check_mass, check_probabilities
 
 #: Types of yes/no questions, and where their answers hold the probability of yes.
 YES_NO = {"noul": "noul", "predicate": "probability", "yes_no": None}

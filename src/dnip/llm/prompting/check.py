@@ -22,7 +22,7 @@ from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
 from dnip.tables.columns import FALLBACK
-from dnip.tables.mass import LOW_MASS
+from dnip.tables.rows import LOW_MASS
 
 #: So many prompts are asked.
 ROWS = 10

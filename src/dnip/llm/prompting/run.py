@@ -47,7 +47,7 @@ from dnip.llm.questions import origin_of_run
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import is_storable
 from dnip.tables.columns import FALLBACK, ROW, SAMPLES, class_columns
-from dnip.tables.files import format_of
+from dnip.tables.formats import format_of
 from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path, warn_of_left_out
 
 # Of an engine's description, what another version of a library changes.

@@ -27,14 +27,13 @@ from dnip.llm.sources.gold import BY_ROW, Gold, class_indices, join_by_id, join_
 from dnip.llm.sources.registry import SOURCES
 from dnip.llm.sources.source import Row, Wanted
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.cells import check_ids
+from dnip.tables.cells import check_ids, check_mass
 from dnip.tables.columns import MASS, RESERVED, ROW, class_columns
 from dnip.tables.files import layout_of
+from dnip.tables.formats import json_rows, parts_of
 from dnip.tables.labels import UNLABELLED, check_classes
-from dnip.tables.mass import check_mass
 from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path, warn_of_left_out
 from dnip.tables.table import tell_own_labels
-from dnip.tables.text import json_rows, parts_of
 
 # An id of one of several answers to a row.
 _STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
