@@ -1,7 +1,6 @@
 """From a table, or a sample of a very large one, to coefficients: what counts, and what is told."""
 
 import json
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -110,27 +109,18 @@ def test_rows_are_weighed_to_a_target_prior(opt):
 
 
 @cases(
-    (True, [1, 1, 1], None, "log:1000"),
-    (False, [1, 1, 0], "No weight can lift class c", "log:1000"),
-    (False, [1, 1, 1e-7], "Out of reach: class c", "log:1000"),
-    (True, [1, 1, 0.1], r"\ANever right before: c is right on 30 of 30 rows now\.\Z", "log:1000"),
-    (
-        True,
-        [1, 1, 0.0005],
-        r"Never right, before and after: c \(weights could make 30 of 30 rows right\)",
-        "log:1000",
-    ),
-    (True, [1, 1, 0.00005], r"\ANever right before: c is right on 30 of 30 rows now\.\Z", None),
-    (True, [1, 1, 0.05], "end of the scale log:10: class a, b. --scale log:10000 goes", "log:10"),
+    ([1, 1, 1], 1, None),
+    ([1, 1, 0], 1, "No weight can lift class c: its probability is 0 "),
+    ([1, 1, 1e-7], 10, "Never right, before and after: class c. More labels, or "),
+    ([1, 1, 0.00005], None, None),
 )
-def test_notes_name_classes_that_no_weight_helps_or_that_woke(even, factors, told, scale):
+def test_notes_name_classes_that_are_never_right(factors, scale, told):
     y = np.arange(90) % 3
-    p = 0.2 + 0.4 * np.eye(3)[y] if even else np.random.default_rng(0).dirichlet([2, 2, 2], 90)
-    p = p * factors * np.exp(np.random.default_rng(1).normal(0, 0.01, p.shape))  # no copies
-    p /= p.sum(axis=1, keepdims=True)
-    table = ProbabilityTable(p, y, classes=("a", "b", "c"))
+    p = (0.2 + 0.4 * np.eye(3)[y]) * factors
+    p *= np.exp(np.random.default_rng(1).normal(0, 0.01, p.shape))  # no copies
+    table = ProbabilityTable(p / p.sum(axis=1, keepdims=True), y, classes=("a", "b", "c"))
     notes = fit(table, scale=scale, evidence=False).notes
-    assert any(re.search(told, note) for note in notes) if told else notes == ()
+    assert [note[: len(told or "")] for note in notes] == [told] * (told is not None)
 
 
 # --- samples of large tables ---
@@ -172,7 +162,7 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
         fitted = fit(path, seed=3, rows=rows, evidence=False)
         assert told(fitted) == expected
         assert not any("sample" in note for note in fitted.notes)
-    assert sample_of(path)[0].table.ids.tolist() == large.ids.tolist()
+    assert sample_of(path).table.ids.tolist() == large.ids.tolist()
 
 
 @pytest.mark.parametrize("mix", [None, [0.4, 0.3, 0.2, 0.1]])
@@ -197,7 +187,7 @@ def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
 
 
 def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
-    sample = sample_of(path, rows=1_000)[0]
+    sample = sample_of(path, rows=1_000)
     assert np.bincount(sample.table.labels + 1)[-1] == 3
     assert sample.class_sizes.tolist() == list(SIZES)
     weights = np.bincount(sample.table.labelled().labels, sample.weights)

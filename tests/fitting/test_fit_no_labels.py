@@ -37,8 +37,6 @@ def test_labels_are_not_read():
     without = fit(p, no_labels=True)
     fitted = fit(p, labels, no_labels=True)
     assert fitted.weights.tolist() == without.weights.tolist()
-    assert fitted.notes == ("3,000 rows have a label: labels are not used.",)
-    assert without.notes == ()
     assert (fitted.verdict, fitted.has_labels) == ("not judged", False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.base.errors import unwarned
 from dnip.base.typing import Floats, Labels
-from dnip.fitting.refits import LeftOut
+from dnip.fitting.refits import Judged, LeftOut
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Deferral
 from dnip.method.prediction import decide, reweight
@@ -59,8 +59,7 @@ def defer_share(
     multipliers: Floats,
     problem: Problem,
     target: Floats | None,
-    refits: Sequence[LeftOut],
-    expected: Expectation | None,
+    judged: Judged | None,
 ) -> Deferring:
     """Return the threshold that defers a share of the rows, and what that is expected to give.
 
@@ -74,10 +73,8 @@ def defer_share(
         The labelled rows.
     target : ndarray of shape (N,) or None
         The class mix that the fit is for, if it is not that of the labels.
-    refits : sequence of LeftOut
-        Nothing is judged without any.
-    expected : Expectation or None
-        Of the evidence; None without evidence.
+    judged : Judged or None
+        What refits say of the fit without deferring.
     """
     share, helper = settings.defer, settings.helper_accuracy
     assert share is not None
@@ -91,9 +88,9 @@ def defer_share(
     if abs(deferred - share) > _FAR:
         notes = (f"Few rows, or many equal ones: {deferred:.1%} are deferred, not {share:.1%}.",)
     points: tuple[Served, ...] = ()
-    if refits and expected is not None:
-        shares = sorted({*FRONT, share})
-        points = judge(problem, weight, refits, shares, helper, mix, expected)
+    if judged is not None:
+        shares, expected = sorted({*FRONT, share}), judged.evidence.reweighted
+        points = judge(problem, weight, judged.left_out, shares, helper, mix, expected)
     thresholds = Deferral(np.full(problem.n_classes, threshold), share, helper)
     return Deferring(thresholds, notes, points)
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base import __version__
-from dnip.base.errors import InvalidInputError, listed, warn
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html, html_table
 from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
-from dnip.base.validation import MAX_SCALE
 from dnip.fitting.deferring import Deferring, Served, defer_share
 from dnip.fitting.estimate import (
     MOST_CELLS,
@@ -58,7 +57,7 @@ from dnip.method.constraints import Constraints
 from dnip.method.kept import ClassScores
 from dnip.method.objective import Costs, Goal, Objective, beta_of, on_classes
 from dnip.method.problem import Problem, draw_per_class
-from dnip.method.scales import Spacing, WeightScale
+from dnip.method.scales import WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors import (
@@ -84,9 +83,6 @@ from dnip.tables.sampling import Sample, Sampler
 from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
 from dnip.using.drift import LEAST_ROWS, TableSample
 from dnip.using.evaluation import Evaluation, evaluate
-
-#: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
-Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
 
 #: Rows of a table file that are fitted at most; a larger table is sampled. With 10 million rows of
 #: 14 classes such a fit takes a sixth to a third of the processor time of a fit on all, and its
@@ -225,7 +221,19 @@ def fit(
         helper_accuracy=helper_accuracy,
     )
     if no_labels:
-        _refuse_what_needs_labels(settings, groups=groups, weights=weights, evidence=evidence)
+        _refuse_what_needs_labels(
+            objective=objective,
+            beta=beta,
+            costs=costs,
+            preset=preset,
+            robust=None if robust == "auto" else robust,
+            constraints=constraints or None,
+            defer=defer,
+            evidence=evidence,
+            groups=groups,
+            weights=weights,
+            **{"target_prior='estimate'": is_estimate(target_prior)},
+        )
     opt = read_fit_rows(
         data,
         y,
@@ -444,8 +452,6 @@ class FitRows:
     ----------
     sample : Sample
         The opt set, or a sample of it.
-    count : callable
-        Counts the whole opt set under coefficients.
     more : ProbabilityTable or None
         More rows without a label.
     weight : ndarray of shape (M,) or None
@@ -457,11 +463,25 @@ class FitRows:
     """
 
     sample: Sample
-    count: Count
     more: ProbabilityTable | None = None
     weight: Floats | None = None
     groups: Integers | None = None
     finds_copies: bool = True
+
+    def count(self, coefficients: Coefficients, target: Floats | None) -> tuple[Evaluation, str]:
+        """Count the whole opt set under coefficients, for a class mix; return its hash, too."""
+        table = self.sample.table
+        if self.sample.is_whole:
+            return evaluate([table], coefficients=coefficients, target=target), table.data_hash
+        data_hash = DataHash(table.classes, labelled=True, n_rows=self.sample.n_rows)
+
+        def hashed() -> Iterator[Rows]:
+            for rows in read_rows(table.source, table.classes, as_a_whole=False):
+                data_hash.add(rows.probabilities, rows.labels)
+                yield rows
+
+        evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
+        return evaluation, data_hash.hexdigest()
 
 
 def read_fit_rows(
@@ -477,13 +497,11 @@ def read_fit_rows(
     seed: int = 0,
 ) -> FitRows:
     """Read the rows of a fit; all is as for :func:`fit`."""
-    sample, count = sample_of(
-        data, y, classes, rows, seed, groups=groups, weights=weights, label=label
-    )
+    sample = sample_of(data, y, classes, rows, seed, groups=groups, weights=weights, label=label)
     table, more, weight = sample.table, None, None
     if unlabelled is not None:
         names = None if isinstance(unlabelled, str | os.PathLike) else table.classes
-        more = sample_of(unlabelled, None, classes or names, rows, seed)[0].table
+        more = sample_of(unlabelled, None, classes or names, rows, seed).table
         check_classes_agree(table, more)
         check_raw(more)
     if not sample.is_whole and (table.groups is not None or table.weights is not None):
@@ -494,7 +512,7 @@ def read_fit_rows(
     members = None if table.groups is None else check_groups(table.groups, len(table))
     if table.weights is not None and table.labels is not None:
         weight = check_some_weight(table.weights[table.labels != UNLABELLED], table.source)
-    return FitRows(sample, count, more, weight, members)
+    return FitRows(sample, more, weight, members)
 
 
 def sample_of(
@@ -507,8 +525,8 @@ def sample_of(
     groups: ArrayLike | str | None = None,
     weights: ArrayLike | str | None = None,
     label: str | None = None,
-) -> tuple[Sample, Count]:
-    """Return what to fit on, and what counts the whole table.
+) -> Sample:
+    """Return what to fit on: a table, or a sample of a large file.
 
     Parameters
     ----------
@@ -534,38 +552,12 @@ def sample_of(
         check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
-        return Sample(table, len(table), sizes), partial(_count_in_memory, table)
-    path = Path(data)
-    tell_left_out(path)
+        return Sample(table, len(table), sizes)
+    tell_left_out(Path(data))
     sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
-    for block in Scan(path, classes, Asked(group, weight)):
+    for block in Scan(data, classes, Asked(group, weight)):
         sampler.add(block)
-    sample = sampler.sample()
-    if sample.is_whole:
-        return sample, partial(_count_in_memory, sample.table)
-    return sample, partial(_count_file, sample, path)
-
-
-def _count_in_memory(
-    table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
-) -> tuple[Evaluation, str]:
-    return evaluate(table, coefficients=coefficients, target=target), table.data_hash
-
-
-def _count_file(
-    sample: Sample, path: Path, coefficients: Coefficients, target: Floats | None
-) -> tuple[Evaluation, str]:
-    """Count the table that a sample was drawn from."""
-    classes = sample.table.classes
-    data_hash = DataHash(classes, labelled=True, n_rows=sample.n_rows)
-
-    def hashed() -> Iterator[Rows]:
-        for chunk in read_rows(path, classes, as_a_whole=False):
-            data_hash.add(chunk.probabilities, chunk.labels)
-            yield chunk
-
-    evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
-    return evaluation, data_hash.hexdigest()
+    return sampler.sample()
 
 
 # --- From rows to a fit ---
@@ -588,38 +580,6 @@ _MOST_PRODUCTS, _FEW_PRODUCTS, _LEAST_ROWS = 5_000_000, 500_000, 20
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMix:
-    """How frequent classes are: among the labels, where weights will be used, and in between.
-
-    Attributes
-    ----------
-    labelled : ndarray of shape (N,)
-        Of the labelled rows, as they count.
-    target : TargetPrior or None
-        The mix that was asked for.
-    counted : ndarray of shape (N,) or None
-        What labelled rows are to count by, where they do not just count as they come.
-    unlabelled : ndarray of shape (N,) or None
-        Of the rows without a label, as far as it can be told, where no mix was asked for.
-    """
-
-    labelled: Floats
-    target: TargetPrior | None
-    counted: Floats | None
-    unlabelled: Floats | None
-
-    @property
-    def asked(self) -> Floats | None:
-        """The shares that were asked for."""
-        return None if self.target is None else self.target.shares
-
-    @property
-    def used(self) -> Floats:
-        """The shares where the weights will be used."""
-        return self.labelled if self.target is None else self.target.shares
-
-
-@dataclass(frozen=True, eq=False)
 class Prepared:
     """Checked rows, and all that a fit of them needs and no β changes.
 
@@ -631,21 +591,19 @@ class Prepared:
         As it was given.
     labelled : ProbabilityTable
         Its labelled rows.
-    problem : Problem
-        The same, as they count.
     weight : ndarray of shape (M,) or None
         How much each of them counts, where they do not count alike.
     unlabelled : ndarray of shape (U, N)
         Rows without a label that are learned from.
     chosen : float or None
         As `Fit` has it; nothing is learned from rows without a label then.
-    mix : ClassMix
+    shares : ndarray of shape (N,)
+        The class mix of the labelled rows, as they count.
+    target : TargetPrior or None
+        The class mix that was asked for.
     calibration : Calibration
     groups : ndarray of shape (M,) or None
         The number of the group of each labelled row.
-    n_copies : int
-        Labelled rows that are copies of others, where groups were not given; the groups are those
-        of copies then.
     common : Common
     estimator : Estimator
     is_whole : bool
@@ -661,14 +619,13 @@ class Prepared:
     settings: FitSettings
     opt: FitRows
     labelled: ProbabilityTable
-    problem: Problem
     weight: Floats | None
     unlabelled: Probabilities
     chosen: float | None
-    mix: ClassMix
+    shares: Floats
+    target: TargetPrior | None
     calibration: Calibration
     groups: Integers | None
-    n_copies: int
     common: Common
     estimator: Estimator
     is_whole: bool
@@ -676,31 +633,38 @@ class Prepared:
     may_keep: bool
     deadline: float | None
 
+    @property
+    def mix(self) -> Floats | None:
+        """The class mix that labelled rows count by; None where they count as they come."""
+        if self.target is not None:
+            return self.target.shares
+        return None if self.weight is None else self.shares
+
     @cached_property
     def refits(self) -> Refits:
         """Fits without each fold of the labelled rows, made when they are asked for."""
-        rows, groups, mix = self.estimator.rows, self.groups, self.mix.counted
+        rows, groups, mix = self.estimator.rows, self.groups, self.mix
         if mix is None:  # rows are judged in the mix that is fitted
-            mix = self.mix.unlabelled
+            mix = self.common.there
         if not self.is_whole:
             rows, drawn = _sample_for_refits(rows)
             groups = None if groups is None else groups[drawn]
-            mix = self.mix.labelled if mix is None else mix
+            mix = self.shares if mix is None else mix
         return Refits(
             rows,
             replace(self.settings, robust="on" if self.estimator.is_robust else "off"),
             self.unlabelled,
             target=mix,
-            is_mix_given=self.mix.target is not None,
+            is_mix_given=self.target is not None,
             captured_mass=self.labelled.captured_mass,
             groups=groups,
             common=self.common,
-            draws=DRAWS if _products_of(rows) <= _FEW_PRODUCTS else 1,
+            draws=DRAWS if _products_of(rows.probabilities) <= _FEW_PRODUCTS else 1,
         )
 
 
-def _products_of(rows: Problem) -> int:
-    return len(rows.labels) * rows.n_classes**2
+def _products_of(p: Probabilities) -> int:
+    return int(p.size * p.shape[1])
 
 
 def _sample_for_refits(rows: Problem) -> tuple[Problem, Integers]:
@@ -733,66 +697,76 @@ def prepare(opt: FitRows, settings: FitSettings, evidence: bool | None = None) -
     InvalidInputError
         As :func:`fit`.
     """
-    sample, weight, more = opt.sample, opt.weight, opt.more
-    if settings.robust == "off" and more is not None and not is_estimate(settings.target_prior):
+    more, is_off = opt.more, settings.robust == "off"
+    if is_off and more is not None and not is_estimate(settings.target_prior):
         raise InvalidInputError(
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
         )
-    deadline = None
-    if settings.time_limit is not None:
-        deadline = time.perf_counter() + settings.time_limit
-    table, may_keep = sample.table, settings.robust != "off"
-    if not sample.is_whole and settings.robust == "auto":
-        settings = replace(settings, robust="off")
+    may_keep, limit = not is_off, settings.time_limit
+    deadline = None if limit is None else time.perf_counter() + limit
+    if not opt.sample.is_whole and settings.robust == "auto":
+        settings, is_off = replace(settings, robust="off"), True
+
+    # the rows, and what is learned from those without a label
+    table, n_classes = opt.sample.table, opt.sample.table.n_classes
     labelled = scored_rows(table)
     p, labels = labelled.probabilities, labelled.labels
     assert labels is not None
     unlabelled = table.probabilities[table.labels == UNLABELLED]
-    counts = sample.weights if weight is None else weight
-    floor = None if settings.robust == "off" else find_floor(p, labels)
-    chosen = _find_chosen(settings, p, labels, counts, unlabelled, floor)
+    weight = opt.sample.weights if opt.weight is None else opt.weight
+    floor = None if is_off else find_floor(p, labels)
+    chosen = _find_chosen(settings, p, labels, weight, unlabelled, floor)
     if more is not None:
         unlabelled = np.concatenate([unlabelled, more.probabilities])
-    learned = unlabelled[: 0 if settings.robust == "off" or chosen is not None else None]
-    seen = unlabelled if chosen is None else learned
-    settings, exponent = _on_common_scale(settings, p, labels, counts, seen, floor)
-    calibration = calibrate_sample(p, labels, weight, deadline=deadline)
-    sizes = sample.class_sizes.astype(np.float64)
-    if weight is not None:
-        sizes = np.bincount(labels, weight, table.n_classes).astype(np.float64)
-    mix = _mix_of(settings, table.classes, sizes, counts, calibration, unlabelled, learned)
-    settings = replace(settings, target_prior=mix.asked)
+    learned = unlabelled[: 0 if is_off or chosen is not None else None]
 
-    problem = Problem.trusted(p, labels, table.classes, counts)
-    is_whole = _products_of(problem) <= _MOST_PRODUCTS
-    groups, n_copies = None, 0
+    # the scale, and the class mix
+    seen = unlabelled if chosen is None else learned
+    settings, exponent = _on_common_scale(settings, p, labels, weight, seen, floor)
+    calibration = calibrate_sample(p, labels, opt.weight, deadline=deadline)
+    sizes = opt.sample.class_sizes.astype(np.float64)
+    if opt.weight is not None:
+        sizes = np.bincount(labels, opt.weight, n_classes).astype(np.float64)
+    target, there = None, None
+    if settings.target_prior is not None:
+        prior = settings.target_prior
+        target = find_target(prior, table.classes, calibration, sizes, unlabelled)
+        settings = replace(settings, target_prior=target.shares)
+    elif len(learned):
+        there = estimate_of(learned, calibration).shrunk_to(label_shares(calibration.labels))
+
+    # groups, and the estimator
+    is_whole, groups = _products_of(p) <= _MOST_PRODUCTS, None
     if opt.groups is not None:
         groups = opt.groups[table.labels != UNLABELLED]
     elif is_whole and opt.finds_copies:
         groups = find_copies(p, labels)
-        n_copies = 0 if groups is None else len(labels) - len(np.unique(groups))
-    common = Common(exponent, floor, mix.unlabelled)
+    common = Common(exponent, floor, there)
     estimator = Estimator.of(
-        problem, settings, learned, deadline, group_sizes=sizes_of(groups), common=common
+        Problem.trusted(p, labels, table.classes, weight),
+        settings,
+        learned,
+        deadline,
+        group_sizes=sizes_of(groups),
+        common=common,
     )
-    is_needed = is_whole or _LEAST_ROWS * table.n_classes**3 <= _MOST_PRODUCTS
+    is_quick = is_whole or _LEAST_ROWS * n_classes**3 <= _MOST_PRODUCTS
     return Prepared(
         settings=settings,
         opt=opt,
         labelled=labelled,
-        problem=problem,
-        weight=counts,
+        weight=weight,
         unlabelled=learned,
         chosen=chosen,
-        mix=mix,
+        shares=sizes / sizes.sum(),
+        target=target,
         calibration=calibration,
         groups=groups,
-        n_copies=n_copies,
         common=common,
         estimator=estimator,
         is_whole=is_whole,
-        is_judged=chosen is None and (is_needed if evidence is None else evidence),
+        is_judged=chosen is None and (is_quick if evidence is None else evidence),
         may_keep=may_keep,
         deadline=deadline,
     )
@@ -848,25 +822,6 @@ def _find_chosen(
     return None if drift is None else drift.p_value
 
 
-def _mix_of(
-    settings: FitSettings,
-    classes: Sequence[str],
-    sizes: Floats,
-    counts: Floats | None,
-    calibration: Calibration,
-    unlabelled: Probabilities,
-    learned: Probabilities,
-) -> ClassMix:
-    """Return how frequent classes are; a target is found in all unlabelled rows."""
-    shares, target, there = sizes / sizes.sum(), None, None
-    if settings.target_prior is not None:
-        target = find_target(settings.target_prior, classes, calibration, sizes, unlabelled)
-    elif len(learned):
-        there = estimate_of(learned, calibration).shrunk_to(label_shares(calibration.labels))
-    counted = None if counts is None else shares
-    return ClassMix(shares, target, counted if target is None else target.shares, there)
-
-
 def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: bool = True) -> Fit:
     """Return the fit of prepared rows: what refits expect most of, or weights of 1.
 
@@ -907,114 +862,6 @@ def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: 
         judged = refits.judge_raw(settings)
     judged = judged._replace(evidence=replace(judged.evidence, is_kept=is_kept, sure=sure))
     return _fit_of(rows, settings, solution, decision, judged, others, choice, notes)
-
-
-def _refuse_what_needs_labels(settings: FitSettings, **others: object) -> None:
-    """Refuse what a fit without labels has no use for."""
-    demanding = {
-        "a goal or robust='off'": not settings.chooses_beta,
-        "constraints": settings.constraints != Constraints(),
-        "defer": settings.defer is not None,
-        "target_prior='estimate'": is_estimate(settings.target_prior),
-        **{name: not (value is None or value is False) for name, value in others.items()},
-    }
-    if any(demanding.values()):
-        asked = listed([name for name, is_asked in demanding.items() if is_asked])
-        raise InvalidInputError(
-            f"{asked}: needs labels, and a fit without labels uses none",
-            hint="Leave that out, or --no-labels (no_labels=True)",
-        )
-
-
-def _fit_no_labels(opt: FitRows, settings: FitSettings) -> Fit:
-    """Return the batch calibration of rows whose labels are not used."""
-    began, sample = time.perf_counter(), opt.sample
-    table = sample.table
-    tables = [table, *([] if opt.more is None else [opt.more])]
-    p = np.concatenate([each.probabilities for each in tables])
-    n_rows, n = p.shape
-    if n_rows == 0:
-        raise no_rows(table.source)
-    mix, shares = None, np.full(n, 1 / n)
-    if settings.target_prior is not None:
-        shares = check_prior(settings.target_prior, table.classes)
-        mix = TargetPrior(shares)
-    settings, shift = _without_labels(settings, p, shares)
-    absent = shares == 0
-    shift[absent] = shift[~absent].min()
-    assert settings.scale is not None
-    indices = round_to_scale(shift, settings.scale, absent=np.flatnonzero(absent).tolist())
-
-    none_right = np.zeros((n, n), np.int64)
-    record = FitRecord(
-        package_version=__version__,
-        data=DataRecord(
-            source=valid_unicode(table.source),
-            sha256=table.data_hash,
-            rows=sample.n_rows,
-            labelled_rows=0,
-            sums_to_one=table.rows.sums_to_one,
-            origin=origin_of(Path(table.source)),
-        ),
-        class_shares=shares,
-        calibration=Calibration(shift - shift.mean(), 1.0, np.zeros(n)),
-        target_prior=None if mix is None else mix.to_dict(table.classes),
-        solver=_BATCH,
-        seconds=time.perf_counter() - began,
-        seed=settings.seed,
-        sketch=_sketched(*tables).sketch(settings.scale.multipliers(indices)),
-    )
-    notes = []
-    if sample.class_sizes.any():
-        notes.append(f"{sample.class_sizes.sum():,} rows have a label: labels are not used.")
-    return Fit(
-        Coefficients(table.classes, indices, settings.scale, {"name": _BATCH}, record),
-        Solution(
-            indices,
-            settings.scale,
-            {"name": _BATCH},
-            math.nan,
-            {},
-            none_right,
-            Status.FINISHED,
-            None,
-            None,
-            0,
-            record.seconds or 0.0,
-            _BATCH,
-            settings.seed,
-            (),
-        ),
-        Evaluation(table.classes, 0, n_rows, none_right, captured_mass=table.captured_mass),
-        target=mix,
-        notes=tuple(notes),
-    )
-
-
-def _without_labels(
-    settings: FitSettings, p: Probabilities, shares: Floats
-) -> tuple[FitSettings, Floats]:
-    """Return the settings with a scale, and the log-weights of batch calibration (N,)."""
-    settings, exponent = _on_common_scale(settings, p, np.empty(0, np.int64), None, p[:0], None)
-    counted = (len(p) * shares + 0.5) / (len(p) + len(shares) / 2)
-    return settings, batch_shift(to_power(p, exponent), counted, np.ones(len(p))) / exponent
-
-
-def _notes_on_batch_calibration(rows: Prepared, settings: FitSettings, judged: Judged) -> list[str]:
-    """Say where batch calibration without labels is expected to do as well as weights of labels."""
-    p, n = rows.problem.probabilities, rows.problem.n_classes
-    every = np.concatenate([p, rows.unlabelled])
-    shift = _without_labels(replace(settings, scale=None), every, np.full(n, 1 / n))[1]
-    draws, batch = [judged.left_out], np.exp(shift - shift.max())
-    chosen = rows.refits.assess(settings, draws, before=batch)
-    if chosen.gains:
-        return []
-    ends = np.array([chosen.before, chosen.after])
-    of_batch, value = ends if chosen.metric is None else 1 - ends
-    return [
-        f"Without labels, batch calibration does as well, as far as refits show: {chosen.aim} "
-        f"{of_batch:.3f} next to {value:.3f}. --no-labels makes it."
-    ]
 
 
 def fit_at(rows: Prepared, beta: float) -> Fit:
@@ -1082,60 +929,38 @@ def _fit_of(
     notes: Sequence[str] = (),
 ) -> Fit:
     """Return a fit with everything that it shows."""
-    sample, classes = rows.opt.sample, rows.problem.classes
+    opt, classes = rows.opt, rows.labelled.classes
+    asked = None if rows.target is None else rows.target.shares
     weights = Coefficients(classes, solution.weight_indices, solution.scale)
-    evaluation, data_hash = rows.opt.count(weights, rows.mix.asked)
-    notes = [*notes_on_classes(rows.problem, solution, evaluation), *notes]
-    if rows.n_copies:
-        notes.append(
-            f"{rows.n_copies:,} of {len(rows.problem.labels):,} rows are copies of others, with "
-            "the same probabilities and label.\nCopies lie in one fold, and count as one label."
-        )
-    is_sampled = not sample.is_whole
-    is_large = is_sampled or rows.problem.probabilities.size > MOST_CELLS
-    if rows.may_keep and is_large and not rows.estimator.is_robust:
-        notes.append(
-            "The weights are the plain optimum: of so many rows, robust ones take long. --robust "
-            "on makes them."
-        )
-    if is_sampled:
+    evaluation, data_hash = opt.count(weights, asked)
+    if not opt.sample.is_whole:
         solution = _on_all_rows(solution, evaluation, settings)
-        met = ", the constraints are kept on the sample" if solution.constraints else ""
-        notes.insert(
-            0,
-            f"Fitted on a sample of {len(sample.table):,} of {sample.n_rows:,} rows; the "
-            f"objective is of all{met}.",
-        )
-    if judged is not None and not rows.is_whole:
-        notes.append("Refits are of a sample of the rows, so other rows may do a little better.")
-    evidence: FitEvidence | None = None
-    alternatives: tuple[Alternative, ...] = ()
+    evidence, beta = None, None
     if judged is not None:
         evidence = judged.evidence
         known = replace(evidence.evaluation, signal=evaluation.signal, cause=evaluation.cause)
         evidence = replace(evidence, evaluation=known)
-        is_raw = evidence.is_kept and rows.may_keep
-        alternatives = _alternatives(others or {}, None if is_raw else beta_of(settings.objective))
-        is_asked = rows.is_judged and rows.may_keep and settings.target_prior is None
-        if is_asked and not is_raw and evaluation.signal is not False:
-            notes += _notes_on_batch_calibration(rows, settings, judged)
-    deferring = _deferring(rows, settings, solution, evidence, judged)
-    if deferring is not None:
-        notes += deferring.notes
+        judged = judged._replace(evidence=evidence)
+        beta = None if evidence.is_kept and rows.may_keep else beta_of(settings.objective)
+    deferring = None
+    if settings.defer is not None:
+        deferring = defer_share(
+            settings, solution.multipliers, rows.estimator.rows, rows.mix, judged
+        )
     fitted = Fit(
         weights,
         solution,
         evaluation,
         decision,
-        rows.mix.target,
+        rows.target,
         evidence if rows.is_judged else None,
         choice,
-        alternatives,
-        tuple(notes),
+        tuple(_alternative(at, other, beta) for at, other in sorted((others or {}).items())),
+        (*_notes(rows, settings, solution, evaluation, judged, deferring), *notes),
         rows.chosen,
         () if deferring is None else deferring.points,
     )
-    record = _record(rows, fitted, settings, data_hash, deferring)
+    record = _record(rows, fitted, settings, data_hash)
     defer = None if deferring is None else deferring.thresholds
     return replace(
         fitted, coefficients=Coefficients.from_solution(solution, classes, record, defer)
@@ -1151,101 +976,62 @@ def _on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettin
     return solution.restated(goal, confusion, constraints=demands.to_dict(confusion, raw))
 
 
-def _alternatives(
-    others: Mapping[float, FitEvidence], chosen: float | None
-) -> tuple[Alternative, ...]:
-    """Return what each β is expected to give."""
-    return tuple(
-        Alternative(
-            beta,
-            other.accuracies[1],
-            other.reweighted.cobias,
-            other.reweighted.worst_class_accuracy,
-            beta == chosen,
-            other.evaluation,
-        )
-        for beta, other in sorted(others.items())
-    )
+def _alternative(beta: float, evidence: FitEvidence, chosen: float | None) -> Alternative:
+    """Return what a β is expected to give."""
+    side = evidence.reweighted
+    numbers = evidence.accuracies[1], side.cobias, side.worst_class_accuracy
+    return Alternative(beta, *numbers, beta == chosen, evidence.evaluation)
 
 
-def _deferring(
-    rows: Prepared,
-    settings: FitSettings,
-    solution: Solution,
-    evidence: FitEvidence | None,
-    judged: Judged | None,
-) -> Deferring | None:
-    """Return the threshold under which rows are deferred, where that was asked for."""
-    if settings.defer is None:
-        return None
-    return defer_share(
-        settings,
-        solution.multipliers,
-        rows.estimator.rows,
-        rows.mix.counted,
-        () if judged is None else judged.left_out,
-        None if evidence is None else evidence.reweighted,
-    )
-
-
-def _record(
-    rows: Prepared, fitted: Fit, settings: FitSettings, data_hash: str, deferring: Deferring | None
-) -> FitRecord:
+def _record(rows: Prepared, fitted: Fit, settings: FitSettings, data_hash: str) -> FitRecord:
     """Return how the coefficients came about."""
-    sample, more, target, classes = (
-        rows.opt.sample,
-        rows.opt.more,
-        rows.mix.target,
-        rows.problem.classes,
-    )
-    table, decision, scored, expected = sample.table, fitted.decision, fitted.evaluation, {}
-    used = decision is not None or (target is not None and target.estimate is not None)
+    sample, more, target = rows.opt.sample, rows.opt.more, rows.target
+    table, classes, decision = sample.table, sample.table.classes, fitted.decision
+    is_used = decision is not None or (target is not None and target.estimate is not None)
+    scored, expected = fitted.evaluation, {}
     if fitted.evidence is not None:
         scored, gaps = fitted.evidence.evaluation, fitted.evidence.reweighted
         expected = {"followed": gaps.followed, "expected": gaps.cobias}
-    counts = scored.reweighted
+    counts, scores = scored.reweighted, None
+    evidence: dict[str, Any] | None = None
     assert counts is not None
-    is_known = fitted.verdict != "not judged" or fitted.chosen is not None
-    points = () if deferring is None else deferring.points
+    if rows.chosen is None:
+        right = np.diag(counts.astype(np.float64))
+        scores = ClassScores(counts.sum(axis=1), right, **expected)
+    if fitted.verdict != "not judged" or rows.chosen is not None:
+        evidence = {"verdict": fitted.verdict, "reason": fitted.reason}
+        more_known = {"choice": fitted.choice, "chosen": rows.chosen}
+        evidence |= {name: value for name, value in more_known.items() if value is not None}
     return FitRecord(
         package_version=__version__,
-        data=DataRecord(
-            source=valid_unicode(table.source),  # a path may hold bytes that JSON may not
+        data=_data_record(
+            table,
             sha256=data_hash,
             rows=sample.n_rows,
             labelled_rows=int(sample.class_sizes.sum()),
             sums_to_one=table.rows.sums_to_one,
             sample=None if sample.is_whole else {"rows": len(table), "seed": settings.seed},
-            origin=origin_of(Path(table.source)),
         ),
-        class_shares=rows.mix.used,
+        class_shares=rows.shares if target is None else target.shares,
         calibration=rows.calibration,
         target_prior=None if target is None else target.to_dict(classes),
         robust=None if decision is None else {"mode": settings.robust, **decision.to_dict()},
         unlabelled=None
-        if more is None or not used
-        else DataRecord(
-            source=valid_unicode(more.source),
-            sha256=more.data_hash,
-            rows=len(more),
-            origin=origin_of(Path(more.source)),
-        ),
-        evidence={
-            "verdict": fitted.verdict,
-            "reason": fitted.reason,
-            **({} if fitted.choice is None else {"choice": fitted.choice}),
-            **({} if fitted.chosen is None else {"chosen": fitted.chosen}),
-        }
-        if is_known
-        else None,
+        if more is None or not is_used
+        else _data_record(more, sha256=more.data_hash, rows=len(more)),
+        evidence=evidence,
         **fitted.solution.search_record(classes),
-        scores=None
-        if fitted.chosen is not None
-        else ClassScores(counts.sum(axis=1), np.diag(counts.astype(np.float64)), **expected),
+        scores=scores,
         sketch=_rows_like_others(rows).sketch(fitted.solution.multipliers),
         fitted=FittedRows.of(rows.labelled.probabilities, rows.labelled.ids),
-        deferring=tuple(point.to_record() for point in points),
+        deferring=tuple(point.to_record() for point in fitted.deferring),
     )
+
+
+def _data_record(table: ProbabilityTable, **known: Any) -> DataRecord:  # noqa: ANN401
+    """Return where rows came from."""
+    source = valid_unicode(table.source)  # a path may hold bytes that JSON may not
+    return DataRecord(source=source, origin=origin_of(Path(table.source)), **known)
 
 
 def _rows_like_others(rows: Prepared) -> TableSample:
@@ -1256,112 +1042,105 @@ def _rows_like_others(rows: Prepared) -> TableSample:
     if len(rows.unlabelled) < LEAST_ROWS:
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         assert labels is not None
-        return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=rows.mix.asked)
-    return _sketched(table.unlabelled(), *([] if rows.opt.more is None else [rows.opt.more]))
+        target = None if rows.target is None else rows.target.shares
+        return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=target)
+    return _sketched(table.unlabelled(), rows.opt.more)
 
 
-def _sketched(*tables: ProbabilityTable) -> TableSample:
+def _sketched(*tables: ProbabilityTable | None) -> TableSample:
     """Return a sample of the rows of tables, with captured mass where all of them have it."""
-    some = [table for table in tables if len(table)]
+    some = [table for table in tables if table is not None and len(table)]
     is_known = all(table.mass is not None for table in some)
-    having = [table.source for table in tables if table.mass is not None]
-    if having and not is_known:
-        warn(f"captured mass is in {listed(having)} alone, so `dnip check` will not compare it")
     sample = TableSample(some[0].n_classes)
     for table in some:
         sample.add(probabilities=table.probabilities, mass=table.mass if is_known else None)
     return sample
 
 
-# --- Notes: one sentence each ---
-# Names in one note.
-_MOST_NAMES = 8
+# --- Notes: what a user can do something about, one sentence each ---
+def _notes(
+    rows: Prepared,
+    settings: FitSettings,
+    solution: Solution,
+    evaluation: Evaluation,
+    judged: Judged | None,
+    deferring: Deferring | None,
+) -> Iterator[str]:
+    """Yield what there is to know of the rows, of single classes and of simpler ways."""
+    sample, robust = rows.opt.sample, rows.estimator.is_robust
+    if not sample.is_whole:
+        met = ", the constraints are kept on the sample" if solution.constraints else ""
+        yield (
+            f"Fitted on a sample of {len(sample.table):,} of {sample.n_rows:,} rows; the "
+            f"objective is of all{met}."
+        )
+    yield from _notes_on_silent_classes(rows.labelled, evaluation)
+    if rows.groups is not None and rows.opt.groups is None:
+        n_rows = len(rows.groups)
+        yield (
+            f"{n_rows - len(np.unique(rows.groups)):,} of {n_rows:,} rows are copies of others, "
+            "with the same probabilities and label.\nCopies lie in one fold, and count as one "
+            "label."
+        )
+    is_large = not sample.is_whole or rows.labelled.probabilities.size > MOST_CELLS
+    if rows.may_keep and is_large and not robust:
+        yield (
+            "The weights are the plain optimum: of so many rows, robust ones take long. --robust "
+            "on makes them."
+        )
+    if judged is not None and not rows.is_whole:
+        yield "Refits are of a sample of the rows, so other rows may do a little better."
+    if judged is not None and rows.is_judged and judged.evidence.verdict == "apply":
+        yield from _notes_on_batch_calibration(rows, settings, judged)
+    if deferring is not None:
+        yield from deferring.notes
 
 
-def notes_on_classes(
-    problem: Problem, solution: Solution, evaluation: Evaluation
-) -> tuple[str, ...]:
-    """Return notes on single classes, one sentence each; none if all is well.
-
-    Parameters
-    ----------
-    problem : Problem
-        The labelled rows, or a sample of them that counts for all.
-    solution : Solution
-        Of a fit to these rows.
-    evaluation : Evaluation
-        Of all labelled rows, before and after.
-
-    Examples
-    --------
-    >>> from dnip import Coefficients, ProbabilityTable, evaluate, solve
-    >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
-    >>> solution = solve(p, y)
-    >>> coefficients = Coefficients.from_solution(solution, ["ham", "spam"])
-    >>> evaluation = evaluate(p, y, coefficients)
-    >>> print(*notes_on_classes(Problem.of(p, y), solution, evaluation))
-    Never right before: spam is right on 1 of 1 rows now.
-    """
-    names = evaluation.classes
+def _notes_on_silent_classes(labelled: ProbabilityTable, evaluation: Evaluation) -> Iterator[str]:
+    """Yield which classes are never right, before and after, and what may help."""
     assert evaluation.reweighted is not None
-    rows = evaluation.raw.sum(axis=1)
-    before, after = np.diag(evaluation.raw), np.diag(evaluation.reweighted)
-    notes = []
-    silent = (rows > 0) & (before == 0)
-    positive, reachable = _at_best(problem, solution, silent)
-    hopeless = silent & (positive == 0)
-    if hopeless.any():
-        notes.append(
-            f"No weight can lift class {_named(names, hopeless)}: its probability is 0 in all of "
-            "its labelled rows."
+    assert labelled.labels is not None
+    right = np.diag(evaluation.raw + evaluation.reweighted)
+    silent = (evaluation.raw.sum(axis=1) > 0) & (right == 0)
+    if not silent.any():
+        return
+    of_label = labelled.probabilities[np.arange(len(labelled)), labelled.labels]
+    possible = np.bincount(labelled.labels, of_label, labelled.n_classes) > 0
+    if (hopeless := silent & ~possible).any():
+        yield (
+            f"No weight can lift class {_named(evaluation, hopeless)}: its probability is 0 in all "
+            "of its labelled rows."
         )
-    gained = silent & (after > 0)
-    if gained.any():
-        counts = "; ".join(
-            f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
-            for c in np.flatnonzero(gained)[:_MOST_NAMES].tolist()
+    if (lacking := silent & possible).any():
+        yield (
+            f"Never right, before and after: class {_named(evaluation, lacking)}. More labels, or "
+            "a larger --beta, may help."
         )
-        notes.append(f"Never right before: {counts}.")
-    lacking = silent & (after == 0) & ~hopeless
-    beyond = lacking & (reachable == 0)
-    if beyond.any():
-        notes.append(
-            f"Out of reach: class {_named(names, beyond)}. No weights on this scale make any of "
-            "its labelled rows right."
-        )
-    lacking &= reachable > 0
-    if lacking.any():
-        counts = "; ".join(
-            f"{names[c]} (weights could make {reachable[c]:,} of {rows[c]:,} rows right)"
-            for c in np.flatnonzero(lacking)[:_MOST_NAMES].tolist()
-        )
-        notes.append(f"Never right, before and after: {counts}.")
-    end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
-    scale = solution.scale
-    if end.any() and scale.spacing is Spacing.LOG:
-        further = "" if scale.size == MAX_SCALE else f" --scale log:{MAX_SCALE} goes further."
-        notes.append(f"At the end of the scale {scale}: class {_named(names, end)}.{further}")
-    return tuple(notes)
 
 
-def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[Integers, Integers]:
-    """Return on how many rows silent classes are above 0, and right by as much weight as can be."""
-    chosen = np.flatnonzero(silent[problem.labels])
-    p, labels = problem.probabilities[chosen], problem.labels[chosen]
-    count = problem.weights[chosen]
-    cells = np.arange(len(labels)), labels
-    of_class = p[cells].copy()
-    p[cells] = 0
-    levels = solution.scale.levels
-    right = of_class * (levels[-1] / levels[0]) > p.max(axis=1)
-    above, reached = (
-        np.bincount(labels, count * which, problem.n_classes) for which in (of_class > 0, right)
+def _named(evaluation: Evaluation, chosen: Booleans) -> str:
+    return listed([evaluation.classes[c] for c in np.flatnonzero(chosen).tolist()])
+
+
+def _notes_on_batch_calibration(
+    rows: Prepared, settings: FitSettings, judged: Judged
+) -> Iterator[str]:
+    """Say where batch calibration without labels is expected to do as well as weights of labels."""
+    if not rows.may_keep or rows.target is not None:
+        return
+    every = np.concatenate([rows.labelled.probabilities, rows.unlabelled])
+    even = np.full(every.shape[1], 1 / every.shape[1])
+    shift = _batch_calibration(replace(settings, scale=None), every, even)[1]
+    batch = np.exp(shift - shift.max())
+    chosen = rows.refits.assess(settings, [judged.left_out], before=batch)
+    if chosen.gains:
+        return
+    ends = np.array([chosen.before, chosen.after])
+    of_batch, value = ends if chosen.metric is None else 1 - ends
+    yield (
+        f"Without labels, batch calibration does as well, as far as refits show: {chosen.aim} "
+        f"{of_batch:.3f} next to {value:.3f}. --no-labels makes it."
     )
-    return np.ceil(above).astype(np.int64), np.rint(reached).astype(np.int64)
-
-
-def _named(names: Sequence[str], chosen: Booleans) -> str:
-    return listed([names[c] for c in np.flatnonzero(chosen).tolist()])
 
 
 def note_on_limit(limit: float, beta: float | None) -> str:
@@ -1383,3 +1162,83 @@ def note_on_limit(limit: float, beta: float | None) -> str:
     if beta is None:
         return f"The raw argmax stays: no β is sure to lose {lost} on other rows and be more even."
     return f"To lose {lost} on other rows, β is {beta:g}."
+
+
+# --- Without labels ---
+def _refuse_what_needs_labels(**asked: object) -> None:
+    """Refuse what a fit without labels has no use for."""
+    given = [name for name, value in asked.items() if value is not None and value is not False]
+    if given:
+        raise InvalidInputError(
+            f"{listed(given)}: needs labels, and a fit without labels uses none",
+            hint="Leave that out, or --no-labels (no_labels=True)",
+        )
+
+
+def _fit_no_labels(opt: FitRows, settings: FitSettings) -> Fit:
+    """Return the batch calibration of rows whose labels are not used."""
+    began, table = time.perf_counter(), opt.sample.table
+    p = table.probabilities
+    if opt.more is not None:
+        p = np.concatenate([p, opt.more.probabilities])
+    n_rows, n = p.shape
+    if n_rows == 0:
+        raise no_rows(table.source)
+    target, shares = None, np.full(n, 1 / n)
+    if settings.target_prior is not None:
+        shares = check_prior(settings.target_prior, table.classes)
+        target = TargetPrior(shares)
+    scale, shift = _batch_calibration(settings, p, shares)
+    absent = shares == 0
+    shift[absent] = shift[~absent].min()
+    none_right = np.zeros((n, n), np.int64)
+    solution = Solution(
+        weight_indices=round_to_scale(shift, scale, absent=np.flatnonzero(absent).tolist()),
+        scale=scale,
+        objective={"name": _BATCH},
+        value=math.nan,
+        terms={},
+        confusion=none_right,
+        status=Status.FINISHED,
+        lower_bound=None,
+        gap=None,
+        evaluations=0,
+        seconds=time.perf_counter() - began,
+        solver=_BATCH,
+        seed=settings.seed,
+        trace=(),
+    )
+    record = FitRecord(
+        package_version=__version__,
+        data=_data_record(
+            table,
+            sha256=table.data_hash,
+            rows=opt.sample.n_rows,
+            labelled_rows=0,
+            sums_to_one=table.rows.sums_to_one,
+        ),
+        class_shares=shares,
+        calibration=Calibration(shift - shift.mean(), 1.0, np.zeros(n)),
+        target_prior=None if target is None else target.to_dict(table.classes),
+        solver=_BATCH,
+        seconds=solution.seconds,
+        seed=settings.seed,
+        sketch=_sketched(table, opt.more).sketch(solution.multipliers),
+    )
+    return Fit(
+        Coefficients(table.classes, solution.weight_indices, scale, solution.objective, record),
+        solution,
+        Evaluation(table.classes, 0, n_rows, none_right, captured_mass=table.captured_mass),
+        target=target,
+    )
+
+
+def _batch_calibration(
+    settings: FitSettings, p: Probabilities, shares: Floats
+) -> tuple[WeightScale, Floats]:
+    """Return the scale, and the log-weights (N,) that make classes equally likely on average."""
+    settings, exponent = _on_common_scale(settings, p, np.empty(0, np.int64), None, p[:0], None)
+    assert settings.scale is not None
+    counted = (len(p) * shares + 0.5) / (len(p) + len(shares) / 2)
+    shift = batch_shift(to_power(p, exponent), counted, np.ones(len(p))) / exponent
+    return settings.scale, shift

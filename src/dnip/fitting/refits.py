@@ -5,7 +5,7 @@ Rows that belong together lie in one fold: several answers to one prompt, paraph
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import NormalDist
@@ -278,8 +278,8 @@ _SUREST = 0.99
 # The least standard deviation that chance is given, of a single row.
 _LEAST_DEVIATION = 0.2
 _DRAWS, _FEWER_DRAWS, _SEED = 1_000, 200, 0
-# What rounding leaves of a difference; and what of a rate is worth saying.
-_TINY, _WORTH_SAYING = 1e-9, 0.005
+# What rounding leaves of a difference.
+_TINY = 1e-9
 
 
 class Moves(NamedTuple):
@@ -338,7 +338,7 @@ class FitEvidence:
     n_refits : int
         Refits that left labels out; 0 where there are too few labels for any.
     notes : tuple of str
-        What speaks against the coefficients, the weightiest first.
+        What speaks against the coefficients, beside the numbers.
     is_kept : bool
         Whether the raw argmax is to be kept.
     """
@@ -422,7 +422,7 @@ class FitEvidence:
             np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
             len(multipliers),
         )
-        return replace(evidence, notes=_notes(evidence, is_mix_given=is_mix_given))
+        return replace(evidence, notes=tuple(_notes(evidence, is_mix_given=is_mix_given)))
 
     def __repr__(self) -> str:
         """Say what to expect of other rows."""
@@ -586,60 +586,34 @@ def how_sure(
     return min(max(sure, 1 - _SUREST), _SUREST)
 
 
-def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> tuple[str, ...]:
-    """Return what speaks against coefficients, each with its size, the weightiest first."""
+def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> Iterator[str]:
+    """Yield what speaks against coefficients and is in no number beside."""
     evaluation, names = evidence.evaluation, evidence.evaluation.classes
     raw, fitted = evaluation.raw, evaluation.reweighted
     assert fitted is not None
-    rows, notes = raw.sum(axis=1), list[tuple[float, str]]()
+    rows, right = raw.sum(axis=1), np.diag(raw)
     before, after = evidence.accuracies
-
     mass = evaluation.captured_mass
     if mass is not None and mass.at_fault:
-        notes.append((1.0, "The prompt is at fault: the labels capture little of the probability."))
-    unlabelled, few = rows == 0, (rows > 0) & (rows < FEWEST)
-    for which, said in (
-        (unlabelled, "No label of class {}: nothing is known of its rows, and its weight is the "
-         "middle of the others'."),
-        (few, "A single label of class {}, so nothing is known of its other rows."),
-    ):  # fmt: skip
-        if which.any():
-            named = listed([names[c] for c in np.flatnonzero(which).tolist()])
-            notes.append((which.mean(), said.format(named)))
-    right, still = np.diag(raw), np.diag(fitted)
-    silenced = (right > 0) & (still == 0) & (rows >= FEWEST)
+        yield "The prompt is at fault: the labels capture little of the probability."
+    silenced = (right > 0) & (np.diag(fitted) == 0) & (rows >= FEWEST)
     if silenced.any():
-        named = listed(
-            [f"{names[c]} ({right[c]:,} of {rows[c]:,} before)" for c in np.flatnonzero(silenced)]
-        )
-        lost = float(right[silenced].sum() / rows.sum())
-        notes.append((lost, f"On other rows nothing may be left right of class {named}."))
-    worst = [side.worst_class_accuracy for side in (evidence.raw, evidence.reweighted)]
-    if worst[1] < worst[0] - _WORTH_SAYING:
-        notes.append(
-            (worst[0] - worst[1], f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
-        )
-    if after < before - _WORTH_SAYING:
-        lost = before - after
-        notes.append((lost, f"It costs {100 * lost:.1f} points of accuracy."))
-    chance = 1 / len(names)
-    balanced = balanced_accuracy(fitted)
+        lost = [
+            f"{names[c]} ({right[c]:,} of {rows[c]:,} before)" for c in np.flatnonzero(silenced)
+        ]
+        yield f"On other rows nothing may be left right of class {listed(lost)}."
+    chance, balanced = 1 / len(names), balanced_accuracy(fitted)
     if balanced < min(chance, balanced_accuracy(raw)):
-        said = (
-            f"The mean class accuracy falls to {balanced:.3f}; guessing would reach {chance:.3f}."
-        )
-        notes.append((chance - balanced, said))
+        yield f"The mean class accuracy falls to {balanced:.3f}; guessing would reach {chance:.3f}."
     always = None if is_mix_given else evaluation.always
     if always is not None and before >= always[1] > after:
         name, share = always
-        said = (
-            f"Always answering {name} would be right on {share:.1%} of the rows, not {after:.1%}."
-        )
-        notes.append((share - after, said))
+        yield f"Always answering {name} would be right on {share:.1%} of the rows, not {after:.1%}."
+    if (rows < FEWEST).any():
+        few = listed([names[c] for c in np.flatnonzero(rows < FEWEST)])
+        yield f"Less than {FEWEST} labels of class {few}: nothing is known of its other rows."
     if evidence.gains and evidence.sure < _SURE:
-        said = f"It is {evidence.sure:.0%} sure that other rows gain; more labels would show it."
-        notes.append((_SURE - evidence.sure, said))
-    return tuple(said for _, said in sorted(notes, key=lambda note: -note[0]))
+        yield f"It is {evidence.sure:.0%} sure that other rows gain; more labels would show it."
 
 
 # --- The choice: a β, or weights of 1 ---

@@ -552,8 +552,6 @@ def deferring_facts(fit: FitRecord) -> Iterator[tuple[str, str]]:
 def notes_on_fit(fitted: Fit, unlabelled: os.PathLike[str] | None) -> Iterator[str]:
     """Yield which rows without labels were not used."""
     estimated = fitted.target is not None and fitted.target.estimate is not None
-    if not fitted.has_labels:
-        yield from fitted.notes
     if fitted.decision is not None or estimated or not fitted.has_labels:
         return
     if unlabelled is not None:

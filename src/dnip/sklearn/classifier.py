@@ -283,7 +283,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             constraints=by_label(settings.constraints, self.classes_.tolist()),
         )
         opt = FitRows(
-            *sample_of(table),
+            sample_of(table),
             more,
             None if weight is None else weight[rows],
             None if members is None else members[rows],
