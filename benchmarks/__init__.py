@@ -1,9 +1,8 @@
-"""Measurements behind the results page: each module prints one Markdown table.
+"""Measurements behind the documentation: each module prints one Markdown table or a few.
 
     python -m benchmarks                      all of them
-    python -m benchmarks speed quality        some
-    python -m benchmarks --tables DIR speed   on the tables of DIR/<name>/{opt,test}.csv.gz
+    python -m benchmarks scores drift         some
+    python -m benchmarks --tables DIR scores  on the tables of DIR/<name>/{opt,test}.csv.gz
 
-Prompting, equality and kills need the texts of ``../shared/datasets`` and take up to ten minutes.
 Without a folder of tables (``../shared/tables`` by default) the bundled table is measured alone.
 """

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
-    asked,
     chosen,
     classifier,
     constraints,
@@ -19,10 +18,8 @@ from benchmarks import (
     coverage,
     defer,
     drift,
-    expected,
     levels,
     mixes,
-    prompting,
     proofs,
     race,
     sampled,
@@ -43,10 +40,8 @@ BENCHMARKS = {
     "stability": verdicts.stability,
     "unlabelled": unlabelled.run,
     "coverage": coverage.run,
-    "expected": expected.run,
     "levels": levels.run,
     "drift": drift.run,
-    "changes": drift.changes,
     "slices": slices.run,
     "shift": shift.run,
     "chosen": chosen.run,
@@ -60,10 +55,8 @@ BENCHMARKS = {
     "together": corrections.together,
     "classifier": classifier.run,
     "startup": startup.run,
-    "prompting": prompting.run,
     "sidecar": sidecar.run,
     "sampled": sampled.run,
-    "asked": asked.run,
 }
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")

@@ -1,6 +1,6 @@
 """Drift: how often `dnip check` says that coefficients no longer fit, rightly and wrongly.
 
-    python -m benchmarks drift changes
+    python -m benchmarks drift
 
 The sketch of one part of a table is compared with other rows (`docs/monitoring.md`).
 """
@@ -8,23 +8,14 @@ The sketch of one part of a table is compared with other rows (`docs/monitoring.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.typing import Floats, Integers, Labels
 from dnip.method.kept import Sketch
-
-if TYPE_CHECKING:
-    from dnip.llm.prompting.engines.local import TransformersEngine
-    from dnip.llm.prompting.task import Task
 
 ALPHA = 0.05
 DRAWS = 60
@@ -32,10 +23,6 @@ DRAWS = 60
 SIZES = ((100, 100), (500, 100), (500, 500), (1_000, 500), None)
 NEW_ROWS = 500
 MOVED = 0.2
-
-#: Tasks of the small model, minutes each, and rows of each.
-TASKS = ("agnews",)
-PROMPTED_ROWS = 1_500
 
 
 def run(tables: list[Table]) -> None:
@@ -117,99 +104,6 @@ def _draw(labels: Labels, mix: Floats, size: int, rng: np.random.Generator) -> I
         rows = np.flatnonzero(labels == c)
         drawn.append(rng.choice(rows, n, replace=n > len(rows)))
     return np.concatenate(drawn)
-
-
-def changes(_tables: list[Table]) -> None:
-    """Print how often changes of the prompt and of the precision are noticed."""
-    if not is_ready("changes"):
-        return
-    engines = {name: _engine(bits) for name, bits in (("", None), ("int8", 8), ("int4", 4))}
-    rows = [row for name in TASKS for row in _changes(name, engines)]
-    header = ["change", f"noticed at {NEW_ROWS} rows", "with captured mass", "same argmax"]
-    print_markdown(f"Changes of prompt and model, {DRAWS} draws", header, rows)
-
-
-def _changes(name: str, engines: dict[str, TransformersEngine]) -> Iterator[list[str]]:
-    """Yield a row for each change of a task's prompt or of the model."""
-    from dnip.llm.prompting.task_files import load_task  # noqa: PLC0415
-
-    task = load_task(name)
-    own = partial(_table, engines[""], task, name)
-    other = replace(task, template=task.template.replace(":", " =", 1))
-    ways: dict[str, Callable[[], tuple[ProbabilityTable, Floats]]] = {
-        "nothing": own,
-        "int8 weights": partial(_table, engines["int8"], task, name),
-        "int4 weights": partial(_table, engines["int4"], task, name),
-        "another template": partial(_table, engines[""], other, name),
-        "no instruction": partial(_table, engines[""], replace(task, instruction=""), name),
-        "another demonstration": partial(own, seed=1),
-        "no demonstration": partial(own, shots=0),
-        "4 demonstrations": partial(own, shots=4),
-    }
-    base = own()
-    for way, make in ways.items():
-        yield [f"{name}: {way}", *_against(*base, *make())]
-
-
-def _against(
-    base: ProbabilityTable, base_mass: Floats, other: ProbabilityTable, other_mass: Floats
-) -> Iterator[str]:
-    """Yield how often a table is noticed not to be the other one, on different texts."""
-    assert base.ids is not None
-    assert other.ids is not None
-    place = {name: row for row, name in enumerate(other.ids.tolist())}
-    both = [(row, place[name]) for row, name in enumerate(base.ids.tolist()) if name in place]
-    here, there = np.array(both).T
-    p, q = base.probabilities[here], other.probabilities[there]
-    mass, new_mass = base_mass[here], other_mass[there]
-    alone, with_mass = [], []
-    for seed in range(DRAWS):
-        old, new = _parts(len(p), (len(p) - NEW_ROWS, NEW_ROWS), seed)
-        alone.append(_noticed(p[old], q[new]))
-        sketch = Sketch.of(p[old], mass=mass[old])
-        with_mass.append(sketch.compare(q[new], new_mass[new]).p_value <= ALPHA)
-    yield _rate(alone)
-    yield _rate(with_mass)
-    yield f"{np.mean(p.argmax(axis=1) == q.argmax(axis=1)):.1%}"
-
-
-def _engine(bits: int | None) -> TransformersEngine:
-    """Load the small model, its weights rounded to so many bits, row by row."""
-    import torch  # noqa: PLC0415
-
-    from dnip.llm.prompting.engines.local import TransformersEngine  # noqa: PLC0415
-
-    engine = TransformersEngine(MODEL, device="cpu")
-    if bits is None:
-        return engine
-    with torch.no_grad():
-        for module in engine._model.model.model.modules():
-            if isinstance(module, torch.nn.Linear):
-                steps = 2 ** (bits - 1) - 1
-                size = module.weight.abs().amax(dim=1, keepdim=True) / steps
-                module.weight.copy_((module.weight / size).round() * size)
-    return engine
-
-
-def _table(
-    engine: TransformersEngine, task: Task, name: str, *, shots: int | str = 1, seed: int = 0
-) -> tuple[ProbabilityTable, Floats]:
-    """Prompt a model; return probabilities and captured mass."""
-    from dnip.llm.prompting.plan import make_plan  # noqa: PLC0415
-    from dnip.llm.prompting.texts import read_texts  # noqa: PLC0415
-
-    test, train = (
-        read_texts(DATASETS / name / f"{split}.jsonl", task) for split in ("test", "train")
-    )
-    shown = train if shots else None
-    plan = make_plan(task, test, shown, shots=shots, seed=seed, limit=PROMPTED_ROWS)
-    plan = plan.shortened(lambda prompts: engine.too_long(prompts, task))
-    captured = np.empty((len(plan.prompts), task.n_classes))
-    for scored in engine.score(plan.prompts, task):
-        captured[scored.row] = scored.captured
-    mass = captured.sum(axis=1)
-    ids = [plan.texts.name(row) for row in range(len(plan.texts))]
-    return ProbabilityTable(captured / mass[:, None], ids=ids, classes=task.classes), mass
 
 
 def _rate(noticed: list[bool]) -> str:

@@ -2,7 +2,7 @@
 
     python -m benchmarks levels
 
-Tables of real models are in the benchmarks `coverage`, `expected` and `drift`.
+Tables of real models are in the benchmarks `coverage` and `drift`.
 """
 
 from __future__ import annotations

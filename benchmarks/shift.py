@@ -12,12 +12,11 @@ from collections import defaultdict
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip import Objective, ProbabilityTable
+from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.estimate import calibrate
 from dnip.fitting.fit import fit
-from dnip.method.objective import PUBLISHED_TAU
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, confusion_matrix, worst_class_accuracy
 from dnip.priors import estimate_prior, maximise_shares
@@ -26,7 +25,7 @@ MOST_CLASSES = 20
 FREQUENT = 0.85
 UNLABELLED = 2_000
 SIZES = (10, 30, 100, 500, 0)  # labels, class-balanced; 0: all of the opt half
-DRAWS, FEW_DRAWS = 5, 3
+DRAWS = 5
 
 Scores = tuple[float, float, float]
 
@@ -37,10 +36,7 @@ def run(tables: list[Table]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
         _estimates(few)
-        _moves(few, "off", "the plain optimum")
-        _moves(few, "auto", "the robust fit")
-        _few_labels([table for table in few if table.opt.n_classes <= 4])
-        _without_pmi([table for table in few if table.opt.n_classes == 4])
+        _moves(few)
 
 
 def _estimates(tables: list[Table]) -> None:
@@ -82,7 +78,7 @@ def _estimates(tables: list[Table]) -> None:
     print_markdown(f"Class mixes estimated from {UNLABELLED:,} unlabelled rows", header, rows_)
 
 
-def _moves(tables: list[Table], robust: str, title: str) -> None:
+def _moves(tables: list[Table]) -> None:
     """Print accuracy and COBias in other mixes, and how often the move helped."""
     found: dict[str, dict[str, list[Scores]]] = defaultdict(lambda: defaultdict(list))
     for table in tables:
@@ -93,12 +89,12 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
         mixes = _mixes(opt.n_classes)
         for i, ours in enumerate(mixes):
             rows = opt.take(_resampled(opt.labels, ours, rng))
-            fitted = fit(rows, robust=robust, evidence=False).coefficients
+            fitted = fit(rows, evidence=False).coefficients
             for j, mix in enumerate(mixes):
                 kind = f"{_kind(i)} → {_kind(j)}"
                 drawn = test.probabilities[_draw(test.labels, mix, UNLABELLED, rng)]
                 estimate = fitted.estimate_prior(drawn)
-                refitted = fit(rows, robust=robust, target_prior=mix, evidence=False).coefficients
+                refitted = fit(rows, target_prior=mix, evidence=False).coefficients
                 ways: dict[str, Floats] = {
                     "raw argmax": np.ones(opt.n_classes),
                     "left as they are": fitted.weights,
@@ -121,76 +117,13 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
         "accuracy / COBias / worst class",
         *[f"{k} ({n})" for k, n in zip(kinds, counts, strict=True)],
     ]
-    print_markdown(f"Coefficients of {title} in other class mixes", header, rows_)
+    print_markdown("Coefficients of the robust fit in other class mixes", header, rows_)
     before, after = (
         np.array(found[name]["all changes"])[:, 0]
         for name in ("left as they are", "`apply --target-prior MIX`")
     )
     print(f"\nMore often right in {np.mean(after > before):.0%} of the changes of mix, ", end="")
     print(f"less often in {np.mean(after < before):.0%}; worst {np.min(after - before):+.3f}.")
-
-
-def _few_labels(tables: list[Table]) -> None:
-    """Print what a move does to robust fits of few labels, class-balanced, and 85% of one class."""
-    found: dict[str, dict[int, list[Scores]]] = defaultdict(lambda: defaultdict(list))
-    sizes = SIZES[:3]
-    for table in tables:
-        opt, test = table.opt.labelled(), table.test.labelled()
-        assert opt.labels is not None
-        assert test.labels is not None
-        for size in sizes:
-            for seed in range(FEW_DRAWS):
-                rng = np.random.default_rng(seed)
-                rows = opt.take(np.unique(_balanced(opt.labels, size, rng)))
-                fitted = fit(rows, evidence=False).coefficients
-                for mix in _mixes(opt.n_classes)[1:]:
-                    drawn = test.probabilities[_draw(test.labels, mix, UNLABELLED, rng)]
-                    ways: dict[str, Floats] = {
-                        "left as they are": fitted.weights,
-                        "times target / fitted share": fitted.weights * mix / fitted.class_shares,
-                        "`apply --target-prior MIX`": fitted.adjusted(mix).weights,
-                        "`apply --target-prior estimate`": fitted.adjusted(
-                            fitted.estimate_prior(drawn)
-                        ).weights,
-                    }
-                    for name, weights in ways.items():
-                        found[name][size].append(_score(weights, test, mix))
-    rows_ = []
-    for name, by in found.items():
-        rows_.append([name, *[_shown(by[size]) for size in sizes]])
-    print_markdown(
-        f"Few labels, class-balanced; then 85% of one class: {len(tables)} tables",
-        ["accuracy / COBias / worst class", *[_name(size) for size in sizes]],
-        rows_,
-    )
-
-
-def _without_pmi(tables: list[Table]) -> None:
-    """Print what another mix changes in a fit of error and COBias alone, and in one with PMI."""
-    rows_ = []
-    for tau in (0.0, PUBLISHED_TAU):
-        found: dict[str, list[Scores]] = {"before": [], "after": []}
-        for table in tables:
-            opt, test = table.opt.labelled(), table.test.labelled()
-            assert opt.labels is not None
-            equal, *others = _mixes(opt.n_classes)
-            rows = opt.take(_resampled(opt.labels, equal, np.random.default_rng(0)))
-            for mix in others:
-                for name, target in (("before", None), ("after", mix)):
-                    fitted = fit(
-                        rows,
-                        objective=Objective(tau=tau),
-                        robust="off",
-                        target_prior=target,
-                        evidence=False,
-                    )
-                    found[name].append(_score(fitted.coefficients.weights, test, mix))
-        rows_.append([f"{tau:g}", *map(_shown, found.values())])
-    print_markdown(
-        f"Fits of equal shares, and of 85% of one class: {len(tables)} tables of 4 classes",
-        ["τ", "for equal shares", "`--target-prior MIX`"],
-        rows_,
-    )
 
 
 def _score(weights: Floats, test: ProbabilityTable, mix: Floats) -> Scores:

@@ -1,6 +1,5 @@
 """The sidecar beside the same upstream without it: time per request, throughput, and no loss.
 
-Then with and without ``--record``, and beside another checkout if DNIP_BEFORE names its src folder.
 Upstream, sidecar and client are three processes on this machine and share its cores, so that wall
 times are upper bounds. The sidecar's processor time says what one core can do.
 """
@@ -10,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,11 +35,6 @@ FAILING = 50
 FAULTS = ("503", "no answer", "half an answer")
 #: Pairs of requests, one to the upstream and one through the sidecar.
 PAIRS = 1000
-#: For recording: requests one after the other, of which some are not counted; and rounds of so many
-#: requests over each connection.
-SINGLE, WARM, ROUNDS, SOME = 2000, 200, 120, 8
-#: The source of another version.
-BEFORE = Path(os.environ["DNIP_BEFORE"]) if "DNIP_BEFORE" in os.environ else None
 
 FITTED = Coefficients(["world", "sports", "business", "technology"], [30, 7, 12, 21], 30)
 
@@ -59,60 +52,6 @@ def run(_tables: list[Table]) -> None:
     with _upstream() as direct, _sidecar(direct) as (through, process):
         asyncio.run(_latency(direct, through, process))
         asyncio.run(_throughput(through, process))
-    _beside_recording()
-
-
-def _beside_recording() -> None:
-    """Run a sidecar that records, one that does not, and one of before, at the same time."""
-    with _upstream() as direct, tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        recording = ("--record", folder)
-        ways: dict[str, tuple[Path | None, tuple[str, ...]]] = {"with --record": (None, recording)}
-        ways["without"] = None, ()
-        if BEFORE is not None:
-            ways["before"] = BEFORE, ()
-        sidecars = {
-            name: stack.enter_context(_sidecar(direct, *options, source=source))
-            for name, (source, options) in ways.items()
-        }
-        asyncio.run(_recording(sidecars))
-
-
-async def _recording(sidecars: dict[str, tuple[int, int]]) -> None:
-    """Measure all ways in turn: one request of each after the other, then short rounds of many."""
-    alone = {name: await _Client.to(port) for name, (port, _) in sidecars.items()}
-    names = list(sidecars)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(SINGLE):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            began = time.perf_counter()
-            await alone[name].ask(number)
-            seconds[name].append(time.perf_counter() - began)
-    rates: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    for turn in range(ROUNDS):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            port, process = sidecars[name]
-            before, began = _processor_seconds(process), time.perf_counter()
-            await asyncio.gather(*(_ask_some(port) for _ in range(CONNECTIONS)))
-            wall, busy = time.perf_counter() - began, _processor_seconds(process) - before
-            rates[name].append((CONNECTIONS * SOME / wall, 1e3 * busy / (CONNECTIONS * SOME)))
-    rows = []
-    for name in names:
-        times = np.array(seconds[name][WARM:]) * 1e3
-        ends = [f"{value:.2f}" for value in np.quantile(times, [0.5, 0.99])]
-        rate, busy = np.median(rates[name], axis=0)[0], np.mean(rates[name], axis=0)[1]
-        rows.append([name, *ends, f"{rate:,.0f}", f"{busy:.3f}"])
-    print_markdown(
-        f"Sidecar, recording: {SINGLE:,} requests one after the other, in milliseconds, and "
-        f"{ROUNDS} rounds of {CONNECTIONS * SOME} over {CONNECTIONS} connections",
-        ["", "median", "99th percentile", "requests/s", "processor ms/request"],
-        rows,
-    )
-
-
-async def _ask_some(port: int) -> None:
-    client = await _Client.to(port)
-    for number in range(SOME):
-        await client.ask(number)
 
 
 async def _latency(direct: int, through: int, process: int) -> None:
@@ -274,17 +213,15 @@ def _upstream() -> Iterator[int]:
 
 
 @contextmanager
-def _sidecar(upstream: int, *options: str, source: Path | None = None) -> Iterator[tuple[int, int]]:
-    """Run the sidecar, also of another source, as a process of its own; its port and process id."""
+def _sidecar(upstream: int) -> Iterator[tuple[int, int]]:
+    """Run the sidecar as a process of its own; its port and process id."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "topic.json")
         FITTED.save(file)
         command = [sys.executable, "-m", "dnip", "serve", "--port", "0"]
         command += ["--upstream", f"http://127.0.0.1:{upstream}", "--coefficients", f"topic={file}"]
-        command += options
-        where = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source)}
         with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=where
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
             assert process.stdout is not None
             address = process.stdout.readline().split()[0]
