@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -17,8 +16,8 @@ from sklearn.preprocessing import FunctionTransformer
 from benchmarks.tables import Table, print_markdown
 from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
-from dnip.comparing import Comparison, choose, compare
-from dnip.comparing.methods import Method, log
+from dnip.comparing import Comparison, compare
+from dnip.comparing.methods import log
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
 METRICS = ("accuracy", "cobias", "worst_class_accuracy")
@@ -29,23 +28,20 @@ TOGETHER_SIZES, TOGETHER_DRAWS = (100, 1_000), 10
 
 def run(tables: list[Table]) -> None:
     """Print a table per group of tables, then the mean over 4-class ones by number of labels."""
-    methods = choose()
-    whole = {table.name: _compare(table, methods, SEEDS) for table in tables}
+    whole = {table.name: _compare(table, SEEDS) for table in tables}
     names = list(whole)
     for first in range(0, len(names), 4):
         _print_side_by_side({name: whole[name] for name in names[first : first + 4]})
     _print_against_raw(whole)
     few = [table for table in tables if table.opt.n_classes == 4 and "bundled" not in table.name]
     if few:
-        _print_by_size(_few_labels(few, methods, whole), len(few))
+        _print_by_size(_few_labels(few, whole), len(few))
 
 
-def _compare(
-    table: Table, methods: Sequence[Method], n_seeds: int, n_labels: int | None = None
-) -> Comparison:
+def _compare(table: Table, n_seeds: int, n_labels: int | None = None) -> Comparison:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
-        return compare(table.opt, table.test, methods, n_labels=n_labels, n_seeds=n_seeds)
+        return compare(table.opt, table.test, n_labels=n_labels, n_seeds=n_seeds)
 
 
 def _print_side_by_side(comparisons: dict[str, Comparison]) -> None:
@@ -98,12 +94,9 @@ def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
     print_markdown(f"Clearly better and clearly worse, of {len(comparisons)} tables", header, rows)
 
 
-def _few_labels(
-    tables: list[Table], methods: Sequence[Method], whole: dict[str, Comparison]
-) -> dict[str, list[Comparison]]:
+def _few_labels(tables: list[Table], whole: dict[str, Comparison]) -> dict[str, list[Comparison]]:
     by_size = {
-        f"{size} labels": [_compare(table, methods, DRAWS, size) for table in tables]
-        for size in SIZES
+        f"{size} labels": [_compare(table, DRAWS, size) for table in tables] for size in SIZES
     }
     by_size["all labels"] = [whole[table.name] for table in tables]
     return by_size

@@ -54,10 +54,10 @@ def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables,
 
 
 def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
-    def interrupt(_method, _opt, seed):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.comparing.methods.OurDNIP.fit", interrupt)
+    monkeypatch.setattr("dnip.comparing.methods.our_fit", interrupt)
     run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--json")
     assert (run.status, run.err) == (0, "interrupted: 3 finished methods are kept\n")
     assert run.json["interrupted"]

@@ -8,7 +8,6 @@ from scipy import stats
 import dnip
 from cases import cases
 from dnip import InvalidInputError, ProbabilityTable
-from dnip.comparing import choose
 from dnip.metrics import metric_intervals
 from dnip.tables import Asked, Scan
 from dnip.using.slices import HALVES, _binomial_tail, as_counted, slices_of
@@ -73,7 +72,7 @@ def test_groups_widen_the_ranges_of_a_report_and_a_comparison(tmp_path):
         for each, given in ((test, {"groups": "user"}), (test.drop(columns="user"), {}))
     )
     with pytest.warns(dnip.DNIPWarning, match="ranges are those of 40 groups"):
-        grouped = dnip.compare(opt, test, choose("dnip"), groups="user", n_seeds=1)
+        grouped = dnip.compare(opt, test, ["dnip"], groups="user", n_seeds=1)
     assert page.data["choices"][0]["accuracy"] == alone.data["choices"][0]["accuracy"]
     assert "ranges are those of 40 groups" in page.to_html()
     low, high = (getattr(grouped.of("raw").estimates["accuracy"], end) for end in ("low", "high"))

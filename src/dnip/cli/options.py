@@ -25,7 +25,7 @@ from dnip.cli.gone import check_gone
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
-    from dnip.tables import Asked, ProbabilityTable, Rows, Scan
+    from dnip.tables import Scan
     from dnip.using.drift import Check
     from dnip.using.evaluation import Evaluation
 
@@ -459,24 +459,6 @@ def line(
     words = [word for name, text in named.items() if text for word in (f"--{name}", text)]
     path = f"./{table}" if str(table).startswith("-") else str(table)  # no option
     return join(["dnip", command, path, *words])
-
-
-def read_others(
-    first: ProbabilityTable | Rows,
-    classes: Sequence[str] | None,
-    *paths: Path | None,
-    asked: Asked | None = None,
-) -> list[ProbabilityTable | None]:
-    """Return tables that may be given next to a first one, None for one that is not.
-
-    Columns p0, p1, … have the classes of the first table.
-    """
-    from dnip.tables import Asked, ProbabilityTable
-
-    asked = asked or Asked()
-    if classes is None and not first.classes[0].isdigit():
-        classes = first.classes
-    return [None if path is None else ProbabilityTable.read(path, classes, asked) for path in paths]
 
 
 def model_files(*models: str | None) -> list[Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from dnip.base.errors import DNIPError, InvalidInputError, MissingDependencyErro
 from dnip.base.files import atomic_path, new_folder, write_text
 from dnip.base.typing import Confusion, Counts, Floats, Labels, Probabilities
 from dnip.base.validation import check_integer, check_level
-from dnip.comparing.methods import RAW, BatchCalibration, Method, OptSet, OurDNIP, OwnMethod, choose
+from dnip.comparing.methods import BATCH, OURS, RAW, Method, OptSet, choose, own_method
 from dnip.fitting.refits import Moves, how_sure
 from dnip.method.objective import Goal, Objective, ObjectiveLike, as_objective, name_of, on_classes
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
@@ -55,146 +54,14 @@ from dnip.tables.table import (
 )
 from dnip.using.slices import as_counted
 
-
-@dataclass(frozen=True, eq=False)
-class Material:
-    """Rows to learn from and rows to score.
-
-    Attributes
-    ----------
-    opt : OptSet
-        All labels, all rows without a label, and all test rows as the batch.
-    test, true : ndarray of shape (T, N), ndarray of shape (T,)
-        Labelled test rows.
-    sources : tuple of str
-        Names of the opt and the test table.
-    grouping : Grouping or None
-        Test rows that belong together.
-    weight : ndarray of shape (T,) or None
-        How much each test row counts, where rows belong together.
-    """
-
-    opt: OptSet
-    test: Probabilities
-    true: Labels
-    sources: tuple[str, str]
-    grouping: Grouping | None = None
-    weight: Floats | None = None
-
-    @classmethod
-    def of(
-        cls,
-        opt: ProbabilityTable,
-        test: ProbabilityTable,
-        *,
-        unlabelled: ProbabilityTable | None = None,
-        content_free: ProbabilityTable | None = None,
-    ) -> Material:
-        """Sort the rows of tables; those whose id begins with content-free are content-free.
-
-        Parameters
-        ----------
-        opt, test : ProbabilityTable
-            With labels.
-        unlabelled : ProbabilityTable, optional
-            More rows to learn from; labels that it has are not read.
-        content_free : ProbabilityTable, optional
-            All its rows are content-free.
-
-        Raises
-        ------
-        InvalidInputError
-            For tables of other classes, opt and test rows in common, or labels of fewer than two
-            classes on either side.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dnip import ProbabilityTable
-        >>> opt = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
-        >>> test = ProbabilityTable(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([0, 1]))
-        >>> Material.of(opt, test).opt.n_classes
-        2
-        """
-        check_raw(opt, test, unlabelled, content_free)
-        check_disjoint(opt, test)
-        if unlabelled is not None:
-            check_classes_agree(opt, unlabelled)
-            check_disjoint(unlabelled, test)
-        if content_free is not None:
-            check_classes_agree(opt, content_free)
-        opt_rows, opt_free = _part(opt)
-        test_rows, test_free = _part(test)
-        free = [opt_free, test_free] if content_free is None else [content_free.probabilities]
-        labelled, scored = scored_rows(opt_rows), scored_rows(test_rows)
-        more = [opt_rows.unlabelled().probabilities]
-        more += [] if unlabelled is None else [unlabelled.probabilities]
-        assert labelled.labels is not None
-        assert scored.labels is not None
-        learned_from = OptSet.of(
-            labelled.probabilities,
-            labelled.labels,
-            unlabelled=np.concatenate(more),
-            batch=test_rows.probabilities,
-            content_free=np.concatenate(free),
-            classes=opt.classes,
-        )
-        p, labels, sources = scored.probabilities, scored.labels, (opt.source, test.source)
-        quick = p if is_quick(len(labels), opt.n_classes) else None
-        grouping, groups = Grouping.of(scored.groups, quick, labels, opt.n_classes)
-        if grouping is not None:
-            warn(f"{test.source}: {grouping.sentence}")
-        sizes = sizes_of(groups)
-        return cls(learned_from, p, labels, sources, grouping, None if sizes is None else 1 / sizes)
-
-    def missing(self, labels: Labels) -> tuple[str, ...]:
-        """Return the names of the classes that no label names."""
-        sizes = np.bincount(labels, minlength=self.opt.n_classes)
-        return tuple(name for name, size in zip(self.opt.classes, sizes, strict=True) if size == 0)
-
-    def draw(self, n_labels: int | None, seed: int) -> OptSet:
-        """Return the opt set of one run: all labels, or some, the other opt rows unlabelled.
-
-        Parameters
-        ----------
-        n_labels : int, optional
-            Up to 100 are drawn class-balanced, more are drawn uniformly.
-        seed : int
-            Of the draw.
-
-        Raises
-        ------
-        InvalidInputError
-            For more labels than there are, or labels of fewer than two classes.
-        """
-        if n_labels is None:
-            return self.opt
-        opt = self.opt
-        check_integer("labels", n_labels, at_least=2, at_most=len(opt.labels))
-        balanced = n_labels <= BALANCED_UP_TO
-        rows = draw_rows(opt.labels, opt.n_classes, n_labels, seed, balanced=balanced)
-        drawn = replace(opt, probabilities=opt.probabilities[rows], labels=opt.labels[rows])
-        check_several_classes(drawn.present, opt.classes)
-        others = np.delete(opt.probabilities, rows, axis=0)
-        return replace(drawn, unlabelled=np.concatenate([others, opt.unlabelled]))
-
-
-def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
-    """Return the rows with content, and the probabilities of those without."""
-    if table.ids is None:
-        return table, table.probabilities[:0]
-    free = np.array([str(name).startswith(CONTENT_FREE) for name in table.ids], np.bool_)
-    return table.take(~free), table.probabilities[free]
-
-
-#: Called before every piece of work: its variant, its number, and the number of all.
+#: Called before every fit: the method, the number of the fit, and the number of all.
 Progress = Callable[[str, int, int], None]
 
 
 def compare(
     data: TableLike | tuple[TableLike, ArrayLike],
     test: TableLike | tuple[TableLike, ArrayLike],
-    methods: Sequence[Method] | Mapping[str, Any] | None = None,
+    methods: Sequence[str] | Mapping[str, Any] | None = None,
     *,
     unlabelled: TableLike | None = None,
     content_free: TableLike | None = None,
@@ -203,7 +70,6 @@ def compare(
     n_labels: int | None = None,
     n_seeds: int = 3,
     confidence: float = 0.9,
-    strict: bool = False,
     objective: Goal = None,
     scale: int | str | None = None,
     progress: Progress | None = None,
@@ -214,14 +80,17 @@ def compare(
     ----------
     data, test : table, or tuple of probabilities and labels
         The rows to fit on, and the rows to score on, as for :func:`dnip.evaluate`. Rows of `data`
-        without a label are learned from, too.
-    methods : sequence of Method or mapping, optional
-        All by default. The raw argmax is always among them. A mapping adds methods of your own to
-        all, by name: an estimator of scikit-learn, fitted to the probabilities of the opt rows and
-        their class numbers; or a function of these two and of the test rows' probabilities, which
-        returns a class for each test row, by number or by name, or a score for each class.
+        without a label are learned from, too. Rows whose id begins with content-free are
+        content-free.
+    methods : sequence of str or mapping, optional
+        Names such as "batch-calibration"; one that cannot run is an error. By default all, and
+        those that cannot run are left out. The raw argmax is always among them. A mapping adds
+        methods of your own to all, by name: an estimator of scikit-learn, fitted to the
+        probabilities of the opt rows and their class numbers; or a function of these two and of the
+        test rows' probabilities, which returns a class for each test row, by number or by name, or
+        a score for each class.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
-        More rows without a label to learn from.
+        More rows to learn from; labels that they have are not read.
     content_free : array-like, DataFrame, ProbabilityTable or path, optional
         Rows of inputs without content, such as N/A, for contextual calibration.
     classes : sequence, optional
@@ -230,16 +99,14 @@ def compare(
         The column of both tables that says what rows belong to: those of a group of test rows count
         as one in intervals.
     n_labels : int, optional
-        Labels that each run draws from the opt rows; all by default.
+        Labels that each run draws from the opt rows, class-balanced up to 100; all by default.
     n_seeds : int, default=3
         Runs, with the seeds 0, 1, … for draws and fits.
     confidence : float, default=0.9
         Level of the intervals, between 0 and 1.
-    strict : bool, default=False
-        Raise where a method cannot run, instead of leaving it out.
     objective : Objective, str or callable, optional
         The goal that methods are compared by, as for :func:`dnip.fit`: error + COBias/2 by default.
-        Also that of this package's own fits, unless `methods` is a sequence.
+        Also that of this package's own fits, but for the paper's.
     scale : int or str, optional
         That of the same fits.
     progress : callable, optional
@@ -252,9 +119,10 @@ def compare(
     Raises
     ------
     InvalidInputError
-        For a setting outside its range, or with `strict` for a method that cannot run.
+        For tables of other classes or with rows in common, labels of fewer than two classes, a
+        setting outside its range, or a named method that cannot run.
     MissingDependencyError
-        With `strict`, for a library that is not installed.
+        For a library that a named method needs.
 
     Warns
     -----
@@ -265,9 +133,8 @@ def compare(
     Examples
     --------
     >>> import dnip
-    >>> from dnip.comparing import choose
     >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10, [0, 1, 0, 1] * 10
-    >>> result = dnip.compare((p, y), (p[:20], y[:20]), choose("dnip"))
+    >>> result = dnip.compare((p, y), (p[:20], y[:20]), ["dnip"])
     >>> [method.estimates["accuracy"].value for method in result.methods]
     [0.5, 1.0]
     >>> result = dnip.compare((p, y), (p[:20], y[:20]), {"ham": lambda p, y, new: [0] * len(new)})
@@ -276,12 +143,18 @@ def compare(
     """
     check_integer("seeds", n_seeds, at_least=1)
     check_level("confidence", confidence)
-    material = _material(data, test, unlabelled, content_free, classes, groups)
-    draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
+    own, names = (methods, None) if isinstance(methods, Mapping) else ({}, methods)
+    ready = [*choose(names, objective, scale)]
+    if taken := {method.name for method in ready} & own.keys():
+        raise InvalidInputError(
+            f"methods: {listed(sorted(taken))} is the name of a method that is there already",
+            hint="Give yours another name",
+        )
+    ready += [own_method(str(name), what) for name, what in own.items()]
+    material = Material.of(data, test, unlabelled, content_free, classes, groups)
+    draws = [_draw(material.opt, n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
     goal = on_classes(as_objective(objective), material.opt.classes)
-    asked = _methods(methods, objective, scale)
-    ready = [*choose(RAW), *(method for method in asked if method.name != RAW)]
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}
     interrupted = False
@@ -298,10 +171,10 @@ def compare(
             interrupted = True
             break
         except DNIPError as error:
-            if strict and (isinstance(method, OwnMethod) or not isinstance(methods, Mapping)):
+            if names is not None:
                 raise
             skipped[method.name] = str(error)
-            if isinstance(method, OwnMethod):
+            if method.name in own:
                 warn(str(error))
             continue
         if all((fit.predicted == fits[0].predicted).all() for fit in fits):
@@ -329,53 +202,123 @@ def compare(
     )
 
 
-def _material(
-    data: TableLike | tuple[TableLike, ArrayLike],
-    test: TableLike | tuple[TableLike, ArrayLike],
-    unlabelled: TableLike | None,
-    content_free: TableLike | None,
-    classes: Sequence[Any] | None,
-    groups: str | None,
-) -> Material:
-    """Return the rows of all tables, which have the classes of the first."""
+# --- the rows ---
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Rows to learn from and rows to score.
 
-    def table(
-        rows: Any,  # noqa: ANN401
-        classes: Sequence[Any] | None,
+    Attributes
+    ----------
+    opt : OptSet
+        All labels, all rows without a label, and all test rows as the batch.
+    test, true : ndarray of shape (T, N), ndarray of shape (T,)
+        Labelled test rows.
+    sources : tuple of str
+        Names of the opt and the test table.
+    grouping : Grouping or None
+        Test rows that belong together.
+    weight : ndarray of shape (T,) or None
+        How much each test row counts, where rows belong together.
+    """
+
+    opt: OptSet
+    test: Probabilities
+    true: Labels
+    sources: tuple[str, str]
+    grouping: Grouping | None
+    weight: Floats | None
+
+    @classmethod
+    def of(
+        cls,
+        data: TableLike | tuple[TableLike, ArrayLike],
+        test: TableLike | tuple[TableLike, ArrayLike],
+        unlabelled: TableLike | None = None,
+        content_free: TableLike | None = None,
+        classes: Sequence[Any] | None = None,
         groups: str | None = None,
-    ) -> ProbabilityTable:
-        p, y = rows if isinstance(rows, tuple) else (rows, None)
-        return as_table(p, y, classes, groups=groups)
-
-    opt = table(data, classes, groups)
-    more, free = (
-        None if rows is None else table(rows, opt.classes) for rows in (unlabelled, content_free)
-    )
-    scored = table(test, opt.classes, groups)
-    return Material.of(opt, scored, unlabelled=more, content_free=free)
-
-
-def _methods(
-    methods: Sequence[Method] | Mapping[str, Any] | None, objective: Goal, scale: int | str | None
-) -> Sequence[Method]:
-    """Return all methods and a user's own, or those that are asked for."""
-    if methods is None or isinstance(methods, Mapping):
-        ours = choose(None, objective, scale=scale)
-        own = [OwnMethod(str(name), what) for name, what in (methods or {}).items()]
-        if taken := {method.name for method in ours} & {method.name for method in own}:
-            raise InvalidInputError(
-                f"methods: {listed(sorted(taken))} is the name of a method that is there already",
-                hint="Give yours another name",
-            )
-        return [*ours, *own]
-    if not all(isinstance(method, Method) for method in methods):
-        raise InvalidInputError(
-            f"methods must be methods, or a mapping of names to your own; got {methods!r}",
-            hint="Type dnip.comparing.methods.choose('dnip,batch-calibration')",
+    ) -> Material:
+        """Sort the rows of what :func:`compare` takes; all tables have the classes of the first."""
+        opt = _table(data, classes, groups)
+        others = _table(test, opt.classes, groups)
+        more = None if unlabelled is None else _table(unlabelled, opt.classes)
+        free = None if content_free is None else _table(content_free, opt.classes)
+        check_raw(opt, others, more, free)
+        check_disjoint(opt, others)
+        if more is not None:
+            check_classes_agree(opt, more)
+            check_disjoint(more, others)
+        if free is not None:
+            check_classes_agree(opt, free)
+        opt_rows, opt_free = _without_content_free(opt)
+        test_rows, test_free = _without_content_free(others)
+        labelled, scored = scored_rows(opt_rows), scored_rows(test_rows)
+        assert labelled.labels is not None
+        assert scored.labels is not None
+        at_hand = [opt_rows.unlabelled().probabilities]
+        at_hand += [] if more is None else [more.probabilities]
+        learned_from = OptSet(
+            labelled.probabilities,
+            labelled.labels,
+            opt.classes,
+            unlabelled=np.concatenate(at_hand),
+            batch=test_rows.probabilities,
+            content_free=np.concatenate(
+                [opt_free, test_free] if free is None else [free.probabilities]
+            ),
         )
-    return methods
+        p, labels, sources = scored.probabilities, scored.labels, (opt.source, others.source)
+        quick = p if is_quick(len(labels), opt.n_classes) else None
+        grouping, numbers = Grouping.of(scored.groups, quick, labels, opt.n_classes)
+        if grouping is not None:
+            warn(f"{others.source}: {grouping.sentence}")
+        sizes = sizes_of(numbers)
+        return cls(learned_from, p, labels, sources, grouping, None if sizes is None else 1 / sizes)
 
 
+def _table(
+    rows: Any,  # noqa: ANN401 - a table, or probabilities and labels
+    classes: Sequence[Any] | None,
+    groups: str | None = None,
+) -> ProbabilityTable:
+    p, y = rows if isinstance(rows, tuple) else (rows, None)
+    return as_table(p, y, classes, groups=groups)
+
+
+def _without_content_free(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
+    """Return the rows with content, and the probabilities of those without."""
+    if table.ids is None:
+        return table, table.probabilities[:0]
+    free = np.array([str(name).startswith(CONTENT_FREE) for name in table.ids], np.bool_)
+    return table.take(~free), table.probabilities[free]
+
+
+def _draw(opt: OptSet, n_labels: int | None, seed: int) -> OptSet:
+    """Return the opt set of one run: all labels, or some, the other rows unlabelled."""
+    if n_labels is None:
+        return opt
+    check_integer("labels", n_labels, at_least=2, at_most=len(opt.labels))
+    balanced = n_labels <= BALANCED_UP_TO
+    rows = draw_rows(opt.labels, opt.n_classes, n_labels, seed, balanced=balanced)
+    drawn = replace(opt, probabilities=opt.probabilities[rows], labels=opt.labels[rows])
+    check_several_classes(drawn.present, opt.classes)
+    others = np.delete(opt.probabilities, rows, axis=0)
+    return replace(drawn, unlabelled=np.concatenate([others, opt.unlabelled]))
+
+
+def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
+    """Warn once of classes that nothing can be learned of, or that cannot be scored."""
+    (opt, test), classes = material.sources, np.array(material.opt.classes, np.object_)
+    unlearned = classes[~np.all([drawn.present for drawn in draws], axis=0)]
+    unscored = classes[np.bincount(material.true, minlength=len(classes)) == 0]
+    if len(unlearned):
+        where = opt if draws[0] is material.opt else f"some draw of {opt}"
+        warn(f"{where}: no label of class {listed(unlearned)}; nothing is learned of it there")
+    if len(unscored):
+        warn(f"{test}: no labelled row of class {', '.join(unscored)}: left out")
+
+
+# --- fits and scores ---
 def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:
     """Fit a method with a seed, and score it."""
     n = material.opt.n_classes
@@ -387,7 +330,7 @@ def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> Score
     raw_right = material.test.argmax(axis=1) == material.true
     rights = 2 * raw_right + (predicted == material.true)
     agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
-    return ScoredFit(seed, seconds, confusion, agreement, predicted, correction.to_dict())
+    return ScoredFit(seed, seconds, confusion, agreement, predicted, correction.learned)
 
 
 def _how_sure(
@@ -404,25 +347,6 @@ def _how_sure(
     moves = Moves.of(cells, n, material.weight)
     before, after = (goal(moves.confusion(side)) for side in (moves.before, moves.after))
     return how_sure(moves, None, before, after, goal)
-
-
-def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
-    """Warn once of classes that nothing can be learned of, or that cannot be scored."""
-    opt, test = material.sources
-    unlearned = {name for drawn in draws for name in material.missing(drawn.labels)}
-    names = [name for name in material.opt.classes if name in unlearned]
-    where = opt if len(draws) == 1 else f"some draw of {opt}"
-    unscored = material.missing(material.true)
-    messages = {
-        f"{where}: no label of class {listed(names)}; nothing is learned of it there": names,
-        f"{test}: no labelled row of class {', '.join(unscored)}: left out": unscored,
-    }
-    for message in (text for text, lacking in messages.items() if lacking):
-        warn(message)
-
-
-# Of a metric without an interval.
-_NO_INTERVAL = (math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,11 +375,6 @@ class ScoredFit:
     agreement: Confusion
     predicted: Labels
     correction: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, all metrics among them."""
-        values = {"seed": self.seed, "seconds": self.seconds, **scores(self.confusion)}
-        return {**values, "correction": self.correction}
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,34 +414,17 @@ class MethodScores:
         fits: Sequence[ScoredFit],
         confidence: float,
         raw: MethodScores | None,
-        grouping: Grouping | None = None,
-        goal: ObjectiveLike | None = None,
+        grouping: Grouping | None,
+        goal: ObjectiveLike,
     ) -> MethodScores:
-        """Sum up the fits of a method.
-
-        Parameters
-        ----------
-        method : Method
-        fits : sequence of ScoredFit
-        confidence : float
-            Level of the intervals, between 0 and 1.
-        raw : MethodScores or None
-            Of the raw argmax; None for itself.
-        grouping : Grouping, optional
-            Test rows that belong together.
-        goal : ObjectiveLike, optional
-            What is to be low: error + COBias/2 by default.
-        """
+        """Sum up the fits of a method, next to the raw argmax; None for itself."""
 
         def counted(counts: Counts) -> Counts:
             return counts if grouping is None else as_counted(counts, grouping.counted)
 
         values = {m: [metric.of(fit.confusion) for fit in fits] for m, metric in METRICS.items()}
         bounds = [metric_intervals(counted(fit.confusion), confidence) for fit in fits]
-        estimates = {
-            m: Estimate.mean(values[m], [ends.get(m, _NO_INTERVAL) for ends in bounds])
-            for m in METRICS
-        }
+        estimates = {m: Estimate.mean(values[m], [ends[m] for ends in bounds]) for m in METRICS}
         differences = {}
         if raw is not None:
             changes = [difference_intervals(counted(fit.agreement), confidence) for fit in fits]
@@ -530,40 +432,48 @@ class MethodScores:
                 gains = [value - raw.estimates[m].value for value in values[m]]
                 differences[m] = Estimate.mean(gains, [change[m] for change in changes])
         about = method.name, method.summary, method.reads
-        reached = [as_objective(goal)(fit.confusion) for fit in fits]
-        spread = statistics.stdev(reached) if len(reached) > 1 else 0.0
-        return cls(*about, estimates, differences, statistics.fmean(reached), spread, tuple(fits))
-
-    @property
-    def seconds(self) -> float:
-        """Median of the times of the fits."""
-        return statistics.median(fit.seconds for fit in self.fits)
-
-    def spread(self, metric: str) -> float:
-        """Return the standard deviation of a metric over fits, 0 for one fit."""
-        values = [METRICS[metric].of(fit.confusion) for fit in self.fits]
-        return statistics.stdev(values) if len(values) > 1 else 0.0
+        reached = [goal(fit.confusion) for fit in fits]
+        return cls(
+            *about, estimates, differences, statistics.fmean(reached), _spread(reached), tuple(fits)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         metrics = {}
         for metric, estimate in self.estimates.items():
             change = self.differences.get(metric)
-            numbers = estimate._asdict().items()
             metrics[metric] = {
-                **{name: None if math.isnan(number) else number for name, number in numbers},
-                "spread": self.spread(metric),
+                **estimate._asdict(),
+                "spread": _spread([METRICS[metric].of(fit.confusion) for fit in self.fits]),
                 "difference": change and change._asdict(),
             }
+        runs = [
+            {
+                "seed": fit.seed,
+                "seconds": fit.seconds,
+                **scores(fit.confusion),
+                "correction": fit.correction,
+            }
+            for fit in self.fits
+        ]
         return {
             "name": self.name,
             "summary": self.summary,
             "reads": list(self.reads),
             "goal": {"value": self.goal, "spread": self.spread_of_goal},
             **metrics,
-            "seconds": self.seconds,
-            "runs": [fit.to_dict() for fit in self.fits],
+            "seconds": statistics.median(fit.seconds for fit in self.fits),
+            "runs": runs,
         }
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Return the standard deviation, 0 for one value."""
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+# How sure it must be that a method is behind the best, to be called worse.
+_TOLD_APART = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -616,14 +526,6 @@ class Comparison:
     skipped: dict[str, str]
     interrupted: bool
 
-    @property
-    def title(self) -> str:
-        """Name both tables: by their folder where that tells more, as of `name/opt.csv`."""
-        opt, test = Path(self.opt), Path(self.test)
-        if opt.parent == test.parent and opt.parent.name.strip(".") and opt.stem.startswith("opt"):
-            return opt.parent.name
-        return f"{opt.name} and {test.name}"
-
     def __repr__(self) -> str:
         """Show the methods, and what follows."""
         return describe_comparison(self)
@@ -643,61 +545,6 @@ class Comparison:
             if method.name != best and self.sure[method.name] < _TOLD_APART
         )
 
-    def conclude(self, line: str | None = None) -> str:
-        """Return which methods are best, and what to do next.
-
-        Parameters
-        ----------
-        line : str, optional
-            What fits the opt table, as it is typed; in Python where it is left out.
-        """
-        best, tied = self.best.name, self.tied
-        among = {best, *tied}
-        others = (
-            f"as good within noise: {listed(tied)}" if tied else "worse beyond noise: all others"
-        )
-        lines = [
-            f"Best by {self.goal}: {best}; {others} (paired bootstrap of the test rows, 95 % each)."
-        ]
-        if RAW in among:
-            lines.append("Next: nothing that is shown here is needed; label more rows to see more.")
-        elif OurDNIP.name in among:
-            lines.append(f"Next: {self._fit_line(line)}")
-            if BatchCalibration.name in among:
-                without = self._fit_line(line, no_labels=True)
-                lines.append(f"As good, and without labels: {without}")
-        elif BatchCalibration.name in among:
-            lines.append(f"Next: {self._fit_line(line, no_labels=True)}")
-        else:
-            how = {
-                "matrix-scaling": "LogisticRegression()",
-                "matrix-scaling-balanced": 'LogisticRegression(class_weight="balanced")',
-            }.get(best)
-            code = f", {how}.fit(np.log(P), y)" if how else ""
-            lines.append(f"Next: use {best} itself{code}")
-            if OurDNIP.name in self.sure:
-                behind = self.of(OurDNIP.name).goal - self.best.goal
-                lines.append(f"Coefficients are {behind:.3f} behind: {self._fit_line(line)}")
-        return "\n".join(lines)
-
-    def _fit_line(self, typed: str | None, *, no_labels: bool = False) -> str:
-        """Return what fits the opt table at this goal, or without labels."""
-        beta = self.objective.get("beta", 0.5)
-        if typed is not None:  # where nothing but β can be said
-            return typed + (
-                " --no-labels" if no_labels else "" if beta == 0.5 else f" --beta {beta:g}"
-            )
-        arguments = [repr(self.opt) if Path(self.opt).exists() else "P, y"]
-        if no_labels:
-            arguments.append("no_labels=True")
-        elif "metric" in self.objective:
-            arguments.append(f"objective={self.objective['metric']!r}")
-        elif self.objective not in ({}, Objective(beta=beta).to_dict()):
-            arguments.append("objective=objective")
-        elif beta != 0.5:
-            arguments.append(f"beta={beta:g}")
-        return f"dnip.fit({', '.join(arguments)})"
-
     def of(self, name: str) -> MethodScores:
         """Return the scores of a method.
 
@@ -709,7 +556,14 @@ class Comparison:
         return {method.name: method for method in self.methods}[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``dnip compare --json`` prints."""
+        """Return what ``dnip compare --json`` prints.
+
+        The attributes by their names, and `best`, `tied` and `n_classes`. Each of the `methods` has
+        its `name`, `summary` and what it `reads`; `value` and `spread` over runs of the `goal`; of
+        every metric these, the ends of its interval, `low` and `high`, and the `difference` from
+        the raw argmax; the median `seconds` of a fit; and its `runs`. A run has its `seed` and
+        `seconds`, all metrics, and the `correction` that was learned.
+        """
         return {
             **vars(self),
             "best": self.best.name if self.methods else None,
@@ -720,13 +574,9 @@ class Comparison:
         }
 
 
+# --- how it is shown ---
 #: What is written into the folder of a comparison.
 FILES = ("results.json", "runs.csv", *(f"comparison{suffix}" for suffix in SUFFIXES))
-
-# How sure it must be that a method is behind the best, to be called worse.
-_TOLD_APART = 0.95
-
-_TRANSDUCTIVE = " *"
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
@@ -752,8 +602,17 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     return written
 
 
+def _fits(comparison: Comparison) -> Iterator[list[Any]]:
+    """Yield a header, then the scores of every fit."""
+    yield ["method", "seed", "seconds", *METRICS]
+    for method in comparison.methods:
+        for fit in method.fits:
+            values = [metric.of(fit.confusion) for metric in METRICS.values()]
+            yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
+
+
 def describe_comparison(comparison: Comparison, line: str | None = None) -> str:
-    """Return a line per method, what follows, and notes; `line` as for `Comparison.conclude`."""
+    """Return a line per method, what follows, and notes; `line` as for `conclude`."""
     columns = [Column("method"), Column(comparison.goal, right=True)]
     columns += [Column(METRICS[name].title, 3) for name in HEADLINE]
     rows: list[Row] = []
@@ -761,20 +620,23 @@ def describe_comparison(comparison: Comparison, line: str | None = None) -> str:
         goal = f"{method.goal:.3f}"
         if len(method.fits) > 1:
             goal += f" ± {method.spread_of_goal:.3f}"
-        mark = _TRANSDUCTIVE if "batch" in method.reads else ""
+        star = " *" if "batch" in method.reads else ""
         figures = (method.estimates[name].value for name in HEADLINE)
-        rows.append((method.name + mark, goal, *figures))
+        rows.append((method.name + star, goal, *figures))
     title = (
-        f"{comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
+        f"{_title(comparison)}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
         f"{comparison.n_test:,} test rows"
     )
     skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
     notes = "\n".join((_caption(comparison), *skipped))
-    table = to_text(columns, rows)
-    parts = [wrapped(title), table, wrapped(notes)]
+    parts = [wrapped(title), to_text(columns, rows), wrapped(notes)]
     if len(comparison.methods) > 1:
-        parts.insert(2, wrapped(comparison.conclude(line)))
+        parts.insert(2, wrapped(conclude(comparison, line)))
     return "\n\n".join(parts)
+
+
+def _title(comparison: Comparison) -> str:
+    return f"{Path(comparison.opt).name} and {Path(comparison.test).name}"
 
 
 def _caption(comparison: Comparison) -> str:
@@ -789,23 +651,72 @@ def _caption(comparison: Comparison) -> str:
     return note
 
 
-def _fits(comparison: Comparison) -> Iterator[list[Any]]:
-    """Yield a header, then the scores of every fit."""
-    yield ["method", "seed", "seconds", *METRICS]
-    for method in comparison.methods:
-        for fit in method.fits:
-            scored = scores(fit.confusion)
-            values = [scored[metric] for metric in METRICS]
-            yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
+#: Code that does the same as a method without this package.
+_CODE = {
+    "matrix-scaling": ", LogisticRegression().fit(np.log(P), y)",
+    "matrix-scaling-balanced": ', LogisticRegression(class_weight="balanced").fit(np.log(P), y)',
+}
 
 
-def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
+def conclude(comparison: Comparison, line: str | None = None) -> str:
+    """Return which methods are best, and what to do next.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    line : str, optional
+        What fits the opt table, as it is typed; in Python where it is left out.
+    """
+    best, tied = comparison.best.name, comparison.tied
+    among = {best, *tied}
+    others = f"as good within noise: {listed(tied)}" if tied else "worse beyond noise: all others"
+    lines = [
+        f"Best by {comparison.goal}: {best}; {others} (paired bootstrap of the test rows, 95 % "
+        "each)."
+    ]
+    fit, without_labels = _fit_lines(comparison, line)
+    if RAW in among:
+        lines.append("Next: nothing that is shown here is needed; label more rows to see more.")
+    elif OURS in among:
+        lines.append(f"Next: {fit}")
+        if BATCH in among:
+            lines.append(f"As good, and without labels: {without_labels}")
+    elif BATCH in among:
+        lines.append(f"Next: {without_labels}")
+    else:
+        lines.append(f"Next: use {best} itself{_CODE.get(best, '')}")
+        if OURS in comparison.sure:
+            behind = comparison.of(OURS).goal - comparison.best.goal
+            lines.append(f"Coefficients are {behind:.3f} behind: {fit}")
+    return "\n".join(lines)
+
+
+def _fit_lines(comparison: Comparison, typed: str | None) -> tuple[str, str]:
+    """Return what fits the opt table at this goal, and what does without labels."""
+    usual = Objective()
+    if typed is None:
+        goal = "" if comparison.objective == usual.to_dict() else ", objective"
+        return f"dnip.fit(P, y{goal})", "dnip.fit(P, y, no_labels=True)"
+    beta = comparison.objective.get("beta", usual.beta)  # on the command line, nothing else differs
+    option = "" if beta == usual.beta else f" --beta {beta:g}"
+    return typed + option, f"{typed} --no-labels"
+
+
+def _figure(comparison: Comparison) -> Figure:
+    title = (
+        f"{_title(comparison)}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
+        f"{comparison.confidence:.0%} intervals"
+    )
+    return Figure(partial(_draw_methods, comparison=comparison), (9.0, 4.8), title)
+
+
+def _draw_methods(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplotlib's
     """Draw accuracy against COBias, with intervals over test rows; up and left is better."""
     axes, (raw, *others) = figure.subplots(), comparison.methods
     ends: list[tuple[float, float]] = []
     colours = cycle((*COLOURS[1:], BLACK))
     for method in others:
-        is_ours = method.name == "dnip"
+        is_ours = method.name == OURS
         colour = BLUE if is_ours else next(colours)
         x, y = method.estimates["cobias"], method.estimates["accuracy"]
         # the ends of an interval need not lie on both sides of the estimate
@@ -817,11 +728,3 @@ def _draw(figure: Any, comparison: Comparison) -> None:  # noqa: ANN401 - matplo
     at = raw.estimates["cobias"].value, raw.estimates["accuracy"].value
     frame_front(axes, ends or [at], at)
     legend_right(axes)
-
-
-def _figure(comparison: Comparison) -> Figure:
-    title = (
-        f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
-        f"{comparison.confidence:.0%} intervals"
-    )
-    return Figure(partial(_draw, comparison=comparison), (9.0, 4.8), title)

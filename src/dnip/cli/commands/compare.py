@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
@@ -41,6 +42,7 @@ from dnip.cli.console import complain, finish, live_progress
 @options.classes
 @options.option(
     "--methods",
+    type=options.names,
     metavar="A,B,C",
     help="Methods, comma-separated. It is an error if one cannot run. [default: all that can]",
 )
@@ -78,55 +80,40 @@ def compare(
     test: Path,
     out: Path,
     classes: tuple[str, ...] | None,
-    methods: str | None,
     labels: int | None,
     seeds: int,
-    unlabelled: Path | None,
-    content_free: Path | None,
     beta: float | None,
     group: str | None,
     json: bool,
+    **given: Any,  # noqa: ANN401 - as in Python
 ) -> None:
     from dnip.base.files import check_files, check_writable, new_folder
-    from dnip.comparing import choose, compare as compare_methods
+    from dnip.comparing import compare as compare_methods
     from dnip.comparing.comparison import FILES, describe_comparison, write_comparison
     from dnip.method.objective import Objective
-    from dnip.tables import Asked, ProbabilityTable
 
-    objective = None if beta is None else Objective(beta=beta)
-    chosen = choose(methods, objective)
-    reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
+    reads = {"table": table, "test": test, "unlabelled": given["unlabelled"]}
+    reads["content free"] = given["content_free"]
     check_files(reads, {}, {name: out / name for name in FILES})
     with new_folder(out) as folder:  # before long work
         for name in FILES:
             check_writable(folder / name)
-    rows = ProbabilityTable.read(table, classes, Asked(group))
-    more, free = options.read_others(rows, classes, unlabelled, content_free)
-    (scored,) = options.read_others(rows, classes, test, asked=Asked(group))
-    assert scored is not None
     with live_progress("comparing") as show:
         result = compare_methods(
-            rows,
-            scored,
-            chosen,
-            unlabelled=more,
-            content_free=free,
+            table,
+            test,
+            classes=classes,
+            groups=group,
             n_labels=labels,
             n_seeds=seeds,
-            strict=methods is not None,
-            objective=objective,
+            objective=None if beta is None else Objective(beta=beta),
             progress=lambda what, number, total: show(
                 f"{what}, fit {number} of {total}", number - 1, total
             ),
+            **given,
         )
     written = write_comparison(result, out)
     if result.interrupted:
         complain("interrupted", f"{len(result.methods)} finished methods are kept")
-    finish(
-        result.to_dict(),
-        describe_comparison(
-            result, options.line("fit", table, classes, by=group, there=result.classes)
-        ),
-        json=json,
-        written=written,
-    )
+    line = options.line("fit", table, classes, by=group, there=result.classes)
+    finish(result.to_dict(), describe_comparison(result, line), json=json, written=written)
