@@ -15,7 +15,7 @@ import pandas as pd
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats, Integers
-from dnip.llm.prompting.task_files import built_in_tasks, load_task
+from dnip.llm.prompting.task import built_in_tasks, load_task
 from dnip.tables import ProbabilityTable
 from dnip.tables.labels import UNLABELLED
 

@@ -28,7 +28,7 @@ from dnip.base.typing import Integers
 from dnip.llm.prompting.models import ModelOptions, open_model
 from dnip.llm.prompting.plan import draw_demonstrations, parse_shots
 from dnip.llm.prompting.prompt import PromptBuilder
-from dnip.llm.prompting.task_files import load_task
+from dnip.llm.prompting.task import load_task
 from dnip.llm.prompting.texts import Texts, read_texts
 from dnip.tables.columns import FALLBACK
 from reproduction.judging import named

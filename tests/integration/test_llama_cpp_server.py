@@ -21,7 +21,7 @@ from dnip.llm.prompting.engines.servers import OpenAIEngine, Server
 from dnip.llm.prompting.label_bias import LogitBias
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.prompt import PromptBuilder
-from dnip.llm.prompting.task_files import built_in_tasks, load_task
+from dnip.llm.prompting.task import built_in_tasks, load_task
 from processes import free_port, ran, running
 
 pytestmark = pytest.mark.integration

@@ -20,7 +20,7 @@ from dnip import Coefficients, ProbabilityTable
 from dnip.llm.decisions import correct
 from dnip.llm.prompting.engines.servers import DecisionEngine, Server
 from dnip.llm.prompting.run import run_plan
-from dnip.llm.prompting.task_files import load_task
+from dnip.llm.prompting.task import load_task
 from fakes import plan_of
 from processes import free_port, running
 

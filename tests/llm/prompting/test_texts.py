@@ -6,7 +6,7 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.llm.prompting.prompt import task_of
+from dnip.llm.prompting.task import task_of
 from dnip.llm.prompting.texts import read_texts
 from fakes import TASK, plan_of, write_data
 

@@ -129,7 +129,7 @@ def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
 
     Examples
     --------
-    >>> from dnip.llm.prompting.task_files import load_task
+    >>> from dnip.llm.prompting.task import load_task
     >>> letters = lambda text: [ord(letter) for letter in text]
     >>> label_tokens(letters, "True or false?", load_task("rte")).merged
     0

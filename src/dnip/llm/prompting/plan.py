@@ -11,8 +11,8 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, shown
 from dnip.base.validation import check_integer
-from dnip.llm.prompting.prompt import Prompt, PromptBuilder, task_of
-from dnip.llm.prompting.task import Task
+from dnip.llm.prompting.prompt import Prompt, PromptBuilder
+from dnip.llm.prompting.task import Task, load_task, task_of
 from dnip.llm.prompting.texts import Source, Texts, read_texts
 
 #: The word for one demonstration of each class.
@@ -120,8 +120,6 @@ def plan_texts(
                 f"the task {task} has {'classes' if classes else 'a system message'} of its own",
                 hint=f"Leave out --{'classes' if classes else 'system'}",
             )
-        from dnip.llm.prompting.task_files import load_task  # noqa: PLC0415 - it needs pydantic
-
         wording = load_task(task or "")
     if demonstrations is not None and shots == 0:
         raise InvalidInputError(

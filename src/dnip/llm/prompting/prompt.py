@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from dnip.base.errors import InvalidInputError, load_optional
-from dnip.base.files import read_named
-from dnip.llm.prompting.task import INVITATION, RATIONALE, ChatWording, Task
+from dnip.llm.prompting.task import INVITATION, RATIONALE, Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
 _PROMPT, _ANSWER = "\ue000", "\ue001"
@@ -53,57 +51,6 @@ class Prompt:
         return self.prefix + self.example
 
 
-def task_of(
-    prompt: str | os.PathLike[str],
-    classes: Sequence[str],
-    *,
-    system: str | os.PathLike[str] | None = None,
-) -> Task:
-    """Return the task of a prompt and its classes.
-
-    Parameters
-    ----------
-    prompt, system : str or path-like
-        Prompt and system message, or files of them. The prompt is a template over the columns of
-        a table, up to where the answer begins.
-    classes : sequence of str
-        What the model is expected to say.
-
-    Raises
-    ------
-    InvalidInputError
-        If the prompt names no column, or is no template.
-
-    Examples
-    --------
-    >>> task_of("{{ text }} Good or bad?", ["good", "bad"]).fields
-    ('text',)
-    """
-    load_optional("jinja2", purpose="fill prompt templates", extra="prompt")
-    from dnip.llm.prompting.sandbox import names_in  # noqa: PLC0415 - it imports jinja2
-
-    # An editor ends a file with a line break, which would stand between prompt and answer.
-    template = _text_or_file(prompt).rstrip()
-    try:
-        fields = tuple(names_in(template))
-    except Exception as error:  # it may hold anything
-        raise InvalidInputError(f"the prompt is no template: {error}") from error
-    if not fields:
-        missing = "" if " " in template else f"; there is no file {template!r}"
-        raise InvalidInputError(
-            f"the prompt names no column, so that all rows would be asked the same{missing}",
-            hint="Write {{ text }} where the text of the column text goes",
-        )
-    wording = ChatWording(system=None if system is None else _text_or_file(system).strip())
-    names = tuple(classes)
-    return Task("prompt", "", fields, template, names, names, chat=wording)
-
-
-def _text_or_file(value: str | os.PathLike[str]) -> str:
-    is_text = isinstance(value, str) and not os.path.isfile(value)  # noqa: PTH113 - a text may be long
-    return str(value) if is_text else read_named(value, "Give a text, or the name of a file")
-
-
 @dataclass(frozen=True)
 class PromptBuilder:
     r"""Prompts of one task with fixed demonstrations.
@@ -118,7 +65,7 @@ class PromptBuilder:
 
     Examples
     --------
-    >>> from dnip.llm.prompting.task_files import load_task
+    >>> from dnip.llm.prompting.task import load_task
     >>> builder = PromptBuilder(load_task("sst5"), [({"text": "a joy ."}, 4)])
     >>> print(builder.prompt({"text": "a bore ."}).text)
     Read the movie review and say how its writer found the film: terrible, bad, okay, good or great.

@@ -127,7 +127,7 @@ def read_texts(
 
     Examples
     --------
-    >>> from dnip.llm.prompting.task_files import load_task
+    >>> from dnip.llm.prompting.task import load_task
     >>> rows = [{"text": "a joy .", "stars": "great"}, {"text": "a bore .", "stars": ""}]
     >>> texts = read_texts(rows, load_task("sst5"), label="stars")
     >>> texts.labels, texts.name(1)

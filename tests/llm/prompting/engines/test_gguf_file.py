@@ -10,7 +10,7 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.llm.prompting.task_files import load_task
+from dnip.llm.prompting.task import load_task
 
 pytest.importorskip("gguf", reason="gguf is not installed")
 pytest.importorskip("transformers")

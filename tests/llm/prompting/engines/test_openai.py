@@ -22,7 +22,7 @@ from dnip.llm.prompting.engines.servers import (
     label_reader,
 )
 from dnip.llm.prompting.prompt import Prompt
-from dnip.llm.prompting.task_files import built_in_tasks, load_task
+from dnip.llm.prompting.task import built_in_tasks, load_task
 from failing_server import FailingServer
 from fakes import TASK as HAPPY_OR_SAD, FakeTokenizer
 

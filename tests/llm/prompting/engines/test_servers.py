@@ -293,7 +293,7 @@ import signal, threading
 from dnip.llm.prompting.engines.servers import OpenAIEngine
 from dnip.llm.prompting.engines.servers import Server
 from dnip.llm.prompting.prompt import Prompt
-from dnip.llm.prompting.task_files import load_task
+from dnip.llm.prompting.task import load_task
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 engine = OpenAIEngine("small", Server({url!r}))
