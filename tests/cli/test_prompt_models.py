@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from dnip import BackendError, DNIPWarning, ProbabilityTable
-from dnip.llm.prompting import models
+from dnip.llm.prompting.engines import local
 from fakes import write_data
 from test_prompt import TASK
 
@@ -87,7 +87,7 @@ def test_a_model_is_loaded_only_where_there_is_something_to_ask(
     def load(*_, **__):
         raise BackendError("it is loaded")
 
-    monkeypatch.setattr(models, "open_model", load)
+    monkeypatch.setattr(local, "HubTokenizer", load)
     run = dnip(*job, "--model", chat_model, "--json")
     assert (run.status, run.json["n_asked"], run.json["n_kept"]) == (0, 0, 9)
     assert (files[0].read_bytes(), json.loads(files[1].read_text())["settings"]) == before

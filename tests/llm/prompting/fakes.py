@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dnip.llm.prompting.engines.base import ScoredRow, prompted
+from dnip.llm.prompting.engines import ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import make_plan

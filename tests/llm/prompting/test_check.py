@@ -8,7 +8,7 @@ import pytest
 from cases import cases
 from dnip.llm.presenting import describe_check
 from dnip.llm.prompting.check import check_prompts
-from dnip.llm.prompting.engines.base import ScoredRow, prompted
+from dnip.llm.prompting.engines import ScoredRow, prompted
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.task import Task

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dnip import BackendError, DNIPWarning, InvalidInputError, ProbabilityTable
-from dnip.llm.prompting.engines.base import MissingEndpointError
+from dnip.llm.prompting.engines import MissingEndpointError
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import make_plan
 from dnip.llm.prompting.run import open_answers, run_plan

@@ -15,7 +15,7 @@ from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.models import ENDPOINTS, ModelOptions
 
 if TYPE_CHECKING:
-    from dnip.llm.prompting.engines.base import Engine
+    from dnip.llm.prompting.engines import Engine
     from dnip.llm.prompting.plan import Plan
 
 _TEXTS, _HERE, _SERVER = "Texts", "Model on this machine", "Server"

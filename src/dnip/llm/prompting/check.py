@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, counted
-from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
+from dnip.llm.prompting.engines import Engine, MissingEndpointError, ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.engines.servers import UNREAD, Endpoint
 from dnip.llm.prompting.labels import (

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
-from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any
 
 from dnip.base.cluster import Cluster
-from dnip.base.errors import DNIPError, InvalidInputError, load_optional
+from dnip.base.errors import InvalidInputError, load_optional
 from dnip.base.validation import check_choice
-from dnip.llm.prompting.engines.base import ClusterEngine, Engine, ScoredRow, prompted
-from dnip.llm.prompting.engines.hub import HubTokenizer, find_here, library
+from dnip.llm.prompting.engines import ClusterEngine, Engine
+from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.engines.local import TransformersEngine, TransformersReasoningEngine
 from dnip.llm.prompting.engines.servers import (
     DecisionEngine,
@@ -29,9 +24,7 @@ from dnip.llm.prompting.engines.servers import (
 )
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan
-from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
-from dnip.llm.questions import Question
 
 #: How a model is asked: a text to continue, a chat, or a decision of a server.
 ENDPOINTS = (*map(str, Endpoint), *DecisionEngine.ENDPOINTS)
@@ -153,76 +146,10 @@ def open_engines(options: ModelOptions, plan: Plan, workers: Cluster | None = No
             "be shown",
             hint="Leave out --shots",
         )
-    openings = [partial(open_model, way, stop=plan.builder.stop) for way in options.ways]
+    engines = [open_model(way, stop=plan.builder.stop) for way in options.ways]
     if workers is None:
-        if options.is_server:
-            return [opening() for opening in openings]
-        return [UnloadedModel(options, opening) for opening in openings]
-    scoring = Scoring(options.scoring)
-    return [ClusterEngine(workers, opening, scoring) for opening in openings]
-
-
-class UnloadedModel:
-    """A model on this machine that is loaded when it is needed: there may be nothing left to ask.
-
-    Parameters
-    ----------
-    options : ModelOptions
-    opening : callable
-        Loads the model.
-    """
-
-    def __init__(self, options: ModelOptions, opening: Callable[[], Engine]) -> None:
-        self._options, self._opening = options, opening
-        self.scoring = Scoring(options.scoring)
-        self._here = find_here(options.model, "model", options.revision)
-
-    @cached_property
-    def loaded(self) -> Engine:
-        """The engine itself."""
-        try:
-            return self._opening()
-        except DNIPError as error:
-            if self._here is None:  # it may be the name of a model that only a server has
-                error.hint = (
-                    f"{error.hint}. If a server has the model, give its URL: --model URL "
-                    f"--served-model {self._options.model}"
-                )
-            raise
-
-    @property
-    def mark(self) -> dict[str, Any] | None:
-        """What its answers depend on, known without loading it; None for a name on the hub."""
-        if self._here is None:
-            return None
-        paths = [self._here] if self._here.is_file() else sorted(self._here.iterdir())
-        stats = [(path.name, path.stat()) for path in paths if path.is_file()]
-        libraries = [name for name in ("torch", "transformers") if find_spec(name)]
-        return {
-            **vars(self._options),
-            "files": [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats],
-            "versions": {name: version(name) for name in libraries},
-        }
-
-    def describe(self) -> dict[str, Any]:
-        """As the loaded model."""
-        return self.loaded.describe()
-
-    def question(self, prompts: Sequence[Prompt], task: Task) -> Question:
-        """Return what is the same for every row."""
-        is_chat = self._options.endpoint == Endpoint.CHAT
-        return prompted(self._options.model, prompts, task, chat=is_chat)
-
-    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
-        """As the loaded model."""
-        return self.loaded.too_long(prompts, task)
-
-    def score(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
-        """As the loaded model."""
-        return self.loaded.score(prompts, task)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what else an engine may have
-        return getattr(self.loaded, name)
+        return list(engines)
+    return [ClusterEngine(workers, engine) for engine in engines]
 
 
 def open_model(
@@ -236,8 +163,6 @@ def open_model(
     stop : str, optional
         Text that ends an answer, where the model reasons and goes on with the very prompt.
     """
-    if not options.is_server:  # before torch is loaded, which takes seconds
-        find_here(options.model, "model", options.revision)
     kind = options.engine
     settings: dict[str, Any] = {
         _SETTINGS.get(name, name): value
@@ -249,9 +174,6 @@ def open_model(
         settings["stop"] = None if options.endpoint == Endpoint.CHAT else stop
     if not issubclass(kind, ServerEngine):
         settings["chat"] = settings.pop("endpoint", None) == Endpoint.CHAT
-        if not sys.stderr.isatty():  # nobody watches the bars that transformers draws
-            os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
-            library().utils.logging.disable_progress_bar()
         return kind(options.model, **settings)
     of_server = {name: settings.pop(name) for name in _OF_SERVER if name in settings}
     if options.tokenizer is not None:

@@ -35,7 +35,7 @@ from dnip.base.errors import (
 from dnip.base.files import check_writable, read_text, write_text
 from dnip.base.validation import flat
 from dnip.llm.answers.fill import Fill, fill_unreported, open_decisions
-from dnip.llm.prompting.engines.base import Engine, MissingEndpointError, ScoredRow
+from dnip.llm.prompting.engines import Engine, MissingEndpointError, ScoredRow
 from dnip.llm.prompting.engines.servers import UNREAD
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.models import ModelOptions, open_engines

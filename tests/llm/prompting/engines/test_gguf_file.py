@@ -86,7 +86,7 @@ def test_a_damaged_file_is_refused(file, tmp_path, change, told):
     path = tmp_path / "bad.gguf"
     path.write_bytes(change(file.read_bytes()))
     with pytest.raises(InvalidInputError, match=told):
-        TransformersEngine(path)
+        TransformersEngine(path).describe()
 
 
 @cases(
@@ -97,4 +97,4 @@ def test_a_damaged_file_is_refused(file, tmp_path, change, told):
 def test_a_header_that_lies_about_the_model_is_refused(tiny_model, tmp_path, changes, told):
     path = save_gguf(tiny_model("llama"), tmp_path / "lie.gguf", **changes)
     with pytest.raises(InvalidInputError, match=f"cannot be loaded: .*{told}"):
-        TransformersEngine(path)
+        TransformersEngine(path).describe()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from cases import cases
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError, MissingDependencyError
 from dnip.llm.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files
 from dnip.llm.prompting.models import ModelOptions, open_model
 
@@ -13,6 +13,7 @@ hub = pytest.importorskip("huggingface_hub")
 errors = pytest.importorskip("huggingface_hub.errors")
 
 FILES = SMALL_FILES + WEIGHTS
+HUB = "dnip.llm.prompting.engines.hub"
 
 
 @pytest.fixture
@@ -81,6 +82,22 @@ def test_a_folder_has_no_revision_and_no_commit(download, tmp_path):
 
 
 def test_a_path_is_looked_at_before_torch_is_loaded(monkeypatch):
-    monkeypatch.setattr("dnip.llm.prompting.models.library", lambda: pytest.fail("it is loaded"))
+    monkeypatch.setattr(f"{HUB}.library", lambda: pytest.fail("it is loaded"))
     with pytest.raises(InvalidInputError, match=r"no file './gone.gguf' to load a model from"):
         open_model(ModelOptions("./gone.gguf"))
+
+
+@cases(
+    MissingDependencyError("torch", purpose="run a language model", extra="transformers"),
+    BackendError("the tokenizer cannot be downloaded", hint="Check the network"),
+)
+def test_a_name_that_is_not_on_this_machine_may_be_that_of_a_server(monkeypatch, tmp_path, error):
+    def find_files(*_, **__):
+        raise error
+
+    monkeypatch.setattr(f"{HUB}.find_files", find_files)
+    for model, told in (str(tmp_path), False), ("m-4", True):
+        with pytest.raises(DNIPError) as caught:
+            open_model(ModelOptions(model)).describe()
+        assert caught.value is error
+        assert ("give its URL: --model URL --served-model m-4" in str(error)) == told

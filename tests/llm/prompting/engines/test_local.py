@@ -207,7 +207,7 @@ def leave_one_out(weights):
 def test_refuses_weights_that_are_not_whole_or_not_safe(copy, damage, told):
     damage(copy / "model.safetensors")
     with pytest.raises(InvalidInputError, match=told):
-        TransformersEngine(copy)
+        TransformersEngine(copy).describe()
 
 
 @cases(
@@ -222,7 +222,7 @@ def test_runs_no_code_of_a_model(copy, monkeypatch, file, settings):
     (copy / file).write_text(json.dumps(content))
     monkeypatch.setattr("builtins.input", lambda _: "y")
     with pytest.raises(InvalidInputError, match="needs code of its own, which is never run"):
-        TransformersEngine(copy)
+        TransformersEngine(copy).describe()
 
 
 def test_reads_no_device_of_a_model(copy):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -58,7 +59,11 @@ def library() -> Any:
     # work, and gains nothing on a quiet machine. Read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     load_optional("torch", purpose="run a language model", extra=EXTRA)
-    return load_optional("transformers", purpose="run a language model", extra=EXTRA)
+    transformers: Any = load_optional("transformers", purpose="run a language model", extra=EXTRA)
+    if not sys.stderr.isatty():  # nobody watches the bars that it draws
+        os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
+        transformers.utils.logging.disable_progress_bar()
+    return transformers
 
 
 def find_here(text: str, what: str, revision: str | None = None) -> Path | None:

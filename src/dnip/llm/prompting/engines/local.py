@@ -10,23 +10,26 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
 from inspect import signature
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import BackendError, InvalidInputError, first_line, listed
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer
 from dnip.llm.answers.reader import LabelReader
-from dnip.llm.prompting.engines.base import ScoredRow, blocks, prompted
+from dnip.llm.prompting.engines import ScoredRow, blocks, prompted
 from dnip.llm.prompting.engines.hub import (
     SMALL_FILES,
     WEIGHTS,
     HubTokenizer,
     commit_of,
     find_files,
+    find_here,
     library,
     load,
     read_gguf,
@@ -49,7 +52,8 @@ class TransformersEngine:
     """Scores labels with one forward pass per row.
 
     What all prompts begin with is computed once; rows of similar length go through the model
-    together, and the vocabulary's logits are computed at the answer position only.
+    together, and the vocabulary's logits are computed at the answer position only. The model is
+    loaded when it is needed: there may be nothing left to ask.
 
     The same prompts give the same numbers, to the last bit, on a CPU. Another `batch_tokens`, or
     other prompts next to them, may change the last bits.
@@ -104,19 +108,54 @@ class TransformersEngine:
         chat: bool = False,
         scoring: Scoring = Scoring.FIRST,
     ) -> None:
+        check_choice("dtype", dtype, PRECISIONS)
         if batch_tokens is not None:
             check_integer("batch_tokens", batch_tokens, at_least=1)
         self._name, self._revision = str(model), revision
-        self.tokenizer = HubTokenizer(model, revision=revision)
-        self.chat = chat
-        self.scoring = Scoring(scoring)
-        if chat:
-            self.tokenizer.chat(Prompt("", "prompt").messages)  # refused before the model is loaded
+        self._dtype, self._device, self._batch_tokens = dtype, device, batch_tokens
+        self.chat, self.scoring = chat, Scoring(scoring)
+        self._here = find_here(self._name, "model", revision)
+
+    @cached_property
+    def tokenizer(self) -> HubTokenizer:
+        """That of the model."""
+        try:
+            return HubTokenizer(self._name, revision=self._revision)
+        except DNIPError as error:
+            if self._here is None:  # it may be the name of a model that only a server has
+                error.hint = (
+                    f"{error.hint}. If a server has the model, give its URL: --model URL "
+                    f"--served-model {self._name}"
+                )
+            raise
+
+    @cached_property
+    def _model(self) -> CausalLM:
+        if self.chat:
+            self.tokenizer.chat(Prompt("", "prompt").messages)  # refused before weights are read
         # The commit of the tokenizer, even if the branch moves in between.
-        same = self.tokenizer.commit or revision
-        self._model = CausalLM(model, revision=same, dtype=dtype, device=device)
-        on_gpu = self._model.device.type != "cpu"
-        self._batch_tokens = batch_tokens or self.BATCH_TOKENS[on_gpu]
+        same = self.tokenizer.commit or self._revision
+        return CausalLM(self._name, revision=same, dtype=self._dtype, device=self._device)
+
+    @property
+    def _most_tokens(self) -> int:
+        return self._batch_tokens or self.BATCH_TOKENS[self._model.device.type != "cpu"]
+
+    @property
+    def mark(self) -> list[Any] | None:
+        """What its description follows from, known without the model; None for one of the hub."""
+        if self._here is None:
+            return None
+        paths = [self._here] if self._here.is_file() else sorted(self._here.iterdir())
+        stats = [(path.name, path.stat()) for path in paths if path.is_file()]
+        files = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+        libraries = [name for name in ("torch", "transformers") if find_spec(name)]
+        return [*self._settings, files, {name: version(name) for name in libraries}]
+
+    @property
+    def _settings(self) -> list[Any]:
+        own = [self.KIND, self._name, self._revision, self._dtype, self._device]
+        return [*own, self._batch_tokens, self.chat]
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
@@ -125,7 +164,7 @@ class TransformersEngine:
             "model": self._name,
             "revision": self._revision,
             **self._model.describe(),
-            "batch_tokens": self._batch_tokens,
+            "batch_tokens": self._most_tokens,
             "chat_template": self.tokenizer.chat_template if self.chat else None,
         }
 
@@ -222,7 +261,7 @@ class TransformersEngine:
     def _in_batches(
         self, lengths: list[int], compute: Callable[[NDArray[np.int64]], Computed], *, alike: bool
     ) -> Iterator[ScoredRow]:
-        for batch in batches(lengths, self._batch_tokens, alike=alike):
+        for batch in batches(lengths, self._most_tokens, alike=alike):
             for numbers, (captured, details) in self._in_memory(batch, compute):
                 bad = numbers[~np.isfinite(captured).all(axis=1)]
                 if len(bad):
@@ -405,7 +444,10 @@ class TransformersReasoningEngine(TransformersEngine):
             "Allow shorter answers (--max-new-tokens), shorten the prompts",
         )
         super().__init__(model, **options)
-        self._closing = self._model.closing | self.tokenizer.closing
+
+    @property
+    def _settings(self) -> list[Any]:
+        return [*super()._settings, self._most, self._stop]
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
@@ -459,7 +501,7 @@ class TransformersReasoningEngine(TransformersEngine):
 
         `past` is of `CausalLM.prefix` and left as it is; `CausalLM.bears_gaps` must hold for it.
         """
-        model, closing = self._model, self._closing
+        model, closing = self._model, self._model.closing | self.tokenizer.closing
         shared = 0 if past is None else past.get_seq_length()
         padded, real = pad(rows, left=True)
         # The prefix is in the cache: its tokens are not looked at, but they take places.
@@ -596,7 +638,6 @@ class CausalLM:
         dtype: str = "float32",
         device: str = "auto",
     ) -> None:
-        check_choice("dtype", dtype, PRECISIONS)
         self._transformers = library()  # it comes with torch
         self._torch: Any = import_module("torch")
         self.device = self._find_device(device)

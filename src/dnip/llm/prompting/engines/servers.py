@@ -28,7 +28,7 @@ from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
 from dnip.llm.decisions import read_decisions
 from dnip.llm.decisions.answers import asked_question
 from dnip.llm.decisions.correction import mark_of
-from dnip.llm.prompting.engines.base import MissingEndpointError, ScoredRow, prompted
+from dnip.llm.prompting.engines import MissingEndpointError, ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring, check_first_tokens
 from dnip.llm.prompting.prompt import Prompt
