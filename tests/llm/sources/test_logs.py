@@ -86,37 +86,6 @@ def test_results_of_lm_evaluation_harness_hold_samples_by_task(tmp_path):
         read_answers(bare, CLASSES, normalise="characters")
 
 
-def helm(n, p, **more):
-    token = "ham" if p >= 0.5 else "spam"
-    top = {name: math.log(value) for name, value in (("ham", p), ("spam", 1 - p))}
-    references = [
-        {"output": {"text": name}, "tags": ["correct"] * (name == CLASSES[n % 2])}
-        for name in CLASSES
-    ]
-    tokens = [{"text": token, "logprob": top[token], "top_logprobs": top}]
-    return {
-        "instance": {"id": f"id{n}", "references": references},
-        "request_mode": "original",
-        "result": {"completions": [{"text": token, "tokens": tokens}]},
-        **more,
-    }
-
-
-def test_a_scenario_of_helm_is_read_jointly_or_by_reference(tmp_path):
-    joint = {"adapter_spec": {"model": "m"}, "request_states": [helm(*one) for one in enumerate(P)]}
-    imported = read_answers([saved(tmp_path, joint)], CLASSES)
-    check(imported.table, labels=[0, 1, 0], ids=["id0", "id1", "id2"])
-    states = []
-    for n, p in enumerate(P):
-        for index, (name, value) in enumerate(zip(CLASSES, (p, 1 - p), strict=True)):
-            tokens = [{"text": "Is it", "logprob": -9.0}, {"text": f" {name[:2]}", "logprob": -0.5}]
-            tokens.append({"text": name[2:], "logprob": math.log(value) - 1.0})
-            result = {"completions": [{"text": name, "tokens": tokens}]}
-            states.append(helm(n, p, reference_index=index, result=result))
-    imported = read_answers([saved(tmp_path, {"request_states": states})], CLASSES)
-    check(imported.table, labels=[0, 1, 0], ids=["id0", "id1", "id2"])
-
-
 def test_a_batch_is_put_in_order(tmp_path):
     batch = [{"index": n, **said(p)} for n, p in enumerate(P)]
     for one in batch:
@@ -147,14 +116,9 @@ def test_a_log_of_evals_begins_with_its_settings(tmp_path):
 
 @pytest.mark.parametrize("junk", [None, 3, "x", [3], {"a": 1}, [None]])
 def test_damaged_logs_are_refused_with_a_message(junk):
-    joint = {"request_states": [helm(0, 0.9, reference_index=0)]}
     for log in (
         {"eval": {}, "samples": junk},
         {"results": {}, "samples": {"task": junk}},
-        {"request_states": junk},
-        {"request_states": [junk]},
-        {"request_states": [{**joint["request_states"][0], "instance": junk}]},
-        {"request_states": [{**joint["request_states"][0], "result": junk}]},
         {"results": {"results": junk}},
     ):
         with pytest.raises(InvalidInputError):
@@ -224,30 +188,11 @@ def test_a_text_beside_the_likeliest_tokens_may_be_what_was_asked():
     check(read_answers([row], CLASSES).table, (0.25,))
 
 
-def test_helm_says_how_to_ask_where_it_kept_chosen_tokens_only(tmp_path):
-    state = helm(0, 0.9)
-    del state["result"]["completions"][0]["tokens"][0]["top_logprobs"]
-    with pytest.raises(InvalidInputError, match="multiple_choice_separate_original"):
-        read_answers([saved(tmp_path, {"request_states": [state]})], CLASSES)
-
-
-def test_the_log_probability_of_several_words_ends_where_they_begin(tmp_path):
-    states = []
-    for index, (name, value) in enumerate((("old ham", 0.2), ("new spam", 0.6))):
-        words = [{"text": f" {word}", "logprob": math.log(value) / 2} for word in name.split()]
-        tokens = [{"text": ":", "logprob": -9.0}, *words]
-        references = [{"output": {"text": name}} for name in ("old ham", "new spam")]
-        instance = {"id": "1", "references": references}
-        result = {"completions": [{"text": name, "tokens": tokens}]}
-        states.append({"instance": instance, "reference_index": index, "result": result})
-    imported = read_answers([saved(tmp_path, {"request_states": states})], ["old ham", "new spam"])
-    check(imported.table, [0.25])
-
-
 @cases(
     ({"results": {"t": {"acc": 0.5}}, "configs": {}, "versions": {}}, "--log_samples"),
     ({"ham": {"0": 0.1, "1": 0.2}, "spam": {"0": 0.9, "1": 0.8}}, "orient='records'"),
     ({"0": {"ham": 0.1, "spam": 0.9}, "1": {"ham": 0.2, "spam": 0.8}}, "orient='records'"),
+    ({"adapter_spec": {}, "request_states": [{}]}, "scenarios of HELM are not read"),
     ({"fields": {}, "suggestions": {"label": {"value": "ham", "score": 0.9}}}, "suggested class"),
 )
 def test_files_without_rows_of_probabilities_say_what_to_write(tmp_path, content, told):

@@ -11,7 +11,7 @@ import pytest
 from cases import cases
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.llm.sources import read_answers
-from dnip.llm.sources.registry import SOURCES
+from dnip.llm.sources.opening import SOURCES
 from sidecars import completion
 
 CLASSES = ["ham", "spam"]
@@ -313,6 +313,7 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
         "votes; the model refuses: 1, such as '1'; no label is stated: 1, such as 'egg'",
     ),
     ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
+    ([{"a": "ham"}, {"a": "ham"}], "answer 2: the answer has no id. For votes"),
     ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),
     ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b"),
 )

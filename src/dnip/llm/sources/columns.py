@@ -714,7 +714,7 @@ def _text_of(row: Mapping[str, object]) -> str | None:
     return next((text for text in texts if isinstance(text, str)), None)
 
 
-def _read_tokens(row: Answer, wanted: Wanted) -> Row | None:
+def _read_tokens(row: Answer, wanted: Wanted) -> Row:
     value, text = _holders(row)[wanted.question], _text_of(row)
     positions = _positions_in(value, text)
     if positions is None:  # a whole answer

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from dnip.base.errors import DNIPError, DNIPWarning, InvalidInputError
 from dnip.llm.files import read_values
-from dnip.llm.sources.collecting import flattened
 from dnip.llm.sources.columns import share_one
+from dnip.llm.sources.opening import flattened
 from dnip.llm.sources.reading import read_answers
 from dnip.tables.cells import is_number
 from dnip.tables.columns import ID, RESERVED, resolve_columns

@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -15,30 +16,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base import __version__
-from dnip.base.errors import InvalidInputError, listed, shown, warn
+from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed, shown, warn
 from dnip.base.files import valid_unicode, write_text
 from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_choice
 from dnip.llm.answers.answer import Answer as ModelAnswer
+from dnip.llm.answers.completions import ID_PREFIX, SilentError
 from dnip.llm.answers.fill import Fill, fill_rows
+from dnip.llm.answers.stating import SEVERAL
+from dnip.llm.decisions.correction import mark_of
 from dnip.llm.files import Found, Places, read_values
-from dnip.llm.sources.collecting import LOSSES, LOST, Collector, Lost
+from dnip.llm.questions import KEY, LAST, NAMES, READ, Question, chat_question
+from dnip.llm.sources.columns import ANSWERS, COLUMNS, ROWS, are_shares
 from dnip.llm.sources.gold import BY_ROW, Gold, class_indices, join_by_id, join_by_row, read_gold
-from dnip.llm.sources.registry import SOURCES
-from dnip.llm.sources.source import Row, Wanted
+from dnip.llm.sources.opening import SOURCES, Saved, flattened, opened, recognise
+from dnip.llm.sources.services import TOKEN_LOGPROBS
+from dnip.llm.sources.source import Answer, LeftOutError, Row, Source, Wanted
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import check_ids, check_mass
-from dnip.tables.columns import MASS, RESERVED, ROW, class_columns
+from dnip.tables.columns import ID, MASS, RESERVED, ROW, class_columns
 from dnip.tables.files import layout_of
 from dnip.tables.formats import json_rows, parts_of
-from dnip.tables.labels import UNLABELLED, check_classes
+from dnip.tables.labels import LABEL, UNLABELLED, check_classes
 from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path, warn_of_left_out
 from dnip.tables.table import tell_own_labels
 
-# An id of one of several answers to a row.
-_STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
-
-# What to do where answers are lost for a reason.
+# Why answers are left out, in words.
+_LOST = {
+    "refused": "the model refuses",
+    "failed": "the request failed",
+    "several": "several labels are stated",
+    "unstated": "no label is stated",
+    "silent": "there are no probabilities",
+}
+# What to do where all are.
 _HINTS = {
     "refused": "Change the prompt, or give other rows",
     "failed": "Send the requests again",
@@ -49,11 +60,18 @@ _HINTS = {
 }
 # So many reasons are shown.
 _MOST_REASONS = 3
+# Under which name answers hold the model that gave them, and an id of their own.
+_MODEL = ("model", "modelVersion", "model_version", "model_name")
+_IDS = (ID, "request_id", "doc_id")
+# Columns of which one value at a time makes a table.
+_MIXED = re.compile(
+    r"(?:.*[_. -])?(?:model|seed|fold|split|epoch|step|checkpoint|run)(?:[_. -]?(?:id|name|no))?",
+    re.IGNORECASE,
+)
+# An id of one of several answers to a row.
+_STEM = re.compile(r"(.+)[-_.:/#][a-z]*[0-9]+")
 # What log-likelihoods of choices may be divided by.
 _BY = ("characters",)
-
-#: Fields of a summary that follow from the numbers.
-Counts: TypeAlias = dict[str, Any]
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
@@ -193,7 +211,7 @@ def read_answers(
     classes : sequence of str or None
         Class names, in the order of the table; None for those of a recorded folder.
     source : str, optional
-        A name in `dnip.llm.sources.registry.SOURCES`; recognised by content by default.
+        A name in `dnip.llm.sources.opening.SOURCES`; recognised by content by default.
     question : str, optional
         Which question of an answer to read; needed where there are several.
     names : mapping of str to str, optional
@@ -253,7 +271,12 @@ def read_answers(
         classes,
         _names(classes, {**columns, **(names or {})}),
         question or "",
+        on=on,
+        label=label if gold is None else None,
         own_labels=gold is None,
+        keep=keep,
+        only=(only,) if isinstance(only, str) else only,
+        voting=votes,
         by_character=normalise is not None and bool(check_choice("normalise", normalise, _BY)),
         key=key,
         last=check_choice("answer", answer, ("stated", "last")) == "last",
@@ -262,60 +285,552 @@ def read_answers(
     if gold is not None:
         truth = read_gold(Path(gold), wanted, on_gold or on, label, last=last)
     kind = None if source is None else SOURCES[check_choice("--from", source, list(SOURCES))]
-    only = [only] if isinstance(only, str) else only
-    read = Collector(wanted, kind, votes, on, label if gold is None else None, keep, only)
-    read.add_all(_values(answers))
-    polls = _count_votes(read) if votes else None
     paths = [one for one in answers if isinstance(one, str | os.PathLike)]
     files = tuple(valid_unicode(os.fspath(path)) for path in paths)
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
+    read = _read(_values(answers), wanted, kind)
+    if votes:
+        read = _with_votes(read)
     if not read.rows:
-        raise _nothing_read(origin, read, (polls and polls.unread) or read.lost)
+        raise _nothing_read(origin, read)
+    read.kinds.check_one()
     table, counts = _scored(read, origin, fill)
-    labels = _labels(read, table, truth)
+    labels = _joined(read, table, truth)
     table = ProbabilityTable(replace(table.rows, labels=labels))
     _warn_of_own_labels(table)
-    read.warn_of_mixtures()
-    summary = _summary(read, table, polls, files, counts)
-    if truth is not None and on != BY_ROW:
-        summary = replace(summary, n_unknown=_unknown(truth, table, read))
+    read.kinds.warn_of_mixtures()
+    summary = _summary(read, table, truth, files, counts)
     warn_of_left_out(origin, summary.why)
     return Import(table, summary)
 
 
-def _scored(read: Collector, origin: str, fill: Fill | str) -> tuple[ProbabilityTable, Counts]:
-    """Return the table of what was read, without labels, and what is to be known of its numbers."""
-    rows, classes = [*read.rows.values()], read.wanted.classes
-    columns = (*read.wanted.names, MASS)
-    location = Places(origin, columns, places=[row.where for row in rows])
+# --- reading: which answers, and what each of them says ---
+class _Kinds:
+    """Of what kinds answers are. Those that are read are of one source, model and question.
+
+    Attributes
+    ----------
+    source : Source or None
+        Recognised in the first answer where it is not given.
+    asked : dict of Question to int
+        How many answers there are to each question, of each model.
+    questions : dict
+        The names of the questions in answers, as keys.
+    columns : dict of dict
+        How many rows have each value, of columns such as model, seed and fold.
+    """
+
+    def __init__(self, wanted: Wanted, source: Source | None) -> None:
+        self.wanted, self.source = wanted, source
+        self.asked: dict[Question, int] = {}
+        self.questions: dict[str, None] = {}
+        self.columns: dict[str, dict[str, int]] = {}
+
+    @property
+    def chosen(self) -> list[Question]:
+        """The questions that are read."""
+        return [asked for asked in self.asked if self._is_chosen(asked)]
+
+    @property
+    def model(self) -> str | None:
+        """The model that is read, where answers tell."""
+        return next((asked.model for asked in self.chosen if asked.model), None)
+
+    @property
+    def question(self) -> str:
+        """The name of the question that is read: the one that is wanted, or the first."""
+        return self.wanted.question or next(iter(self.questions), "")
+
+    def source_of(self, saved: Saved, *, is_first: bool) -> Source:
+        """Return the source of an answer; all are of one."""
+        self.source = self.source or recognise(saved.content)
+        if self.source is ROWS and is_first and are_shares(saved.content, self.wanted):
+            self.source = COLUMNS
+        if self.source is None:
+            known = "; ".join(f"{name}: {source.title}" for name, source in SOURCES.items())
+            raise InvalidInputError(
+                "this is an answer of no known source", hint=f"The sources are {known}"
+            )
+        is_row = self.source is ROWS and isinstance(saved.line, dict)  # its cell may be empty
+        if not is_row and not self.source.recognises(saved.content):
+            raise InvalidInputError(
+                f"this is not an answer of the source {self.source.name} ({self.source.title})",
+                hint="Import answers of another kind into a table of their own",
+            )
+        return self.source
+
+    def takes(self, saved: Saved, source: Source) -> bool:
+        """Count an answer by its model, question and columns; return whether it is to be read."""
+        asked = _question_of(saved, source, self.wanted.classes)
+        self.asked[asked] = self.asked.get(asked, 0) + 1
+        cells = saved.line if isinstance(saved.line, dict) else {}
+        named = {only.partition("=")[0] for only in self.wanted.only if "=" in only}
+        for name, cell in cells.items():
+            if (name in named or _MIXED.fullmatch(name)) and isinstance(cell, str | int | float):
+                counts = self.columns.setdefault(name, {})
+                counts[str(cell)] = counts.get(str(cell), 0) + 1
+        pairs = filter(None, map(self._pair_of, self.wanted.only))
+        is_row = all(str(cells.get(column)) == value for column, value in pairs)
+        return is_row and self._is_chosen(asked)
+
+    def question_among(self, names: Sequence[str]) -> str | None:
+        """Return which question of an answer is to be read; None if it has another one."""
+        beside = (self.wanted.on, self.wanted.label or LABEL)
+        self.questions.update((name, None) for name in names if name not in beside)
+        first = self.source is not None and self.source.takes_first
+        if not self.wanted.question and len(self.questions) > 1 and not first:
+            raise InvalidInputError(
+                f"there are several questions: {listed([*self.questions])}",
+                hint="Name one of them with --question",
+            )
+        return self.question if self.question in names else None
+
+    def check_one(self) -> None:
+        """Refuse answers to several questions or of several models; list them with their counts."""
+        chosen = {asked: self.asked[asked] for asked in self.chosen if asked.model or asked.form}
+        fields = zip(*(vars(asked).values() for asked in chosen), strict=True)
+        if any(len({*values} - {None}) > 1 for values in fields):
+            models = "a model, or " if len({asked.model for asked in chosen}) > 1 else ""
+            raise InvalidInputError(
+                f"the answers are to {len(chosen)} questions or of as many models: "
+                f"{_counted(chosen)}",
+                hint=f"Choose one with --only: {models}the first letters of a fingerprint; "
+                "messages before the user's last one are part of a question",
+            )
+
+    def none_chosen(self) -> InvalidInputError:
+        """Return the error where answers are there, but none of the kind that is wanted."""
+        if self.questions:
+            return InvalidInputError(
+                f"no answer has the question {self.question!r}; the questions are "
+                f"{listed([name for name in self.questions if name]) or 'none'}",
+                hint="Leave --question out, or name one of these; columns of classes are named "
+                "with --map CLASS=COLUMN",
+            )
+        known = {asked: n for asked, n in self.asked.items() if asked.model or asked.form}
+        columns = (f"{name}: {listed([*counts])}" for name, counts in self.columns.items())
+        there = listed([*filter(None, [_counted(known), *columns])]) or "none"
+        return InvalidInputError(
+            f"no answer is of {listed(self.wanted.only)}; models and columns: {there}",
+            hint="Give --only a model, the first letters of a fingerprint, or COLUMN=VALUE",
+        )
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return what is known of the question, for the metadata of the table."""
+        whole = [asked for asked in self.chosen if asked.model == self.model and asked.options]
+        if not whole:
+            return None
+        asked = max(whole, key=lambda asked: asked.fixed is not None).to_dict()
+        names, classes = self.wanted.names, self.wanted.classes
+        is_text = self.source in (TOKEN_LOGPROBS, ROWS)
+        if is_text and names != classes and not names[0].startswith(ID_PREFIX):
+            asked[NAMES] = dict(zip(classes, names, strict=True))
+        if self.wanted.key is not None:
+            asked[KEY] = self.wanted.key
+        if self.wanted.last:
+            asked[READ] = LAST
+        return asked
+
+    def warn_of_mixtures(self) -> None:
+        """Warn where rows are of several models, seeds, folds or the like."""
+        wanted = self.wanted
+        used = {wanted.on, wanted.label, *wanted.keep}
+        used |= {only.partition("=")[0] for only in wanted.only}
+        several = {
+            name: listed([f"{value} ({n:,})" for value, n in counts.items()])
+            for name, counts in self.columns.items()
+            if len(counts) > 1 and name not in used
+        }
+        if several and self.source in (COLUMNS, ROWS):
+            kinds = "; ".join(f"{name}: {values}" for name, values in several.items())
+            choice = " ".join(f"--only {name}={next(iter(self.columns[name]))}" for name in several)
+            warn(
+                f"rows of several kinds are in one table ({kinds}); coefficients are for one of "
+                f"them: choose, as with {choice}"
+            )
+
+    def _is_chosen(self, asked: Question) -> bool:
+        names = [only for only in self.wanted.only if not self._pair_of(only)]
+        return all(asked.model == name or asked.fingerprint.startswith(name) for name in names)
+
+    def _pair_of(self, only: str) -> tuple[str, str] | None:
+        """Return the column and the value that rows are chosen by; None for a model."""
+        column, equals, value = only.partition("=")
+        return (column, value) if equals and column in self.columns else None
+
+
+def _question_of(saved: Saved, source: Source, classes: tuple[str, ...]) -> Question:
+    """Return the question of an answer, as far as the answer and its request tell."""
+    content = saved.content if isinstance(saved.content, dict) else {}
+    if isinstance(recorded := content.get(QUESTION), str):  # by a sidecar
+        with suppress(ValueError, RecursionError):
+            if (question := Question.read(json.loads(recorded))) is not None:
+                return question
+    within = content.get("response_metadata")
+    holders = [content, within if isinstance(within, dict) else {}]
+    models = (holder.get(key) for holder in holders for key in _MODEL)
+    model = next((name for name in models if isinstance(name, str)), None)
+    request = saved.request
+    if source not in (TOKEN_LOGPROBS, ROWS) or (request is None and source is ROWS):
+        return Question.of(model, "", ())
+    if request is not None:
+        question = chat_question(request, classes, model)
+        # Messages next to the answer do not show what else was asked for.
+        is_whole = {"response", "choices"}.isdisjoint(request)
+        return question if is_whole else replace(question, answer=None)
+    choices = content.get("choices")
+    is_text = isinstance(choices, list) and any("text" in choice for choice in choices)
+    return Question.of(model, "plain" if is_text else "chat", classes)
+
+
+def _counted(asked: Mapping[Question, int]) -> str:
+    """List questions with how many answers each has."""
+    return listed(
+        [
+            f"{question.model or 'an unknown model'}{', ' + question.form if question.form else ''}"
+            f" ({question.fingerprint[:8]}): {n:,}"
+            for question, n in asked.items()
+        ]
+    )
+
+
+class _Lost(NamedTuple):
+    """An answer that is left out: why, one of `_LOST`; its id, or where it lies; its text."""
+
+    kind: str
+    name: str
+    why: str
+    said: str = ""
+
+
+class _Kept(NamedTuple):
+    """A row of the table to be.
+
+    Attributes
+    ----------
+    row : Row or None
+        What the answer says of the classes; None where votes are to be counted.
+    number : int
+        Which of all answers it is, from 0.
+    where : str
+        Where it lies.
+    row_id, label : object
+        What stands next to it, None where nothing does.
+    cells : dict
+        What is carried into the table, by name.
+    texts : list
+        The answers to the row, where their votes are counted; None for a refusal.
+    """
+
+    row: Row | None
+    number: int
+    where: str
+    row_id: object
+    label: object
+    cells: dict[str, object]
+    texts: list[str | None]
+
+
+@dataclass
+class _Read:
+    """What was read of answers: rows, by number; by id and label where votes are to be counted."""
+
+    kinds: _Kinds
+    rows: dict[object, _Kept] = field(default_factory=dict)
+    lost: list[_Lost] = field(default_factory=list)
+    n_answers: int = 0
+    n_other: int = 0
+    # Why the first answer without probabilities has none.
+    silence: InvalidInputError | None = None
+    # Columns, but those of answers, that hold names of classes and nothing else; None before a row.
+    naming: list[str] | None = None
+    # What was counted where answers are votes, and the answers that are none.
+    votes: dict[str, float] | None = None
+    unread: list[_Lost] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is looked for."""
+        return self.kinds.wanted
+
+    @property
+    def all_rows(self) -> list[_Kept]:
+        """The rows in order."""
+        return [*self.rows.values()]
+
+    @property
+    def places(self) -> list[str]:
+        """Where they lie."""
+        return [kept.where for kept in self.rows.values()]
+
+    def add(self, where: str, line: Answer) -> None:
+        """Read an answer."""
+        number, wanted, saved = self.n_answers, self.wanted, opened(line)
+        self.n_answers += 1
+        if saved.failed:
+            self.lose("failed", where, saved.batch_id)
+            return
+        source = self.kinds.source_of(saved, is_first=not self.rows)
+        if not self.kinds.takes(saved, source):
+            self.n_other += 1
+            return
+        texts = source.texts(saved.content) if wanted.voting else {}
+        names = [*texts] or [*source.questions(saved.content)]
+        question = self.kinds.question_among(names)
+        if names and question is None:
+            self.n_other += 1
+            return
+        row, row_id = None, _id_of(saved, wanted)
+        try:
+            if (by := mark_of(saved.content, question or "")) is not None:
+                raise CorrectedError.at("the answer", by)
+            if not names:
+                raise SilentError("no log-probabilities are there", hint=_HINTS["silent"])
+            if not wanted.voting:
+                row = source.read(saved.content, replace(wanted, question=question or ""))
+        except LeftOutError as error:
+            self.lose(error.kind, where, row_id, said=error.said)
+            return
+        except SilentError as error:
+            silence = InvalidInputError(f"{where}: {error.message}", hint=error.hint)
+            self.silence = self.silence or silence
+            self.lose("silent", where, row_id, error.message)
+            return
+        label = _label_of(saved, wanted, row)
+        cells = {name: saved.held(name, "--keep") for name in wanted.keep}
+        kept = _Kept(row, number, where, row_id, label, cells, [])
+        # Other labels stay apart: then the id is there twice.
+        key = (str(row_id), str(label)) if wanted.voting and row_id is not None else number
+        self.rows.setdefault(key, kept).texts.extend(texts.get(question or "", ()))
+        if not (wanted.voting and source is COLUMNS):  # whose texts are answers
+            self._look_for_names(line if isinstance(line, dict) else {})
+
+    def lose(self, kind: str, where: str, row_id: object, why: str = "", said: str = "") -> None:
+        """Leave an answer out."""
+        if kind == "unstated" and self.wanted.key is not None:
+            why = f"no key {self.wanted.key} whose value is a label"
+        name = where if row_id is None else str(row_id)
+        self.lost.append(_Lost(kind, name, why or _LOST[kind], said))
+
+    def _look_for_names(self, cells: dict[str, Any]) -> None:
+        known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
+        columns = cells if self.naming is None else self.naming
+        self.naming = [
+            name
+            for name in columns
+            if name not in ANSWERS and str(cells.get(name)).strip().casefold() in known
+        ]
+
+
+def _read(values: Iterator[Found], wanted: Wanted, source: Source | None) -> _Read:
+    """Read answers, or lists of answers.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first answer that is damaged, or does not agree with those before.
+    """
+    read = _Read(_Kinds(wanted, source))
+    for where, line in flattened(values):
+        try:
+            read.add(where, line)
+        except (InvalidInputError, BackendError) as error:
+            raise InvalidInputError(f"{where}: {error.message}", hint=error.hint) from error
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            kind = "" if read.kinds.source is None else f" of the source {read.kinds.source.name}"
+            raise InvalidInputError(
+                f"{where}: the answer is not whole, or not in a shape{kind} that is known",
+                hint="Import answers as their service wrote them, or leave this one out",
+            ) from error
+    return read
+
+
+def _id_of(saved: Saved, wanted: Wanted) -> object:
+    if wanted.on not in (None, BY_ROW):
+        return saved.held(str(wanted.on), "--on")
+    ids = [saved.batch_id, *(held.get(key) for key in _IDS for held in saved.holders)]
+    return next((row_id for row_id in ids if row_id is not None), None)
+
+
+def _label_of(saved: Saved, wanted: Wanted, row: Row | None) -> object:
+    if not wanted.own_labels:
+        return None
+    if wanted.label is not None:
+        return saved.held(wanted.label, "--label")
+    label = next((held[LABEL] for held in saved.holders if LABEL in held), None)
+    return row.label if label is None and row is not None else label
+
+
+def _nothing_read(origin: str, read: _Read) -> InvalidInputError:
+    """Return the error for answers of which none could be read."""
+    if not read.n_answers:
+        return InvalidInputError(f"{origin}: there are no answers", hint="Give other files")
+    lost = read.unread or read.lost
+    if not lost:
+        return read.kinds.none_chosen()
+    if read.silence is not None:
+        return read.silence
+    kind = Counter(one.kind for one in lost).most_common(1)[0][0]
+    has_key = kind == "unstated" and read.wanted.key is not None
+    told = (f"{one['reason']}: {one['n']:,}, such as {one['example']}" for one in _reasons(lost))
+    return InvalidInputError(
+        f"{origin}: there are no answers with probabilities or votes; {'; '.join(told)}",
+        hint="Give --key the name of another key" if has_key else _HINTS[kind],
+    )
+
+
+def _reasons(lost: Sequence[_Lost]) -> list[dict[str, Any]]:
+    """Return why answers are left out, the commonest reasons, each with an example."""
+    counts = Counter(one.why for one in lost)
+    first = {one.why: one for one in reversed(lost)}
+    return [
+        {"reason": why, "n": n, "example": shown(first[why].said or first[why].name)}
+        for why, n in counts.most_common(_MOST_REASONS)
+    ]
+
+
+# --- votes ---
+def _with_votes(read: _Read) -> _Read:
+    """Return the rows with their shares of votes; those without a vote are lost."""
+    if not read.rows:
+        return read
+    polled, reader = _of_one_stem(read.all_rows), read.wanted.reader
+    texts = [text for kept in polled for text in kept.texts]
+    if len(texts) == len(polled) > 1:
+        row_id, where = polled[1].row_id, polled[1].where
+        told = f"the id {row_id!r} is given once, as all are"
+        raise InvalidInputError(
+            f"{where}: {'the answer has no id' if row_id is None else told}",
+            hint="For votes, give all answers to a row the same id, and name its key with --on",
+        )
+    rows: dict[object, _Kept] = {}
+    lost, unread, cast = [*read.lost], [], []
+    for number, kept in enumerate(polled):
+        votes = [reader.vote(ModelAnswer(text)) for text in kept.texts]
+        name = kept.where if kept.row_id is None else str(kept.row_id)
+        for text, vote in zip(kept.texts, votes, strict=True):
+            if vote is None:
+                is_several = text is not None and reader.state(text).reason == SEVERAL
+                kind = "refused" if text is None else "several" if is_several else "unstated"
+                unread.append(_Lost(kind, name, _LOST[kind], text or ""))
+        if n := len(votes) - votes.count(None):
+            cast.append(n)
+            share = n / len(votes)
+            row = Row(reader.shares(votes).captured / share, mass=share)
+            rows[number] = kept._replace(row=row, number=number)
+        else:
+            lost.append(_Lost("refused", name, "no answer to the row is a vote"))
+    counts = {
+        "answers": len(texts),
+        "refused": texts.count(None),
+        "unmatched": len(texts) - texts.count(None) - sum(cast),
+        "fewest": min(cast, default=0),
+        "most": max(cast, default=0),
+        "added": 0.5,
+    }
+    n = len(polled)
+    return replace(read, rows=rows, lost=lost, n_answers=n, votes=counts, unread=unread)
+
+
+def _of_one_stem(polled: list[_Kept]) -> list[_Kept]:
+    """Join answers whose ids differ only in a last number, such as 7-0 and 7-1, where all do."""
+    stems = [_STEM.fullmatch(str(kept.row_id)) for kept in polled]
+    if not all(stems) or not all(len(kept.texts) == 1 for kept in polled):
+        return polled
+    joined: dict[object, _Kept] = {}
+    for kept, stem in zip(polled, stems, strict=True):
+        first = kept._replace(row_id=stem and stem[1], texts=[])
+        joined.setdefault((first.row_id, str(first.label)), first).texts.extend(kept.texts)
+    enough = 2 * len(joined) <= len(polled)
+    return [*joined.values()] if enough else polled
+
+
+# --- scoring and joining ---
+def _scored(read: _Read, origin: str, fill: Fill | str) -> tuple[ProbabilityTable, dict[str, Any]]:
+    """Return the table of what was read, without labels, and fields of its summary."""
+    rows = [kept.row for kept in read.rows.values() if kept.row is not None]
+    classes = read.wanted.classes
+    location = Places(origin, (*read.wanted.names, MASS), places=read.places)
+    _check_numbers(read)
     scores, ceiling = _scores(rows, location)
     p, counts = fill_rows(scores, ceiling, location, fill)
-    ids, mass = _ids(rows, location), _mass(rows, location)
+    ids, mass = _ids(read, location), _mass(rows, location)
     counts |= {"n_normalised": 0} if mass is not None else {}
     never = [] if ceiling is None else _never_reported(scores)
     counts["unreported"] = tuple(classes[n] for n in never)
     return ProbabilityTable(p, None, ids, classes, origin, mass), counts
 
 
-def _labels(read: Collector, table: ProbabilityTable, truth: Gold | None) -> Labels | None:
+def _check_numbers(read: _Read) -> None:
+    """Refuse a table in which some rows hold log-probabilities, and others do not."""
+    first = {kept.row.logarithms: kept.number + 1 for kept in reversed(read.all_rows)
+             if kept.row is not None and kept.row.columns}  # fmt: skip
+    if len(first) > 1:
+        raise InvalidInputError(
+            f"the numbers of row {first[True]} are all below 0, as log-probabilities are, but "
+            f"those of row {first[False]} are not",
+            hint="Take a softmax of logits first: p = exp(x) / sum(exp(x))",
+        )
+
+
+def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:
+    """Return what all rows report, and its ceilings where a row did not report all."""
+    scores = np.array([row.scores for row in rows])
+    if all(row.ceiling is None for row in rows):
+        return scores, None
+    never = _never_reported(scores)
+    nameless = any(row.names_none for row in rows)
+    if never and (nameless or len(never) > scores.shape[1] - 2):
+        raise InvalidInputError(
+            f"{location.source}: no answer reports a token of {location.columns[never[0]]}",
+            hint="Give the word for it in the answers with --map (token_id:7 is the "
+            "token with this number), or ask for more top_logprobs",
+        )
+    return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
+
+
+def _never_reported(scores: Floats) -> list[int]:
+    """Return the classes of which no row reports a token."""
+    return np.flatnonzero((scores == 0).all(axis=0)).tolist()
+
+
+def _ids(read: _Read, location: Places) -> NDArray[np.object_] | None:
+    """Return the rows' ids, None where answers have none."""
+    ids = [kept.row_id for kept in read.rows.values()]
+    if all(row_id is None for row_id in ids):
+        return None
+    if None in ids:
+        raise InvalidInputError(
+            f"{location.cell(ids.index(None))}: the answer has no id, but others have",
+            hint="Give all answers an id, or none",
+        )
+    return check_ids(ids, n_examples=len(ids), location=location)
+
+
+def _mass(rows: Sequence[Row], location: Places) -> Floats | None:
+    """Return the captured mass of each row, None unless it is known of all."""
+    known = [row.mass for row in rows if row.mass is not None]
+    if len(known) < len(rows):
+        if known:
+            without = f"{len(rows) - len(known):,} of {len(rows):,} rows"
+            warn(f"captured mass is left out, for {without} have none")
+        return None
+    column = len(location.columns) - 1
+    return check_mass(known, n_examples=len(known), location=location, column=column)
+
+
+def _joined(read: _Read, table: ProbabilityTable, truth: Gold | None) -> Labels | None:
     """Return the gold labels of the rows: of a file, or those next to the answers, or none."""
-    rows, ids = [*read.rows.values()], None if table.ids is None else table.ids.tolist()
+    ids = None if table.ids is None else table.ids.tolist()
     if truth is None:
-        cells = [row.label for row in rows]
-        places = Places(table.source, (), places=[row.where for row in rows])
-        is_told = any(cell is not None for cell in cells)
-        return class_indices(cells, read.wanted, places) if is_told else None
-    if read.on == BY_ROW:
-        numbers = [row.number for row in rows]
+        cells = [kept.label for kept in read.rows.values()]
+        if all(cell is None for cell in cells):
+            return None
+        return class_indices(cells, read.wanted, Places(table.source, (), places=read.places))
+    if read.wanted.on == BY_ROW:
+        numbers = [kept.number for kept in read.rows.values()]
         return join_by_row(truth, numbers, ids, read.n_answers, table.source)
     return join_by_id(truth.labels, ids, table.source)
-
-
-def _unknown(truth: Gold, table: ProbabilityTable, read: Collector) -> int:
-    """Return how many labels are of ids that no answer has."""
-    labelled = {name for name, index in truth.labels.items() if index != UNLABELLED}
-    known = {one.name for one in read.lost}.union(() if table.ids is None else table.ids)
-    return len(labelled - known)
 
 
 def _warn_of_own_labels(table: ProbabilityTable) -> None:
@@ -325,67 +840,57 @@ def _warn_of_own_labels(table: ProbabilityTable) -> None:
     tell_own_labels(table.source, n_alike, int(scored.sum()))
 
 
+# --- what an import came to ---
 def _summary(
-    read: Collector,
+    read: _Read,
     table: ProbabilityTable,
-    polls: _Polls | None,
+    truth: Gold | None,
     files: tuple[str, ...],
-    counts: Counts,
+    counts: Mapping[str, Any],
 ) -> ImportSummary:
     """Return what an import came to."""
-    rows, source = [*read.rows.values()], read.source
+    rows, wanted, kinds, source = read.all_rows, read.wanted, read.kinds, read.kinds.source
     assert source is not None  # it has read rows
-    numbers = {row.number for row in rows}
+    numbers = {kept.number for kept in rows}
     n_labelled = 0 if table.labels is None else int((table.labels != UNLABELLED).sum())
-    lost = read.lost if polls is None else polls.unread
-    n_read = len(read.lost) + len(rows) if polls is None else int(polls.counts["answers"])
-    is_numbered = table.ids is None and polls is None
-    others: dict[str, list[object]] = {ROW: [row.number + 1 for row in rows]} if is_numbered else {}
-    others |= {name: [_scalar(row.kept[name]) for row in rows] for name in read.keep}
+    is_vote = read.votes is not None
+    lost = read.unread if read.votes else read.lost
+    n_read = int(read.votes["answers"]) if read.votes else len(read.lost) + len(rows)
+    columns = rows[0].row.columns if rows[0].row else ()
+    others: dict[str, list[object]] = {}
+    if table.ids is None and not is_vote:
+        others[ROW] = [kept.number + 1 for kept in rows]
+    for name in wanted.keep:
+        others[name] = [_scalar(kept.cells[name]) for kept in rows]
     return ImportSummary(
         files=files,
         n=len(table),
         n_labelled=n_labelled,
-        source=source.name if polls is None else "votes",
-        model=read.model,
-        question=read.question or None,
-        columns=tuple(read.questions) if source.takes_first else (),
+        source="votes" if is_vote else source.name,
+        model=kinds.model,
+        question=kinds.question or None,
+        columns=tuple(kinds.questions) if source.takes_first else (),
         mean_mass=None if table.mass is None else float(table.mass.mean()),
-        n_nameless=sum(row.names_none for row in rows),
+        n_nameless=sum(kept.row is not None and kept.row.names_none for kept in rows),
         left_out=tuple(n + 1 for n in range(read.n_answers) if n not in numbers),
         why={"n": len(lost), "of": n_read, "reasons": _reasons(lost)},
         n_other=read.n_other,
-        class_columns=rows[0].columns if rows[0].columns != read.wanted.names else (),
+        n_unknown=0 if truth is None or wanted.on == BY_ROW else _unknown(truth, table, read),
+        class_columns=columns if columns != wanted.names else (),
         naming=() if n_labelled else tuple(read.naming or ()),
-        votes=None if polls is None else polls.counts,
-        asked=read.asked_for,
+        votes=read.votes,
+        asked=kinds.to_dict(),
         others=others,
-        **{kind: tuple(one.name for one in read.lost if one.kind == kind) for kind in LOST},  # type: ignore[arg-type]
+        **{kind: tuple(one.name for one in read.lost if one.kind == kind) for kind in _LOST},  # type: ignore[arg-type]
         **counts,
     )
 
 
-def _nothing_read(origin: str, collector: Collector, lost: Sequence[Lost]) -> InvalidInputError:
-    """Return the error for answers of which none could be read."""
-    if not collector.n_answers:
-        return InvalidInputError(f"{origin}: there are no answers", hint="Give other files")
-    kind = Counter(one.kind for one in lost).most_common(1)[0][0]
-    has_key = kind == "unstated" and collector.wanted.key is not None
-    told = (f"{one['reason']}: {one['n']:,}, such as {one['example']}" for one in _reasons(lost))
-    return InvalidInputError(
-        f"{origin}: there are no answers with probabilities or votes; {'; '.join(told)}",
-        hint="Give --key the name of another key" if has_key else _HINTS[kind],
-    )
-
-
-def _reasons(lost: Sequence[Lost]) -> list[dict[str, Any]]:
-    """Return why answers are left out, the three commonest reasons, each with an example."""
-    counts = Counter(one.why for one in lost)
-    first = {one.why: one for one in reversed(lost)}
-    return [
-        {"reason": why, "n": n, "example": shown(first[why].said or first[why].name)}
-        for why, n in counts.most_common(_MOST_REASONS)
-    ]
+def _unknown(truth: Gold, table: ProbabilityTable, read: _Read) -> int:
+    """Return how many labels are of ids that no answer has."""
+    labelled = {name for name, index in truth.labels.items() if index != UNLABELLED}
+    known = {one.name for one in read.lost}.union(() if table.ids is None else table.ids)
+    return len(labelled - known)
 
 
 def _scalar(value: object) -> object:
@@ -393,6 +898,7 @@ def _scalar(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
+# --- files, classes and their names ---
 def _check_keep(keep: Sequence[str], classes: Sequence[str]) -> None:
     """Refuse what cannot be carried: columns that mean something else in a table."""
     for name in keep:
@@ -448,108 +954,6 @@ def _names(classes: tuple[str, ...], called: Mapping[str, str]) -> tuple[str, ..
             hint="Give each class a name of its own with --map",
         )
     return names
-
-
-class _Polls(NamedTuple):
-    """What was counted where answers are votes, and the answers that are none."""
-
-    counts: dict[str, float]
-    unread: list[Lost]
-
-
-def _count_votes(read: Collector) -> _Polls:
-    """Give rows their shares of votes, and lose those without a vote."""
-    polled, reader = _of_one_stem([*read.rows.values()]), read.wanted.reader
-    read.rows, read.n_answers = {}, len(polled)
-    texts = [text for row in polled for text in row.texts]
-    if len(texts) == len(polled) > 1:
-        raise InvalidInputError(
-            f"{polled[1].where}: the id {polled[1].row_id!r} is given once, as all are",
-            hint="For votes, give all answers to a row the same id, and name its key with --on",
-        )
-    cast, unread = [], []
-    for number, row in enumerate(polled):
-        votes = [reader.vote(ModelAnswer(text)) for text in row.texts]
-        name = row.where if row.row_id is None else str(row.row_id)
-        for text, vote in zip(row.texts, votes, strict=True):
-            if vote is None:
-                kind = "refused" if text is None else LOSSES[reader.state(text).reason]
-                unread.append(Lost(kind, name, LOST[kind], text or ""))
-        if n := len(votes) - votes.count(None):
-            cast.append(n)
-            share = n / len(votes)
-            scores = reader.shares(votes).captured / share
-            read.rows[number] = replace(row, scores=scores, mass=share, number=number)
-        else:
-            read.lost.append(Lost("refused", name, "no answer to the row is a vote"))
-    counts = {
-        "answers": len(texts),
-        "refused": texts.count(None),
-        "unmatched": len(texts) - texts.count(None) - sum(cast),
-        "fewest": min(cast, default=0),
-        "most": max(cast, default=0),
-        "added": 0.5,
-    }
-    return _Polls(counts, unread)
-
-
-def _of_one_stem(polled: list[Row]) -> list[Row]:
-    """Join answers whose ids differ only in a last number, such as 7-0 and 7-1, where all do."""
-    stems = [_STEM.fullmatch(str(row.row_id)) for row in polled]
-    if not all(stems) or not all(len(row.texts) == 1 for row in polled):
-        return polled
-    joined: dict[object, Row] = {}
-    for row, stem in zip(polled, stems, strict=True):
-        first = replace(row, row_id=stem and stem[1], texts=[])
-        joined.setdefault((first.row_id, str(row.label)), first).texts.extend(row.texts)
-    enough = 2 * len(joined) <= len(polled)
-    return [*joined.values()] if enough else polled
-
-
-def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:
-    """Return what all rows report, and its ceilings where a row did not report all."""
-    scores = np.array([row.scores for row in rows])
-    if all(row.ceiling is None for row in rows):
-        return scores, None
-    never = _never_reported(scores)
-    nameless = any(row.names_none for row in rows)
-    if never and (nameless or len(never) > scores.shape[1] - 2):
-        raise InvalidInputError(
-            f"{location.source}: no answer reports a token of {location.columns[never[0]]}",
-            hint="Give the word for it in the answers with --map (token_id:7 is the "
-            "token with this number), or ask for more top_logprobs",
-        )
-    return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
-
-
-def _never_reported(scores: Floats) -> list[int]:
-    """Return the classes of which no row reports a token."""
-    return np.flatnonzero((scores == 0).all(axis=0)).tolist()
-
-
-def _ids(rows: Sequence[Row], location: Places) -> NDArray[np.object_] | None:
-    """Return the rows' ids, None where answers have none."""
-    ids = [row.row_id for row in rows]
-    if all(row_id is None for row_id in ids):
-        return None
-    if None in ids:
-        raise InvalidInputError(
-            f"{location.cell(ids.index(None))}: the answer has no id, but others have",
-            hint="Give all answers an id, or none",
-        )
-    return check_ids(ids, n_examples=len(ids), location=location)
-
-
-def _mass(rows: Sequence[Row], location: Places) -> Floats | None:
-    """Return the captured mass of each row, None unless it is known of all."""
-    known = [row.mass for row in rows if row.mass is not None]
-    if len(known) < len(rows):
-        if known:
-            without = f"{len(rows) - len(known):,} of {len(rows):,} rows"
-            warn(f"captured mass is left out, for {without} have none")
-        return None
-    column = len(location.columns) - 1
-    return check_mass(known, n_examples=len(known), location=location, column=column)
 
 
 def write_import(imported: Import, out: str | os.PathLike[str]) -> None:

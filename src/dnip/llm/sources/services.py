@@ -1,18 +1,18 @@
-"""How services write answers: from the JSON of each to the shape of chat completions."""
+"""How services write answers: chats, each in the shape of chat completions, and decisions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.llm.answers.completions import ID_PREFIX, choices_of, no_logprobs, read_choice
-from dnip.llm.sources.source import Answer, Row, Source, Wanted
+from dnip.llm.answers.stating import SEVERAL
+from dnip.llm.decisions import read_decisions
+from dnip.llm.decisions.answers import answers_of, by_question
+from dnip.llm.sources.source import Answer, LeftOutError, Row, Source, Wanted, other_options
 
 #: One of the answers to a prompt, in the shape of chat completions.
 Choice: TypeAlias = dict[str, Any]
@@ -46,8 +46,8 @@ class _Service(NamedTuple):
         return isinstance(value, self.kind) and (not self.beside or self.beside in content)
 
 
-def _choices_in(content: object) -> list[Choice] | None:
-    """Return the answers to a prompt, None for what no known service wrote.
+def _choices_in(content: object) -> list[Choice]:
+    """Return the answers to a prompt, none for what no known service wrote.
 
     Examples
     --------
@@ -55,33 +55,26 @@ def _choices_in(content: object) -> list[Choice] | None:
     'spam'
     """
     if not isinstance(content, dict):
-        return None
+        return []
     service = next((service for service in _SERVICES if service.wrote(content)), None)
-    return None if service is None else service.choices(content)
+    return [] if service is None else service.choices(content)
 
 
 def _is_answer(content: Answer) -> bool:
     return isinstance(content, dict) and any(service.wrote(content) for service in _SERVICES)
 
 
-def _read(content: Answer, wanted: Wanted) -> Row | None:
-    choices = _choices_in(content)
-    if choices is None:
-        raise InvalidInputError(
-            "its numbers are not log-probabilities",
-            hint="The logarithm of a probability is a number of 0 at most",
-        )
-    letters = {str(name): letter for letter, name in (content.get("output_mapping") or {}).items()}
-    if set(wanted.names) <= letters.keys():  # HELM offers the classes by letters
-        wanted = replace(wanted, names=tuple(letters[name] for name in wanted.names))
-    return read_choices(choices, wanted)
+def _read(content: Answer, wanted: Wanted) -> Row:
+    return read_choices(_choices_in(content), wanted)
 
 
-def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
-    """Read the only answer to a prompt, in the shape of chat completions; None for a refusal.
+def read_choices(choices: list[Choice], wanted: Wanted) -> Row:
+    """Read the only answer to a prompt, in the shape of chat completions.
 
     Raises
     ------
+    LeftOutError
+        If it is a refusal, or states several labels or none.
     SilentError
         If the tokens do not tell how probable the labels are.
     """
@@ -92,13 +85,14 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
         )
     answer = read_choice(choices[0])
     if answer.refused:
-        return None
+        raise LeftOutError("refused")
     if not answer.positions:
         raise no_logprobs()
     reader = wanted.reader
     reading = reader.locate(answer)
     if not reading.tells:
-        return Row(np.empty(0), reason=reading.reason, said=answer.content or "")
+        kind = "several" if reading.reason == SEVERAL else "unstated"
+        raise LeftOutError(kind, answer.content or "")
     match = reader.weigh_label(answer, reading)
     return Row(
         match.captured,
@@ -110,7 +104,7 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row | None:
 
 def _texts(content: Answer) -> dict[str, list[str | None]]:
     """Return the answers to one prompt; an empty text for one that was cut."""
-    answers = [read_choice(choice) for choice in _choices_in(content) or ()]
+    answers = [read_choice(choice) for choice in _choices_in(content)]
     texts = ["" if answer.cut else answer.content or "" for answer in answers]
     return {
         "": [None if answer.refused else text for answer, text in zip(answers, texts, strict=True)]
@@ -285,23 +279,6 @@ def _tgi(content: dict[str, Any]) -> list[Choice]:
     return [_choice(content["generated_text"], positions, details.get("finish_reason"))]
 
 
-# --- harnesses and tools ---
-def _helm(content: dict[str, Any]) -> list[Choice]:
-    choices = []
-    for completion in content["result"]["completions"]:
-        positions = [
-            {**token, "top_logprobs": _as_list(token.get("top_logprobs"))}
-            for token in completion["tokens"]
-        ]
-        reason = (completion.get("finish_reason") or {}).get("reason")
-        choices.append(_choice(completion["text"], positions, reason))
-    return choices
-
-
-def _as_list(tops: dict[str, float] | None) -> list[dict[str, Any]]:
-    return [{"token": text, "logprob": logprob} for text, logprob in (tops or {}).items()]
-
-
 def _llm(content: dict[str, Any]) -> list[Choice]:
     """Return what the tool llm logs: chunks of a stream put together, or the whole answer."""
     saved = content["response_json"]
@@ -317,7 +294,6 @@ def _llm(content: dict[str, Any]) -> list[Choice]:
 
 _SERVICES = (
     _Service("response_json", dict, _llm),
-    _Service("result.completions", list, _helm),
     _Service("choices", list, _completion),
     _Service("output", list, _responses),
     _Service("output.message", dict, _converse),
@@ -331,4 +307,35 @@ _SERVICES = (
     _Service("details", dict, _tgi, "generated_text"),
     _Service("content", list, _message, "type"),  # of Anthropic
     _Service("done", bool, _ollama, "response"),
+)
+
+
+# --- decision servers ---
+def _is_decision(content: Answer) -> bool:
+    answers = content.get("answers") if isinstance(content, dict) else None
+    if isinstance(answers, dict):
+        return all(isinstance(answer, dict) for answer in answers.values())
+    return any(isinstance(answer, dict) and "type" in answer for _, answer in by_question(answers))
+
+
+def _read_decision(content: Answer, wanted: Wanted) -> Row:
+    decision = read_decisions(content, [wanted.question])[0]
+    if decision.refused:
+        raise LeftOutError("refused")
+    try:
+        order = decision.ordered(wanted.called(decision.options))
+    except CoefficientsFormatError as error:
+        raise other_options(decision.options, wanted) from error
+    # As the server gave them: whether it rounded is lost when they are normalised.
+    scores = decision.probabilities[order] * decision.total
+    return Row(scores, mass=decision.mass)
+
+
+DECISIONS = Source(
+    "decisions",
+    "System One, OpenAI decisions, LangChain",
+    _is_decision,
+    _read_decision,
+    questions=lambda content: [name for name, _ in answers_of(content)],
+    texts=lambda content: {name: [answer.get("choice")] for name, answer in answers_of(content)},
 )

@@ -28,9 +28,17 @@ class Wanted:
     names : tuple of str
         What the answers call the classes, in the same order: options, label words or columns.
     question : str
-        Which question of an answer to read.
+        Which question of an answer to read; empty where there may be one only.
+    on, label : str or None
+        The names under which answers hold their ids and labels, where they are given.
     own_labels : bool
         Whether gold labels in the answers are read.
+    keep : sequence of str
+        The names of what is carried into the table.
+    only : sequence of str
+        A model, or the first letters of a fingerprint, or COLUMN=VALUE: others are left out.
+    voting : bool
+        Whether the texts of answers are kept, all those to one row together.
     by_character : bool
         Whether log-likelihoods of choices are divided by the lengths of their texts.
     key, last
@@ -40,7 +48,12 @@ class Wanted:
     classes: tuple[str, ...]
     names: tuple[str, ...]
     question: str = ""
+    on: str | None = None
+    label: str | None = None
     own_labels: bool = True
+    keep: Sequence[str] = ()
+    only: Sequence[str] = ()
+    voting: bool = False
     by_character: bool = False
     key: str | None = None
     last: bool = False
@@ -72,6 +85,22 @@ def _fold(name: str) -> str:
     return name.casefold().removeprefix("__label__")  # of fastText
 
 
+class LeftOutError(Exception):
+    """An answer that shows nothing.
+
+    Parameters
+    ----------
+    kind : {"refused", "several", "unstated"}
+        Why.
+    said : str, optional
+        Its text, where that is why.
+    """
+
+    def __init__(self, kind: str, said: str = "") -> None:
+        super().__init__(kind)
+        self.kind, self.said = kind, said
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """What one answer says of the classes.
@@ -86,40 +115,21 @@ class Row:
         What the model gave to all classes together, where it is known.
     names_none : bool
         Whether the answer is one token that is no label, so that this token is read.
-    reason : str
-        Why the answer states no label, so that it is left out; else empty.
-    said : str
-        Its text, then.
-    row_id, label : object
-        The row's id and gold label, None where the answer holds none.
-    where : str
-        Where the answer lies, for messages.
-    number : int
-        Which of all answers it is, from 0.
-    texts : list
-        The answers to the row, where their votes are counted; None for a refusal.
+    label : object
+        Its gold label, None where the answer holds none.
     columns : tuple of str
         The columns of a table that the scores were read from.
     logarithms : bool
         Whether these hold log-probabilities.
-    kept : dict
-        Cells that are carried into the table, by their names.
     """
 
     scores: Floats
     ceiling: Floats | None = None
     mass: float | None = None
     names_none: bool = False
-    reason: str = ""
-    said: str = ""
-    row_id: object = None
     label: object = None
-    where: str = ""
-    number: int = 0
-    texts: list[str | None] = field(default_factory=list)
     columns: tuple[str, ...] = ()
     logarithms: bool = False
-    kept: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -135,8 +145,9 @@ class Source:
     recognises : callable
         Says whether a value, as parsed from JSON, is an answer of this kind.
     read : callable
-        From an answer and what is wanted to a `Row`, None for a refusal. It raises
-        InvalidInputError or BackendError for a damaged answer; the caller adds where it lies.
+        From an answer and what is wanted to a `Row`. It raises LeftOutError or SilentError for an
+        answer that shows nothing, and InvalidInputError or BackendError for a damaged one; the
+        caller adds where it lies.
     questions : callable, optional
         The names of the questions that an answer holds.
     texts : callable, optional
@@ -148,7 +159,7 @@ class Source:
     name: str
     title: str
     recognises: Callable[[Answer], bool]
-    read: Callable[[Answer, Wanted], Row | None]
+    read: Callable[[Answer, Wanted], Row]
     questions: Callable[[Answer], Sequence[str]] = field(default=lambda _: ("",))
     texts: Callable[[Answer], Mapping[str, Sequence[str | None]]] = field(default=lambda _: {})
     takes_first: bool = False
