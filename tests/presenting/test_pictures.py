@@ -11,14 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from cases import cases
-from dnip import (
-    ClassAccuracyDisplay,
-    Coefficients,
-    DNIPClassifier,
-    DNIPWarning,
-    PathDisplay,
-    ProbabilityTable,
-)
+from dnip import ClassAccuracyDisplay, Coefficients, DNIPClassifier, PathDisplay, ProbabilityTable
 from dnip.base.errors import (
     CoefficientsFormatError,
     InvalidInputError,
@@ -100,8 +93,7 @@ def _close():
 def fitted():
     kinds = {"n_informative": 4, "n_classes": 3, "weights": [0.7, 0.2, 0.1]}
     X, y = make_classification(300, random_state=0, **kinds)
-    with pytest.warns(DNIPWarning, match="accuracy falls"):
-        return DNIPClassifier(LogisticRegression(), beta=2.7).fit(X, NAMES[y]), X, NAMES[y]
+    return DNIPClassifier(LogisticRegression(), beta=2.7).fit(X, NAMES[y]), X, NAMES[y]
 
 
 @pytest.mark.parametrize("display", EVERY)

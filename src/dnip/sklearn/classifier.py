@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from types import FrameType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
-from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.fit import FitRows, fit_rows, prepare, sample_of
-from dnip.fitting.refits import LEVEL
 from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import Costs, Goal
@@ -63,8 +60,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 _RESPONSES = "predict_proba", "decision_function"
-# A loss of accuracy that is worth a warning.
-_TWO_POINTS = 0.02
 
 #: COBias for `cross_validate` and `GridSearchCV`: lower is better, so scores are negative.
 cobias_scorer = make_scorer(cobias_score, greater_is_better=False)
@@ -253,7 +248,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Warns
         -----
         DNIPWarning
-            For classes that cannot be fitted, and an estimator that takes no `sample_weight`.
+            For classes that cannot be fitted, probabilities that tell nothing of the class, and an
+        estimator that takes no `sample_weight`.
         """
         settings = self._settings()
         check_classification_targets(y)
@@ -267,8 +263,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         members = None if groups is None else check_groups(groups, len(labels))
         p, rows = self._unseen_probabilities(X, labels, weight, members, fit_params)
         table = ProbabilityTable(p, classes=check_classes(self.classes_.tolist()), source="X")
-        indices = encode(labels, self.classes_)[rows]
-        table = ProbabilityTable(replace(table.rows, labels=indices))
+        indices = read_labels(labels, table.classes, Location("y"), unlabelled=False)
+        table = ProbabilityTable(replace(table.rows, labels=indices[rows]))
         more = None
         if unlabelled is not None:
             more = ProbabilityTable(
@@ -303,7 +299,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         self.coefficients_, self.weights_ = self.fit_.coefficients, self.fit_.weights
         self.weight_indices_ = self.coefficients_.weight_indices
-        self._warn_of_verdict()
+        if self.verdict_ == "no signal":
+            warn(" ".join(self.fit_.evaluation.no_signal.split()))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -359,25 +356,6 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         """
         check_is_fitted(self)
         return self.coefficients_.deferred(self._probabilities(X))
-
-    def _warn_of_verdict(self) -> None:
-        """Warn where there is no signal, or accuracy is sure to fall by more than two points."""
-        evidence = self.evidence_
-        if _is_scored():  # of many candidates and folds, and by somebody who looks at scores
-            return
-        if self.verdict_ == "no signal":
-            warn(" ".join(self.fit_.evaluation.no_signal.split()))
-        elif evidence is None or evidence.accuracy_change >= -_TWO_POINTS:
-            return
-        elif evidence.evaluation.accuracy_change(LEVEL)[1] < 0:
-            before, after = evidence.accuracies
-            gaps = evidence.raw.cobias, evidence.reweighted.cobias
-            smaller = "a smaller beta, or " if self.objective is None else ""
-            warn(
-                f"the verdict is {self.verdict_!r}: on rows left out, accuracy falls from "
-                f"{before:.3f} to {after:.3f}, and COBias from {gaps[0]:.3f} to {gaps[1]:.3f}. To "
-                f"lose less, give {smaller}constraints=dnip.Constraints(max_accuracy_loss=0.01)"
-            )
 
     def _settings(self) -> FitSettings:
         """Return the settings of the fit, checked."""
@@ -528,16 +506,6 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return fit_params, known
 
 
-def _is_scored() -> bool:
-    """Say whether scikit-learn's cross-validation is what fits."""
-    frame: FrameType | None = sys._getframe(1)
-    while (
-        frame is not None and frame.f_globals["__name__"] != "sklearn.model_selection._validation"
-    ):
-        frame = frame.f_back
-    return frame is not None
-
-
 # --- Probabilities out of fold, and of an estimator ---
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -674,18 +642,6 @@ def _check_estimated(probabilities: ArrayLike) -> Probabilities:
     """
     location = Location("estimator.predict_proba(X)")
     return check_probabilities(probabilities, location=location, warn=False)
-
-
-def encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
-    """Return the index of each label among the classes.
-
-    Examples
-    --------
-    >>> encode(np.array(["spam", "ham"]), np.array(["ham", "spam"]))
-    array([1, 0])
-    """
-    names = [str(c) for c in classes.tolist()]
-    return read_labels(labels, names, Location("y"), unlabelled=False)
 
 
 def probabilities_of(estimator: Any, X: Any) -> Any:
