@@ -14,7 +14,7 @@ import dnip
 import sidecars
 from cases import cases
 from dnip import Coefficients
-from dnip.llm.answers.completions import read_completion
+from dnip.llm.answers.answer import read_completion
 from dnip.llm.answers.reader import reader_of
 from dnip.llm.answers.stating import NONE, SEVERAL
 from dnip.llm.serving.chat import PassedError, correct_chat

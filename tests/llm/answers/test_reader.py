@@ -7,8 +7,7 @@ import pytest
 
 import sidecars
 from cases import cases
-from dnip.llm.answers.answer import Reported, Token
-from dnip.llm.answers.completions import SilentError, UnclearError, read_completion
+from dnip.llm.answers.answer import Reported, SilentError, Token, UnclearError, read_completion
 from dnip.llm.answers.reader import reader_of
 
 TENTHS = tuple(map(str, range(1, 11)))

@@ -8,8 +8,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning
 from dnip.base.errors import listed
-from dnip.llm.decisions import correct
-from dnip.llm.decisions.answers import asked_question
+from dnip.llm.decisions import asked_question, correct
 from dnip.tables.origin import QUESTION
 from sidecars import FITTED, SYSTEM_ONE, ask, numbers, reply
 

@@ -12,8 +12,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable
-from dnip.llm.decisions import correct
-from dnip.llm.decisions.correction import marked
+from dnip.llm.decisions import correct, marked
 from dnip.llm.serving.sidecar import recording
 from dnip.llm.serving.sidecar.recording import Answered, Recorder, Said
 from dnip.llm.sources import read_answers

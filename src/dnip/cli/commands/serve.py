@@ -145,7 +145,7 @@ def serve(
     for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.base.errors import listed
-    from dnip.llm.decisions.correction import load_coefficients
+    from dnip.llm.decisions import load_coefficients
     from dnip.llm.questions import question_of
     from dnip.llm.serving.sidecar.application import CHATS, DECISIONS, make_app
     from dnip.llm.serving.sidecar.exchanges import by_api

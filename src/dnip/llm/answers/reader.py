@@ -17,15 +17,18 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.llm.answers.answer import (
+    ID_PREFIX,
     Answer,
     Position,
     Reported,
+    SilentError,
     Spell,
+    UnclearError,
     as_bytes,
+    no_logprobs,
     spelling_of,
     unmarked,
 )
-from dnip.llm.answers.completions import ID_PREFIX, SilentError, UnclearError, no_logprobs
 from dnip.llm.answers.stating import NONE, Mention, Rule, Statement, without_thoughts
 
 # What may stand before a label in its first token: spaces, quotes, brackets, marks of Markdown.
@@ -168,7 +171,7 @@ class LabelReader:
 
     Examples
     --------
-    >>> from dnip.llm.answers.completions import read_completion
+    >>> from dnip.llm.answers.answer import read_completion
     >>> logprobs = {"tokens": [" Tech"], "top_logprobs": [{" Tech": -0.5, " Sport": -1.5}]}
     >>> answer = read_completion({"choices": [{"text": " Tech", "logprobs": logprobs}]})
     >>> reader = LabelReader((("Technology",), ("Sports",)))

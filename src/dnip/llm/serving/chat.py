@@ -9,13 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.typing import Floats
-from dnip.llm.answers.answer import Answer
-from dnip.llm.answers.completions import SilentError, UnclearError, read_choice
+from dnip.llm.answers.answer import Answer, SilentError, UnclearError, read_choice
 from dnip.llm.answers.fill import fill_unreported
 from dnip.llm.answers.reader import LabelReader, Reading, reader_of
 from dnip.llm.answers.stating import SEVERAL, Mention
-from dnip.llm.decisions import Correction, Decision
-from dnip.llm.decisions.correction import load_coefficients, mark_of, marked, reweighted
+from dnip.llm.decisions import Correction, Decision, load_coefficients, mark_of, marked, reweighted
 from dnip.llm.questions import TEXT, Question, Way, chat_question, question_of, way_of_reading
 from dnip.method.coefficients import Coefficients, CoefficientsLike
 from dnip.tables.columns import CORRECTED, DEFERRED

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, counted, listed
-from dnip.llm.answers.answer import Reported, Token
-from dnip.llm.answers.completions import (
+from dnip.llm.answers.answer import (
     ROUNDING,
+    Reported,
     SilentError,
+    Token,
     number_of_token,
     text_of_token,
     tops_of,

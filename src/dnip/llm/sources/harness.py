@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.llm.answers.completions import ROUNDING
+from dnip.llm.answers.answer import ROUNDING
 from dnip.llm.sources.source import Answer, Row, Source, Wanted, as_number
 
 

@@ -20,11 +20,10 @@ from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, li
 from dnip.base.files import valid_unicode, write_text
 from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_choice
-from dnip.llm.answers.answer import Answer as ModelAnswer
-from dnip.llm.answers.completions import ID_PREFIX, SilentError
+from dnip.llm.answers.answer import ID_PREFIX, Answer as ModelAnswer, SilentError
 from dnip.llm.answers.fill import Fill, fill_rows
 from dnip.llm.answers.stating import SEVERAL
-from dnip.llm.decisions.correction import mark_of
+from dnip.llm.decisions import mark_of
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.questions import KEY, LAST, NAMES, READ, Question, chat_question
 from dnip.llm.sources.columns import ANSWERS, COLUMNS, ROWS, are_shares

@@ -8,10 +8,9 @@ from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.llm.answers.completions import ID_PREFIX, choices_of, no_logprobs, read_choice
+from dnip.llm.answers.answer import ID_PREFIX, choices_of, no_logprobs, read_choice
 from dnip.llm.answers.stating import SEVERAL
-from dnip.llm.decisions import read_decisions
-from dnip.llm.decisions.answers import answers_of, by_question
+from dnip.llm.decisions import answers_of, by_question, read_decisions
 from dnip.llm.sources.source import Answer, LeftOutError, Row, Source, Wanted, other_options
 
 #: One of the answers to a prompt, in the shape of chat completions.

@@ -7,7 +7,7 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import BackendError
-from dnip.llm.decisions.answers import asked_question
+from dnip.llm.decisions import asked_question
 from dnip.llm.prompting.engines.servers import DecisionEngine, Server, VotingEngine
 from dnip.llm.prompting.prompt import Prompt, PromptBuilder
 from dnip.llm.prompting.task import DecisionWording, Task

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 import sidecars
 from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.llm.answers.answer import Answer, Position, Reported, Token
-from dnip.llm.answers.completions import SilentError, read_completion
+from dnip.llm.answers.answer import Answer, Position, Reported, SilentError, Token, read_completion
 from dnip.llm.answers.fill import open_decisions
 from dnip.llm.answers.reader import Reading
 from dnip.llm.prompting.engines.servers import (

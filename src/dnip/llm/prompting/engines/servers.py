@@ -22,12 +22,9 @@ import numpy as np
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, load_optional, warn
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
-from dnip.llm.answers.answer import Answer
-from dnip.llm.answers.completions import UnclearError, no_logprobs, read_completion
+from dnip.llm.answers.answer import Answer, UnclearError, no_logprobs, read_completion
 from dnip.llm.answers.reader import LabelReader, Match, Reading, reader_of
-from dnip.llm.decisions import read_decisions
-from dnip.llm.decisions.answers import asked_question
-from dnip.llm.decisions.correction import mark_of
+from dnip.llm.decisions import asked_question, mark_of, read_decisions
 from dnip.llm.prompting.engines import MissingEndpointError, ScoredRow, prompted
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.labels import Scoring, check_first_tokens

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_choice, check_integer
-from dnip.llm.decisions.correction import header_of
+from dnip.llm.decisions import header_of
 from dnip.llm.serving.chat import PassedError
 from dnip.llm.serving.sidecar.exchanges import DECISION, Asked, Chats, Decisions, by_api, written
 from dnip.llm.serving.sidecar.recording import ID_HEADER, Answered, Recorder

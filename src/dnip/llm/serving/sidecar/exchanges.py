@@ -17,12 +17,13 @@ from typing import Any, NoReturn, TypeAlias
 
 from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
 from dnip.base.validation import TwiceError, once
-from dnip.llm.decisions import Correction, correct
-from dnip.llm.decisions.answers import (
+from dnip.llm.decisions import (
+    Correction,
     as_listed,
     asked_question,
     by_question,
     check_options,
+    correct,
     in_shape_of,
     with_options_in_order,
 )
