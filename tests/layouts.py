@@ -7,18 +7,15 @@ from dnip.method.scales import WeightScale
 from dnip.solvers.kernels import rows
 from dnip.solvers.landscape import _levels_of
 
-#: What a dense row costs, and how many cells of a tally are worth a row: their flips are tallied or
-#: listed.
-LAYOUTS = {"dense": (-1e300, 1e300), "dense, listed": (-1e300, 0), "sparse": (1e300, 0)}
+#: What a dense row costs.
+LAYOUTS = {"dense": -1e300, "sparse": 1e300}
 
 each_layout = pytest.mark.parametrize("layout", list(LAYOUTS))
 
 
 def take_layout(patch, layout):
     """Make the package lay all rows out in a layout."""
-    dense_row, cells_per_row = LAYOUTS[layout]
-    patch.setattr(rows, "DENSE_ROW", dense_row)
-    patch.setattr(rows, "CELLS_PER_ROW", cells_per_row)
+    patch.setattr(rows, "DENSE_ROW", LAYOUTS[layout])
 
 
 def lay_out_as(layout, p, labels, mass, scale):
@@ -27,8 +24,22 @@ def lay_out_as(layout, p, labels, mass, scale):
         take_layout(patch, layout)
         found = rows.Rows(p, labels, mass, _levels_of(scale))
     if found.n_rows:
-        assert found.layout == layout
+        assert found.is_dense == (layout == "dense")
     return found
+
+
+def walk(flips, origin, target, confusion, predicted):
+    """Change the counts, in place, as the class of the line goes from one index to another."""
+    sign = 1 if origin < target else -1
+    low, high = sorted((origin, target))
+    for position, true, rival, winner, size in zip(
+        *(a[: flips.n] for a in flips.fields), strict=True
+    ):
+        if low < position <= high:
+            leaves, enters = (rival, winner) if sign > 0 else (winner, rival)
+            for counts in (confusion[true], predicted):
+                counts[leaves] -= size
+                counts[enters] += size
 
 
 def weights_of(scale, indices):

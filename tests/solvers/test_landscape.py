@@ -13,7 +13,7 @@ from dnip import solve
 from dnip.method.problem import Problem
 from dnip.solvers import Coordinate, landscape
 from dnip.solvers.landscape import _levels_of, _Passes
-from layouts import LAYOUTS, each_layout, take_layout, weights_of
+from layouts import LAYOUTS, each_layout, take_layout, walk, weights_of
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
 #: A layout in one piece, or divided among three threads.
@@ -58,8 +58,7 @@ def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype,
             np.testing.assert_array_equal(confusion, recount)
             np.testing.assert_array_equal(predicted, recount.sum(axis=0))
             c, index = int(rng.integers(n_classes)), int(rng.integers(1, size + 1))
-            flips = divided.find_flips(here, c)
-            flips.move(int(here[c]), index, confusion, predicted)
+            walk(divided.find_flips(here, c), here[c], index, confusion, predicted)
             here[c] = index
 
 

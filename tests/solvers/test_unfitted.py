@@ -12,6 +12,7 @@ from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.solvers import Anneal, Coordinate
 from dnip.solvers.landscape import _levels_of, _Passes
+from layouts import walk
 from strategies import KINDS, random_probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore:no labelled example")
@@ -68,7 +69,7 @@ def test_rows_flip_to_followers_and_on_where_recounting_says_so(scale):
         predicted = counts.sum(axis=0)
         for _ in range(30):
             c, index = int(rng.choice(present)), int(rng.integers(1, scale.size + 1))
-            passes.find_flips(here, c).move(int(here[c]), index, counts, predicted)
+            walk(passes.find_flips(here, c), here[c], index, counts, predicted)
             here[c] = index
             point = here.astype(int)
             point[missing] = scale.middle(point[present])

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_integer, check_number
 from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.annealing import Chain
@@ -77,8 +76,9 @@ class Anneal(Solver):
             return
         size = len(landscape.free) * landscape.scale
         last = self.t_min
+        rows, n_examples = landscape.in_one_piece(), landscape.problem.n_examples
         if self.examples is not None:
-            last *= landscape.problem.n_examples / self.examples
+            last *= n_examples / self.examples
         here = landscape.evaluate(np.full(landscape.n_classes, landscape.scale))  # INIT
         temperature = self.t_max
         while temperature >= last:
@@ -93,9 +93,12 @@ class Anneal(Solver):
             while generated < most and chain.accepted < enough:
                 if generated:
                     yield Proposal(chain.best, chain.best_value)
-                next_ones = slice(generated, generated + landscape.most_lines)
-                moves = classes[next_ones], others[next_ones], chances[next_ones]
-                generated += _make(landscape, chain, moves, temperature, enough)
+                some = slice(generated, generated + landscape.most_lines)
+                moves = classes[some], others[some], chances[some]
+                values = landscape.values
+                made = chain.walk(rows, values, *moves, n_examples, temperature, enough)
+                landscape.evaluations += made
+                generated += made
             accepted, improved = chain.accepted, chain.improved
             yield Proposal(
                 chain.best,
@@ -111,33 +114,3 @@ class Anneal(Solver):
             )
             here = Proposal(chain.point, chain.value)
             temperature *= self.cooling
-
-
-def _make(
-    landscape: Landscape,
-    chain: Chain,
-    moves: tuple[Integers, Integers, Floats],
-    temperature: float,
-    enough: int,
-) -> int:
-    """Make drawn moves, compiled where the landscape is, until enough are accepted; count them."""
-    if landscape.rows is not None:
-        n_examples = landscape.problem.n_examples
-        made: int = chain.walk(
-            landscape.rows, landscape.values, *moves, n_examples, temperature, enough
-        )
-        landscape.evaluations += made
-        return made
-    for i, (c, other, chance) in enumerate(
-        zip(*(column.tolist() for column in moves), strict=True)
-    ):
-        if chain.accepted >= enough:
-            return i
-        point = chain.point.copy()
-        point[c] = other + (other >= point[c])
-        new = landscape.evaluate(point)
-        delta = landscape.problem.n_examples * (new.value - chain.value)
-        # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
-        if delta <= 0 or chance < math.exp(-delta / temperature):
-            chain.accept(new.point, new.value)
-    return len(moves[0])

@@ -1,7 +1,7 @@
 """A problem seen through one objective: values, descents and kicks, for every solver.
 
-A descent runs compiled as a whole, which saves half of the time on small tables. Line by line it
-goes where that cannot be: an objective is called in Python, or threads share the rows.
+A descent runs compiled as a whole, which saves half of the time on small tables. Where threads
+share the rows, it goes line by line.
 """
 
 from __future__ import annotations
@@ -108,11 +108,10 @@ class Landscape:
     line_searches : int
         Lines searched so far.
     values : Values
-        The objective as compiled code has it; for one that is called, the floors alone.
-    rows : Rows or None
-        For searches that run compiled as a whole; None where they cannot.
+        The objective as compiled code has it.
     most_lines : int
-        Lines or points that compiled code may look at between two looks at the clock.
+        Lines or points that compiled code may look at between two looks at the clock; one where an
+        objective is called.
     deadline : float or None
         A ``time.perf_counter`` reading at which a long descent stops.
     """
@@ -143,15 +142,14 @@ class Landscape:
             per_value **= 2
         levels = _levels_of(weights)
         self._passes = _Passes(problem, levels, per_value, self.following)
-        self.most_lines = self._passes.most_lines
+        self.most_lines = self._passes.most_lines if self._compiled else 1
         self._demands, self._floors = demands, dict[str, Any]()
         if demands is not None and (demands.no_silence or demands.has_rates):
             raw = np.diag(self._passes.count(self.equal_weights()))
             floors, total = demands.floors(problem.class_counts, raw)
             self._floors = {"floors": floors, "floor": total}
         self.values = self.compile()
-        self.rows: Rows | None = self._passes.whole if self._compiled else None
-        self._descent = Descent(self.values, levels, self.rows)
+        self._descent = Descent(self.values, levels, self._passes.whole)
 
     def thinned(
         self, per_class: int, many_times: int, rng: np.random.Generator
@@ -182,7 +180,8 @@ class Landscape:
         """Return a point and its value; held classes keep their index."""
         here = np.array(point, np.float64)
         here[self._held_classes] = self._held_indices
-        return Proposal(here, self._value(self._passes.count(here)))
+        self.evaluations += 1
+        return Proposal(here, float(self.values(self._passes.count(here))))
 
     def settle(self, proposal: Proposal) -> Proposal:
         """Return a proposal with the classes that follow at the middle of the others."""
@@ -200,26 +199,25 @@ class Landscape:
         descent, start = self._descent, np.array(point, np.float64)
         start[self._held_classes] = self._held_indices
         descent.begin(start, order)
-        while self.rows is not None:
-            n_searches = descent.run(self.most_lines)
+        while True:
+            n_searches = self._search_lines()
             self.line_searches += n_searches
             self.evaluations += n_searches * self.scale
-            if n_searches < self.most_lines or is_over(self.deadline):
+            if not n_searches or is_over(self.deadline):
                 return Proposal(descent.point.copy(), descent.value)
-        while (c := descent.next_class()) >= 0:
-            if not descent.counted:
-                descent.set_counts(self._passes.count(descent.point))
-            flips = self._passes.find_flips(descent.point, c)
-            self.line_searches += 1
-            if self._compiled:
-                self.evaluations += self.scale
-                descent.search(flips)
-            else:
-                counts = descent.confusion, descent.predicted
-                descent.settle(*self._search_line(flips, int(descent.point[c]), *counts))
-            if is_over(self.deadline):
-                break
-        return Proposal(descent.point.copy(), descent.value)
+
+    def _search_lines(self) -> int:
+        """Search as many lines as may lie between two looks at the clock; return 0 at the end."""
+        descent, passes = self._descent, self._passes
+        if passes.whole is not None:
+            n_searches: int = descent.run(self.most_lines)
+            return n_searches
+        if (c := descent.next_class()) < 0:
+            return 0
+        if not descent.counted:
+            descent.set_counts(passes.count(descent.point))
+        descent.search(passes.find_flips(descent.point, c))
+        return 1
 
     def explore(self, optimum: Proposal, kicks: Kicks, enough: int) -> Proposal:
         """Kick and descend again and again; a point that is no worse is kicked next.
@@ -243,6 +241,10 @@ class Landscape:
             return self.problem.in_examples(self.problem.confusion(multipliers))
         return self.problem.in_examples(self._passes.count(point.astype(np.float64)))
 
+    def in_one_piece(self) -> Rows:
+        """Return all rows, also where threads share them."""
+        return self._passes.whole or self._passes.lay_out(slice(None))
+
     def lay_out_by_candidates(self) -> Rows:
         """Return all rows as branch and bound reads them."""
         return self._passes.lay_out(slice(None), sparse=True)
@@ -260,8 +262,10 @@ class Landscape:
         if isinstance(goal, MetricObjective) and not only_floors:
             by_class = goal.is_by_class
             return Values(true, recall=by_class, f1=not by_class, **self._floors)
-        if only_floors or not isinstance(goal, Objective):
+        if only_floors:
             return Values(true, **self._floors)
+        if not isinstance(goal, Objective):
+            return Values(true, called=self._call, **self._floors)
         gap = float(goal.beta) if "cobias" in goal.terms else 0.0
         return Values(
             true,
@@ -274,31 +278,8 @@ class Landscape:
             **self._floors,
         )
 
-    def _search_line(
-        self, flips: Flips, now: int, confusion: Confusion, predicted: Integers
-    ) -> tuple[int, float]:
-        """Move the counts to the best index of class `c`; return it and the objective there."""
-        stands = now
-        best, best_value, now_value = 1, math.inf, math.inf
-        for k in [1, *np.unique(flips.positions).tolist()]:
-            if is_over(self.deadline):
-                flips.move(stands, now, confusion, predicted)
-                return now, self._value(confusion)
-            flips.move(stands, k, confusion, predicted)
-            stands, value = k, self._value(confusion)
-            best, best_value = (k, value) if value < best_value else (best, best_value)
-            now_value = value if k <= now else now_value
-        if now_value <= best_value:
-            best, best_value = now, now_value
-        flips.move(stands, best, confusion, predicted)
-        return best, best_value
-
-    def _value(self, confusion: Confusion) -> float:
-        self.evaluations += 1
-        if self._compiled:
-            return float(self.values(confusion))
-        if missing := self.values.shortfall(confusion):
-            return float(MISSED * (1 + missing))
+    def _call(self, confusion: Confusion) -> float:
+        """Return the value of an objective that is called; compiled code does so."""
         counts = self.problem.in_examples(confusion)
         z = self.objective(counts)
         if math.isnan(z):
@@ -307,7 +288,7 @@ class Landscape:
                 f"{counts.tolist()}",
                 hint="Return a number for every confusion matrix, such as inf where undefined",
             )
-        return min(z, MISSED / 2) if self.values.has_floors else z
+        return min(z, MISSED / 2) if self._floors else z
 
 
 def is_over(deadline: float | None) -> bool:

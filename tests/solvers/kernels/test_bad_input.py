@@ -56,8 +56,6 @@ def test_what_would_be_misread_is_refused(form):
     for takes in (Values(TRUE, error=1.0), Values(TRUE).shortfall, descent().set_counts):
         with pytest.raises((TypeError, ValueError)):
             takes(MISREAD[form](COUNTS))
-    with pytest.raises((TypeError, ValueError)):
-        Flips(3, 9).move(1, 2, MISREAD[form](COUNTS), TRUE.copy())
 
 
 def test_what_is_only_read_may_be_read_only():
@@ -87,7 +85,6 @@ def test_what_is_only_read_may_be_read_only():
     lambda: rows().count(np.full(3, 1)),
     lambda: rows().find_flips(HERE, 3),
     lambda: rows().find_flips(HERE, -1),
-    lambda: Flips(4, 9).move(1, 2, COUNTS.copy(), TRUE.copy()),
     lambda: Flips(3, 0).join([rows().find_flips(HERE, 0)]),
     lambda: Flips(3, 9).join([None]),
     lambda: Rows(P, LABELS, ONES, LEVELS, None, [0], []),
@@ -106,8 +103,6 @@ def test_what_is_only_read_may_be_read_only():
     lambda: descent().kicked(HERE, np.ones(3), 0.0, ORDER + 1),
     lambda: descent().search(rows().find_flips(HERE, 0)),
     lambda: descent().search(Flips(4, 9)),
-    lambda: descent().settle(1, 0.0),
-    lambda: Chain(HERE, 0.0).accept(HERE[:2], 0.0),
     lambda: Chain(HERE + 1, 0.0).walk(rows(), Values(TRUE), *MOVES, 9.0, 1.0, 9),
     lambda: Chain(HERE, 0.0).walk(rows(), Values(TRUE[:2]), *MOVES, 9.0, 1.0, 9),
     lambda: Chain(HERE, 0.0).walk(rows(), Values(TRUE), MOVES[0] + 3, *MOVES[1:], 9.0, 1.0, 9),

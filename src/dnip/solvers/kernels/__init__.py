@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-_names = ("annealing", "bounds", "coordinate", "exact", "rows", "values")
+_names = ("annealing", "coordinate", "exact", "rows", "values")
 try:
     _modules = [import_module(f"{__name__}.{name}") for name in _names]
 except ImportError as error:

@@ -42,13 +42,6 @@ cdef class Chain:
         self.indices, self.best_indices = self.point, self.best
         self.value = self.best_value = value
 
-    def accept(self, const double[::1] point not None, double value):
-        """Move to a point."""
-        if point.shape[0] != self.indices.shape[0]:
-            raise ValueError(f"the point must have {self.indices.shape[0]} weight indices")
-        self.indices[:] = point
-        self.move(value)
-
     def walk(
         self,
         Rows rows not None,
@@ -93,17 +86,14 @@ cdef class Chain:
                 delta = n_examples * (reached - self.value)
                 # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
                 if delta <= 0.0 or chances[made] < exp(-delta / temperature):
-                    self.move(reached)
+                    self.accepted += 1
+                    self.improved += reached < self.value
+                    self.value = reached
+                    if reached < self.best_value:
+                        self.best_value = reached
+                        memcpy(&self.best_indices[0], &self.indices[0], n * sizeof(double))
                 else:
                     self.indices[c] = before
                 made += 1
+        values.raise_error()
         return made
-
-    cdef void move(self, double reached) noexcept nogil:
-        """Note that the point has been accepted."""
-        self.accepted += 1
-        self.improved += reached < self.value
-        self.value = reached
-        if reached < self.best_value:
-            self.best_value = reached
-            memcpy(&self.best_indices[0], &self.indices[0], self.indices.shape[0] * sizeof(double))

@@ -31,8 +31,8 @@ cdef class Descent:
         What is minimised.
     levels : Levels
     rows : Rows, optional
-        All open rows. Without them :meth:`run` cannot be used: the caller searches the lines, one
-        by one.
+        All open rows. Without them :meth:`run` cannot be used: the caller finds the flips of each
+        line.
 
     Attributes
     ----------
@@ -108,6 +108,7 @@ cdef class Descent:
             raise ValueError("without rows, lines are searched one by one")
         with nogil:
             n_searches = self.descend(most)
+        self.values.raise_error()
         return n_searches
 
     def kicked(
@@ -159,12 +160,7 @@ cdef class Descent:
             raise ValueError("a line is searched after next_class and set_counts")
         with nogil:
             self.search_line(flips)
-
-    def settle(self, int64_t index, double value):
-        """Take the best index of that line from the caller, who has moved the counts."""
-        if self.order.shape[0] == 0 or not 1 <= index <= self.levels.size:
-            raise ValueError(f"there is no index {index}")
-        self.note(index, value)
+        self.values.raise_error()
 
     cdef int64_t descend(self, int64_t most) noexcept nogil:
         """Search lines until a whole round moves none, or `most` are searched."""

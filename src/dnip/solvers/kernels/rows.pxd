@@ -24,7 +24,7 @@ cdef class Levels:
 cdef class Flips:
     cdef readonly int64_t n_classes, n
     cdef readonly bint shared
-    cdef object fields  # the arrays below
+    cdef readonly object fields  # the arrays below
     cdef uint32_t[::1] position  # (F,) ascending
     cdef uint32_t[::1] true  # (F,) label of the flipping rows, unless they are shared
     cdef uint32_t[::1] rival, winner  # (F,) class that they leave, and that they go to
@@ -52,13 +52,13 @@ cdef class Rows:
     cdef readonly int64_t n_rows, n_classes, n_cells
     cdef const uint32_t[::1] label  # (R,) true class
     cdef const int64_t[::1] counts  # (R,) how many examples the row counts as
-    cdef readonly bint is_shared
+    cdef readonly bint is_shared, is_dense
     cdef const int64_t[:, ::1] shares  # (R, N) counts of each class, or (R, 0)
     cdef uint8_t[::1] follows  # (N,) whether a class stands at the middle of the leaders
     cdef const int64_t[::1] leaders
     cdef readonly int64_t n_followers
     cdef int64_t[:, ::1] settled  # (N, N) counts of the settled rows
-    # dense: the probabilities of each class; (0, 0) where the rows are sparse
+    # dense: the probabilities of each class
     cdef const double[:, ::1] columns  # (N, R)
     # sparse: T entries of a row and a class that can win it, by row and by class
     cdef readonly const int64_t[::1] row_start  # (R + 1,) where each row's entries start
@@ -73,20 +73,17 @@ cdef class Rows:
     cdef double[::1] score
     cdef uint64_t[::1] code, spare  # a position and what flips there, to be sorted
     cdef double[::1] middle_weight  # (K + 2,) of followers, by the index of the class of the line
-    cdef int64_t[::1] tally  # (K + 2, N, N) flat, by position, true class and rival; (0,): listed
 
     cdef _lay_out_dense(self, p, is_open)
     cdef _lay_out_sparse(self, p, is_open, class_size)
-    cdef _make_room(self, int64_t n_flips, int64_t n_found)
+    cdef _make_room(self, int64_t n_flips)
     cdef void weigh(self, const double *indices) noexcept nogil
     cdef double total(self, const double *indices, int64_t but) noexcept nogil
     cdef void put(self, int64_t r, int64_t winner, int64_t *confusion) noexcept nogil
     cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil
     cdef void flip(self, const double *indices, int64_t c) noexcept nogil
-    cdef void lead(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil
-    cdef void find_positions(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil
+    cdef void lead(self, int64_t c, int64_t first, int64_t n) noexcept nogil
     cdef void flip_dense(self, int64_t c) noexcept nogil
-    cdef void flip_tallied(self, int64_t c) noexcept nogil
     cdef void flip_sparse(self, int64_t c) noexcept nogil
     cdef void sort(self, int64_t n) noexcept nogil
     cdef void fill(self, int64_t i, int64_t r, uint32_t rival, uint32_t winner) noexcept nogil

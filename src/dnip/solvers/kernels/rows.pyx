@@ -44,9 +44,6 @@ IN_DOUBT = 1 + 1e-12
 # the sparse layout it reads only rows that its class can win, and only their candidates.
 DENSE_ROW, DENSE_CELL = 4.0, 0.25
 SPARSE_ROW, SPARSE_ENTRY = 4.0, 5.0
-# Measured: listing a row and walking over it takes as long as clearing and reading this many cells
-# of a tally.
-CELLS_PER_ROW = 8
 # Rows whose candidates are found together.
 ROWS_AT_ONCE = 1024
 # Dense rows are worked on in blocks of 512, which stay in the processor's first cache.
@@ -158,6 +155,9 @@ cdef class Flips:
     ----------
     n : int
         Flips on the line.
+    fields : list of ndarray
+        Of each flip, the index, the true class, the class that it leaves and that it goes to, and
+        how many examples it counts as; of shared rows, of the winner, and then of the rival.
     """
 
     def __init__(self, int64_t n_classes, int64_t most, bint shared=False):
@@ -186,19 +186,6 @@ cdef class Flips:
         for room, arrays in zip(self.fields, zip(*[(<Flips>part).fields for part in parts])):
             room[: len(order)] = np.concatenate([a[:n] for a, n in zip(arrays, counts)])[order]
         self.n = len(order)
-
-    def move(
-        self,
-        int64_t origin,
-        int64_t target,
-        int64_t[:, ::1] confusion not None,
-        int64_t[::1] predicted not None,
-    ):
-        """Change the counts, in place, as the class of the line goes from one index to another."""
-        n = self.n_classes
-        if not (confusion.shape[0] == confusion.shape[1] == predicted.shape[0] == n):
-            raise ValueError(f"counts must be of {n} classes")
-        self.walk(origin, target, &confusion[0, 0], &predicted[0])
 
     cdef void walk(
         self, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
@@ -267,6 +254,8 @@ cdef class Rows:
         Those of the last line.
     n_rows, n_cells : int
         Open rows, and how many probabilities of them are kept.
+    is_dense : bool
+        Whether these are all probabilities of the open rows, or those of candidates alone.
     """
 
     def __init__(
@@ -316,8 +305,9 @@ cdef class Rows:
         self.shares = np.ascontiguousarray(given[is_open])
         self.n_rows, self.n_cells = self.label.shape[0], class_size.sum()
         per_row = SPARSE_ROW + SPARSE_ENTRY * self.n_cells / max(self.n_rows, 1)
-        dense = self.n_rows * (DENSE_ROW + DENSE_CELL * n) <= self.n_cells / n * per_row
-        if dense and not sparse and self.n_followers == 0:
+        is_cheaper = self.n_rows * (DENSE_ROW + DENSE_CELL * n) <= self.n_cells / n * per_row
+        self.is_dense = is_cheaper and not sparse and self.n_followers == 0
+        if self.is_dense:
             self._lay_out_dense(p, is_open)
         else:
             self._lay_out_sparse(p, is_open, class_size)
@@ -327,17 +317,9 @@ cdef class Rows:
         for n in range(self.n_classes):  # a copy of the rows would take as much memory again
             columns[n] = p[is_open, n]
         self.columns, self.n_cells = columns, columns.size
-        # flips are tallied where that is faster than to list them one by one
-        cells = (self.levels.size + 2) * self.n_classes**2
-        if cells <= CELLS_PER_ROW * self.n_rows and not self.is_shared:
-            self.tally = np.zeros(cells, np.int64)
-            self._make_room(min(self.n_rows, cells), BLOCK)
-        else:
-            self.tally = np.empty(0, np.int64)
-            self._make_room(self.n_rows, self.n_rows)
+        self._make_room(self.n_rows)
 
     cdef _lay_out_sparse(self, p, is_open, class_size):
-        self.columns, self.tally = np.empty((0, 0)), np.empty(0, np.int64)
         row_size, row_class, row_p = [], [], []
         for block, columns, can_win in find_candidates(p, self.levels.span):
             here = can_win[:, is_open[block]].T
@@ -354,24 +336,16 @@ cdef class Rows:
         n_flips = class_size.max()
         if self.n_followers:  # two for each row, or a few more where a middle is rounded to K steps
             n_flips = self.n_rows * min(self.levels.size, 8)
-        self._make_room(n_flips, n_flips)
+        self._make_room(n_flips)
 
-    cdef _make_room(self, int64_t n_flips, int64_t n_found):
+    cdef _make_room(self, int64_t n_flips):
         self.flips = Flips(self.n_classes, n_flips, self.is_shared)
-        self.rival, self.position = np.empty(n_found, np.uint32), np.empty(n_found, np.uint32)
-        self.score = np.empty(n_found)
-        self.target = np.empty(n_found if self.n_followers else 0, np.uint32)
-        listed = 0 if self.tally.shape[0] > 0 else n_found
-        self.code = np.empty(listed, np.uint64)
+        self.rival, self.position = np.empty(n_flips, np.uint32), np.empty(n_flips, np.uint32)
+        self.score = np.empty(n_flips)
+        self.target = np.empty(n_flips if self.n_followers else 0, np.uint32)
+        self.code = np.empty(n_flips, np.uint64)
         # scores are read no more when flips are sorted
-        self.spare = np.asarray(self.score)[:listed].view(np.uint64)
-
-    @property
-    def layout(self):
-        """How the rows lie: "dense", "dense, listed" or "sparse"."""
-        if self.columns.shape[0] == 0:
-            return "sparse"
-        return "dense" if self.tally.shape[0] > 0 else "dense, listed"
+        self.spare = np.asarray(self.score).view(np.uint64)
 
     def count(self, const double[::1] indices not None):
         """Return the counts (N, N) at weight indices (N,)."""
@@ -419,12 +393,12 @@ cdef class Rows:
 
     cdef void count_at(self, const double *indices, int64_t *confusion) noexcept nogil:
         """Write the counts at weight indices."""
-        cdef int64_t first, i, j, n, r, entry, n_classes = self.n_classes
+        cdef int64_t first, n, r, entry, n_classes = self.n_classes
         cdef double best, score
         cdef uint32_t winner
         self.weigh(indices)
         memcpy(confusion, &self.settled[0, 0], n_classes * n_classes * sizeof(int64_t))
-        if self.columns.shape[0] == 0:
+        if not self.is_dense:
             for r in range(self.n_rows):
                 winner = 0
                 best = -1.0
@@ -437,9 +411,9 @@ cdef class Rows:
             return
         for first in range(0, self.n_rows, 512):
             n = min(self.n_rows - first, <int64_t>BLOCK)
-            self.lead(-1, first, n, 0)
-            for i in range(n):
-                self.put(first + i, self.rival[i], confusion)
+            self.lead(-1, first, n)
+            for r in range(first, first + n):
+                self.put(r, self.rival[r], confusion)
 
     cdef inline void put(self, int64_t r, int64_t winner, int64_t *confusion) noexcept nogil:
         """Count a row that a class wins."""
@@ -453,37 +427,33 @@ cdef class Rows:
         self.weigh(indices)
         if self.n_followers:
             self.flip_following(indices, c)
-        elif self.columns.shape[0] == 0:
-            self.flip_sparse(c)
-        elif self.tally.shape[0] > 0:
-            self.flip_tallied(c)
-        else:
+        elif self.is_dense:
             self.flip_dense(c)
+        else:
+            self.flip_sparse(c)
 
-    cdef void lead(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil:
-        """Find the best of the other classes in n dense rows from `first` on: rivals from `at`."""
+    cdef void lead(self, int64_t c, int64_t first, int64_t n) noexcept nogil:
+        """Find the best of the other classes in n dense rows from `first` on."""
         cdef int64_t i, j
         for i in range(n):
             self.score[i] = -1.0
-            self.rival[at + i] = 0
+            self.rival[first + i] = 0
         for j in range(self.n_classes):
             if j != c:
                 take_lead(
-                    self.weight[j], &self.columns[j, first], j, n, &self.score[0], &self.rival[at]
+                    self.weight[j], &self.columns[j, first], j, n, &self.score[0], &self.rival[first]
                 )
-
-    cdef void find_positions(self, int64_t c, int64_t first, int64_t n, int64_t at) noexcept nogil:
-        """Find the rivals and flips of n dense rows from `first` on."""
-        self.lead(c, first, n, at)
-        self.levels.find_winning(
-            &self.columns[c, first], &self.score[0], &self.rival[at], c, n, &self.position[at]
-        )
 
     cdef void flip_dense(self, int64_t c) noexcept nogil:
         """List the flips of dense rows."""
-        cdef int64_t first, r
+        cdef int64_t first, n, r
         for first in range(0, self.n_rows, 512):
-            self.find_positions(c, first, min(self.n_rows - first, <int64_t>BLOCK), first)
+            n = min(self.n_rows - first, <int64_t>BLOCK)
+            self.lead(c, first, n)
+            self.levels.find_winning(
+                &self.columns[c, first], &self.score[0], &self.rival[first], c, n,
+                &self.position[first],
+            )
         for r in range(self.n_rows):
             self.code[r] = <uint64_t>self.position[r] << 32 | r
         self.sort(self.n_rows)
@@ -528,29 +498,6 @@ cdef class Rows:
         else:
             self.flips.true[i] = self.label[r]
             self.flips.gain[i] = self.counts[r]
-
-    cdef void flip_tallied(self, int64_t c) noexcept nogil:
-        """Tally the flips of dense rows, and list the sums."""
-        cdef int64_t first, n, i, k, cell, here, n_flips = 0, n_classes = self.n_classes
-        cdef int64_t n_cells = n_classes * n_classes
-        memset(&self.tally[0], 0, self.tally.shape[0] * sizeof(int64_t))
-        for first in range(0, self.n_rows, 512):
-            n = min(self.n_rows - first, <int64_t>BLOCK)
-            self.find_positions(c, first, n, 0)
-            for i in range(n):
-                cell = (self.position[i] * n_classes + self.label[first + i]) * n_classes
-                self.tally[cell + self.rival[i]] += self.counts[first + i]
-        for k in range(2, self.levels.size + 1):
-            for cell in range(n_cells):
-                here = self.tally[k * n_cells + cell]
-                if here > 0:
-                    self.flips.position[n_flips] = <uint32_t>k
-                    self.flips.true[n_flips] = <uint32_t>(cell // n_classes)
-                    self.flips.rival[n_flips] = <uint32_t>(cell % n_classes)
-                    self.flips.winner[n_flips] = <uint32_t>c
-                    self.flips.gain[n_flips] = here
-                    n_flips += 1
-        self.flips.n = n_flips
 
     cdef void flip_sparse(self, int64_t c) noexcept nogil:
         """List the flips of the rows that class `c` can win."""

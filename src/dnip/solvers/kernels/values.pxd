@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 cdef class Values:
     # factors of the terms; 0 leaves a term out
-    cdef double error, recall, f1, cobias, single, tau, smoothing
+    cdef double error_rate, recall, f1, cobias, single, tau, smoothing
     cdef const double[:, ::1] costs  # (N, N) of true and predicted class, or (0, 0)
     cdef const int64_t[::1] floors  # (N,) right counts that are asked for, or (0,)
     cdef int64_t floor  # of all classes together
@@ -20,12 +20,16 @@ cdef class Values:
     cdef double gap  # sum of the gaps over pairs
     cdef double recalls, pmi_sum  # sums of the accuracies and of the PMI of the classes
     cdef bint by_class  # whether Z depends on the right counts alone
+    cdef object called, error  # what gives Z in place of all terms, and its first error
+    cdef bint is_called
 
     cdef _check(self, const int64_t[:, ::1] confusion)
     cdef double value(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double missing(self, const int64_t *correct) noexcept nogil
     cdef double cost(self, const int64_t *confusion) noexcept nogil
     cdef void rank_classes(self) noexcept nogil
+    cdef double call(self, const int64_t *confusion) noexcept with gil
+    cdef int raise_error(self) except -1
     cdef void shift(self, int64_t j, int64_t change) noexcept nogil
     cdef double z(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double mean_f1(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil

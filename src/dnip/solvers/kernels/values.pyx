@@ -4,9 +4,9 @@ The classes of :mod:`dnip.method.objective` compute the same from rates; tests c
 """
 
 cimport cython
-from libc.math cimport fabs, log
+from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -35,6 +35,9 @@ cdef class Values:
         Right predictions that are asked for, by class.
     floor : int, default=0
         And of all classes together; needs `floors`.
+    called : callable, optional
+        Gives Z of counts (N, N), in place of all factors. After an error it is called no more, and
+        Z is infinite until the error is raised again, at the end of a call of compiled code.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ cdef class Values:
         const double[:, ::1] costs=None,
         const int64_t[::1] floors=None,
         int64_t floor=0,
+        called=None,
     ):
         n = true.shape[0]
         self.costs = np.empty((0, 0)) if costs is None else costs
@@ -59,7 +63,7 @@ cdef class Values:
             raise ValueError(f"costs must have the shape {(n, n)}")
         if self.floors.shape[0] not in (0, n):
             raise ValueError(f"floors must have the shape {(n,)}")
-        self.error, self.cobias, self.single, self.tau = error, cobias, single, tau
+        self.error_rate, self.cobias, self.single, self.tau = error, cobias, single, tau
         self.smoothing, self.floor, self.true, self.n_classes = smoothing, floor, true, n
         self.recall, self.f1 = recall, f1
         counts = np.asarray(true)
@@ -74,7 +78,8 @@ cdef class Values:
         self.correct, self.predicted = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
         self.accuracy, self.pmi = np.zeros(n), np.zeros(n)
         self.ranking, self.rank = np.flatnonzero(counts), np.zeros(n, np.int64)
-        self.by_class = tau == 0.0 and single == 0.0 and f1 == 0.0 and costs is None
+        self.called, self.is_called = called, called is not None
+        self.by_class = tau == single == f1 == 0.0 and costs is None and called is None
         self.n_present = self.ranking.shape[0]
 
     def __call__(self, const int64_t[:, ::1] confusion not None):
@@ -82,12 +87,9 @@ cdef class Values:
         cdef int64_t[::1] predicted = np.empty(self.n_classes, np.int64)
         self._check(confusion)
         sum_columns(&confusion[0, 0], self.n_classes, &predicted[0])
-        return self.value(&confusion[0, 0], &predicted[0])
-
-    @property
-    def has_floors(self):
-        """Whether any are asked for."""
-        return self.floors.shape[0] > 0
+        z = self.value(&confusion[0, 0], &predicted[0])
+        self.raise_error()
+        return z
 
     def shortfall(self, const int64_t[:, ::1] confusion not None):
         """Return by how much the counts miss their floors: the sum, in rates."""
@@ -132,7 +134,9 @@ cdef class Values:
         cdef double z
         if self.floors.shape[0] > 0 and (self.n_missed > 0 or self.n_correct < self.floor):
             return FAR * (1.0 + self.missing(&self.correct[0]))
-        z = self.error * (1.0 - self.n_correct / self.total) - self.tau * self.pmi_sum
+        if self.is_called:
+            return self.call(confusion)
+        z = self.error_rate * (1.0 - self.n_correct / self.total) - self.tau * self.pmi_sum
         if self.recall != 0.0:
             z += self.recall * (1.0 - self.recalls / self.n_present)
         if self.f1 != 0.0:
@@ -144,6 +148,26 @@ cdef class Values:
         if self.single != 0.0:
             z += self.single * self.single_gap(confusion)
         return z
+
+    cdef double call(self, const int64_t *confusion) noexcept with gil:
+        """Call the objective with a copy of the counts."""
+        if self.error is not None:
+            return INFINITY
+        counts = np.empty((self.n_classes, self.n_classes), np.int64)
+        cdef int64_t[:, ::1] cells = counts
+        memcpy(&cells[0, 0], confusion, counts.nbytes)
+        try:
+            return self.called(counts)
+        except BaseException as error:
+            self.error = error
+            return INFINITY
+
+    cdef int raise_error(self) except -1:
+        """Raise the error of a call, if there was one."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+        return 0
 
     cdef void shift(self, int64_t j, int64_t change) noexcept nogil:
         """Change the right count of a class, after a value, and all that :meth:`z` needs."""
