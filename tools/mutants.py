@@ -136,18 +136,17 @@ FAULTS = [
         "solvers/test_exact.py solvers/test_solve.py",
     ),
     Fault(
-        "worse points are accepted by the sign that the paper prints",
+        "the last temperature is the same for any number of rows",
         "solvers/anneal.py",
-        "chance < math.exp(-delta / temperature)",
-        "chance < math.exp(delta / temperature)",
+        "last *= n_examples / self.examples",
+        "last *= 1",
         "solvers/test_anneal.py",
     ),
     Fault(
         "time is looked at only after all classes",
         "solvers/landscape.py",
-        "            if is_over(self.deadline):\n                break\n"
-        "        return Proposal(descent.point.copy(), descent.value)",
-        "        return Proposal(descent.point.copy(), descent.value)",
+        "if not n_searches or is_over(self.deadline):",
+        "if not n_searches:",
         "solvers/test_solve.py",
     ),
     # --- using, comparing ---

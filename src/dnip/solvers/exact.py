@@ -47,7 +47,7 @@ class Exact(Solver):
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
     It starts from what :class:`Coordinate` finds. A box of weight indices gets a lower bound from a
-    linear relaxation of the objective (see ``kernels/bounds.pyx``). Then it is shaved
+    linear relaxation of the objective (see ``kernels/exact.pyx``). Then it is shaved
     and halved. Small boxes are evaluated point by point, under the tie rule of the prediction.
     Whenever the search ends, it has the best point, a bound that no weight indices can beat, and
     the gap between the two. Beyond 100 classes it ends with what :class:`Coordinate` has found.
