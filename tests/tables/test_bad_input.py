@@ -31,11 +31,11 @@ REFUSED = {
         ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the number is missing"]),
         (
             "label,ham,spam,user\nham,0,1,\nspam,0,1,u1\n",
-            ["row 1, column user: the number is missing", "with --classes ham,spam (in"],
+            ["row 1, column user: the number is missing", "a column that is no class goes"],
         ),
         (
             "label,p ham,p spam,n\n,0,1,7\nham,0,1,7\nspam,0,1,7\n",
-            ["they sum to 8", "Type: dnip import", "--classes ham,spam --out"],
+            ["they sum to 8", "If a column is no class, name the classes with --classes p ham,"],
         ),
         ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
         ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),

@@ -22,6 +22,8 @@ def resolve(header, classes=None):
     ("good,bad", ("bad", "good"), "bad,good", "bad,good"),
     ("label,1,0", ("bad", "good"), "0,1", "bad,good"),
     ("p1,other", ("p1", "other"), "p1,other", "p1,other"),
+    ("p0,p1", ("p1", "p0"), "p1,p0", "p1,p0"),
+    ("p0,p1,a,b", ("a", "b"), "a,b", "a,b"),
     ("p0,p1", ("label", "id"), "p0,p1", "label,id"),
     ("id,pos,neg,label", None, "pos,neg", "pos,neg"),
     ("mass,prediction,2,1,samples,fallback", None, "2,1", "2,1"),
@@ -40,20 +42,17 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
     ("p0,p01", None, ["column p1 is missing", "p0, p01"]),
     ("p0,p1,p0", None, ["column p0 appears twice"]),
     ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
-    ("label,id,,pos,neg", None, ["label, id, '' (without a name), pos", "--classes pos,neg"]),
+    ("label,id,,pos,neg", None, ["label, id, '' (without a name), pos", "`dnip import`"]),
     ("y,pos,neg", None, ["column y is not known", "to label", "Rename it to label"]),
     ("label,Pos", None, ["columns are label, Pos", "Give a column"]),
-    ("id,answer", None, ["dnip import t.csv --classes A,B,C --label LABEL --out opt.csv"]),
     ("0.9,0.1,pos", None, ["columns are 0.9, 0.1, pos", "The first line must name"]),
-    ("label;p0;p1", None, ["Separate the columns with commas"]),
+    ("label;p0;p1", None, ["the columns are label;p0;p1", "`dnip import`"]),
     ("0,0.25,0.75", None, ["The first line must name the columns"]),
     ("p0,p1", ("a", "b", "c"), ["2 columns of probabilities, but 3 classes: a, b, c"]),
     ("0,1", ("1", "2"), ["column 2 of the classes 1, 2 is missing"]),
     ("0,1,2", ("bad", "good"), ["column bad of the classes bad, good is missing"]),
     ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "columns are a, c"]),
-    ("p0,p1,a,b", ("a", "b"), ["column p0 is not known"]),
-    ("label,other", ("label", "other"), ["class of that name", "p0, p1, ..."]),
-    ("p0,p1", ("p1", "p0"), ["class of that name"]),
+    ("label,other", ("label", "other"), ["column label of", "after p_ where that means"]),
 )
 def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
     with pytest.raises(InvalidInputError) as caught:
@@ -88,7 +87,7 @@ def test_a_cell_is_read_by_itself(classes, cells):
     (("0", "1", "2"), True, ["'True' is neither"]),
     (("US", "us", "de"), "Us", ["'Us' is neither a class name"]),
     (("US", "us", "de"), "uS ", ["'uS ' is neither a class name"]),
-    (("1", "2", "3"), "0", ["ambiguous", "class names: 1, 2, 3"]),
+    (("1", "2", "3"), "0", ["ambiguous", "The classes are 1, 2, 3; if labels"]),
     (("a", "0", "c"), "1", ["ambiguous: the class name '0' is a number"]),
 )
 def test_a_cell_that_names_no_class_is_refused_with_its_place(classes, cell, told):

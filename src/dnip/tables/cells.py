@@ -58,7 +58,8 @@ def no_number(where: str) -> BadRowError:
     """Return the error for a cell that is empty or NaN."""
     return BadRowError(
         f"{where}: the number is missing (empty or NaN)",
-        hint="Give a number in every row; a class that is ruled out has 0",
+        hint="Give a number in every row; a class that is ruled out has 0, a column that is no "
+        "class goes",
     )
 
 

@@ -10,7 +10,7 @@ from shlex import join
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.tables.cells import CellLocation, check_several_columns, is_number
-from dnip.tables.labels import LABEL, check_classes, default_classes, name_classes, names_of
+from dnip.tables.labels import LABEL, check_classes, default_classes, names_of
 
 ID = "id"
 PREDICTION = "prediction"
@@ -41,14 +41,7 @@ _NUMBERED = re.compile(r"p[0-9]+")
 # What stands before the names of classes that a column cannot bear alone.
 _PREFIX = "p_"
 
-# Class names that a hint lists, at most.
-_MOST_CLASSES = 20
-
-# Columns that hold the answers of a model.
-_ANSWERS = frozenset(
-    ("answer", "answers", "response", "output", "outputs", "completion", "choices", "candidates")
-) | {"message", "resps", "custom_id"}
-
+# What people call the column of labels, too.
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
@@ -236,72 +229,65 @@ def resolve_columns(
                 hint="Name one of these",
             )
     classes = _own_classes(stored, classes, source)
-    numbered = [name for name in names if _NUMBERED.fullmatch(name)]
     free = [name for name in names if name not in RESERVED and name not in asked.names]
-    marked = [name for name in free if name.startswith(_PREFIX)]
+    numbered = probability_columns(sum(bool(_NUMBERED.fullmatch(name)) for name in names))
     from_header = classes is None and not numbered
     if from_header:
+        marked = [name for name in free if name.startswith(_PREFIX)]
         columns = tuple(marked if len(marked) > 1 else free)
-        if "" in columns or len(columns) < 2 or _is_row(names):
+        if _is_row(names):
+            hint = "The first line must name the columns: label,p0,p1,..."
+            raise _refused("there are no class columns p0, p1, ...", names, source, hint)
+        if "" in columns or len(columns) < 2:
             raise _refused("there are no class columns p0, p1, ...", names, source)
         classes = check_classes([plain_name(name).removeprefix(_PREFIX) for name in columns])
     elif classes is None:
-        columns = probability_columns(len(numbered))
+        columns, classes = numbered, default_classes(len(numbered))
     else:
-        columns = _columns_of(classes, names, source)
-        if numbered and not {*classes} <= {*names} and not marked:
-            names_of(len(numbered), classes, source)
-    if missing := [name for name in columns if name not in names]:
-        what = f"column {missing[0]} is missing"
-        if classes is None or len(numbered) == len(classes):
-            gap = next(name for name in probability_columns(len(numbered)) if name not in names)
-            hint = "Number the class columns from p0 without a gap"
-            raise _refused(f"column {gap} is missing", names, source, hint)
-        what = f"column {missing[0]} of the classes {_listed(classes)} is missing"
-        hint = "Give one column per class, named after the class, or p0, p1, ..."
-        raise _refused(what, names, source, hint)
+        columns = _columns_of(classes, names, numbered, source)
+    if columns == numbered and (missing := [name for name in columns if name not in names]):
+        hint = "Number the class columns from p0 without a gap"
+        raise _refused(f"column {missing[0]} is missing", names, source, hint)
     check_several_columns(len(columns), source)
-    layout = Layout(
-        source, classes or default_classes(len(columns)), columns, tuple(names), from_header, asked
-    )
-    for name in columns if from_header else layout.others:
-        label_like = name.lower() in _LABEL_LIKE and LABEL not in names
-        if label_like or name in numbered:
-            hint = "Drop it, or number the class columns p0, p1, ..."
-            if label_like:
-                hint = "Rename it to label if it holds the gold labels, or drop it"
+    layout = Layout(source, classes, columns, tuple(names), from_header, asked)
+    for name in free if from_header else layout.others:
+        if name.lower() in _LABEL_LIKE and LABEL not in names:
+            hint = "Rename it to label if it holds the gold labels, or drop it"
             raise _refused(f"column {name} is not known", names, source, hint)
     return layout
 
 
-def _columns_of(classes: tuple[str, ...], names: Sequence[str], source: str) -> tuple[str, ...]:
-    """Return the columns of known classes, or, where none have all of them, those that should be.
+def _columns_of(
+    classes: tuple[str, ...], names: Sequence[str], numbered: tuple[str, ...], source: str
+) -> tuple[str, ...]:
+    """Return the columns of known classes, which are called in one of four ways.
 
-    Numbers are columns of classes that are not called by such numbers themselves.
+    A column that means the same in every table is no class. Numbers are columns of classes that
+    are no numbers themselves.
     """
-    numbered, bare = probability_columns(len(classes)), default_classes(len(classes))
-    reserved = [name for name in classes if name in RESERVED]
-    crossed = {*classes} == {*numbered} and classes != numbered
-    spellings = [tuple(f"{_PREFIX}{name}" for name in classes)]
-    plain = {plain_name(name): name for name in names}  # the space in "label, ham, spam"
-    spaced = tuple(plain.get(name, name) for name in classes)
-    spellings += [] if reserved or crossed else [classes, spaced]
-    spellings += [] if crossed else [numbered]
-    found = {name for name in names if name.isdecimal()}
-    spellings += [bare] if found == {*bare} and not found & {*classes} else []
-    for spelling in spellings:
-        if {*spelling} <= {*names}:
-            return spelling
-    if (reserved or crossed) and {*classes} <= {*names}:
-        name = (reserved or classes)[0]
-        raise _refused(
-            f"column {name} could be the class of that name or the column that is always called "
-            f"{name}",
-            names,
-            source,
-            "Name the class columns p0, p1, ... in the order of the classes",
-        )
-    return classes
+    held = {plain_name(name): name for name in names} | {name: name for name in names}
+    ways = [tuple(f"{_PREFIX}{name}" for name in classes)]
+    if RESERVED.isdisjoint(classes):
+        ways.append(classes)
+    if len(numbered) == len(classes):
+        ways.append(numbered)
+    numbers = default_classes(sum(name.isdecimal() for name in names))
+    if len(numbers) == len(classes) and not any(map(is_number, classes)):
+        ways.append(numbers)
+    for way in ways:
+        if all(name in held for name in way):
+            return tuple(held[name] for name in way)
+    if numbered:
+        names_of(len(numbered), classes, source)
+        return numbered
+    missing = next(name for name in classes if name not in held or name in RESERVED)
+    raise _refused(
+        f"column {missing} of the classes {_listed(classes)} is missing",
+        names,
+        source,
+        "Call each column by the name of its class, after p_ where that means something else, or "
+        "number them p0, p1, ...",
+    )
 
 
 def _is_row(names: Sequence[str]) -> bool:
@@ -325,33 +311,15 @@ def _refused(
     what: str, names: Sequence[str], source: str, hint: str | None = None
 ) -> InvalidInputError:
     """Return the one error for columns: what is wrong, which there are, and what to do."""
-    others = [name for name in names if name and name not in RESERVED]
-    if answers := read_as_answers(names, source):
-        hint = answers
-    elif len(names) == 1 and any(mark in names[0] for mark in (";", "\t", "|", "sep=")):
-        hint = f"Separate the columns with commas, or type: {import_line(source)}"
-    elif hint is None and _is_row(names):
-        hint = "The first line must name the columns: label,p0,p1,..."
-    elif hint is None:
-        hint = "Give a column of probabilities for each class"
-        hint = name_classes(others, "Name") if len(others) > 1 else hint
-    return InvalidInputError(f"{source}: {what}; the columns are {_listed(names)}", hint=hint)
+    return InvalidInputError(
+        f"{source}: {what}; the columns are {_listed(names)}",
+        hint=hint
+        or "Give a column of probabilities for each class; `dnip import` makes a table "
+        "of answers and of other files",
+    )
 
 
-def read_as_answers(names: Sequence[str], source: str, classes: Sequence[str] = ()) -> str:
-    """Return the command to read a file with if its columns are those of answers, else nothing.
-
-    Examples
-    --------
-    >>> read_as_answers(["id", "answer", "label"], "a.csv")
-    'If it holds answers of a model, type: dnip import a.csv --classes A,B,C --out opt.csv'
-    """
-    if not any("logprob" in name.lower() or name.lower() in _ANSWERS for name in names):
-        return ""
-    return f"If it holds answers of a model, type: {import_line(source, classes, LABEL in names)}"
-
-
-def import_line(source: str, classes: Sequence[str] = (), labelled: bool = True) -> str:
+def import_line(source: str, classes: Sequence[str] = ("A", "B", "C")) -> str:
     """Return the command that makes a table of a file.
 
     Examples
@@ -359,9 +327,7 @@ def import_line(source: str, classes: Sequence[str] = (), labelled: bool = True)
     >>> import_line("a b.csv", ["ham", "spam"])
     "dnip import 'a b.csv' --classes ham,spam --out opt.csv"
     """
-    label = [] if labelled else ["--label", "LABEL"]
-    known = ",".join(classes) if 1 < len(classes) <= _MOST_CLASSES else "A,B,C"
-    return join(["dnip", "import", source, "--classes", known, *label, "--out", "opt.csv"])
+    return join(["dnip", "import", source, "--classes", ",".join(classes), "--out", "opt.csv"])
 
 
 def _shown(name: str) -> str:

@@ -131,7 +131,8 @@ def check_several_classes(
     if not len(counted):
         raise InvalidInputError(
             f"{source}: no row has a label{also}",
-            hint="Add a column `label` with the class of each row (in Python: y)",
+            hint="Add a column `label` with the class of each row (in Python: y); those of another "
+            "file are joined by `dnip import FILE --labels LABELS`",
         )
     if len(counted) < 2:
         raise InvalidInputError(
@@ -491,24 +492,19 @@ def _unknown(
     text: str, where: str, classes: Sequence[str], odd: str | None, *, numbered: bool
 ) -> InvalidInputError:
     """Return the error for a label that is of no class."""
-    names, is_index = listed(classes, most=10), _WHOLE_NUMBER.fullmatch(text.strip())
+    names = listed(classes, most=10)
+    hint = f"The classes are {names}; if labels call them otherwise, {name_classes()} in order"
     if not numbered:
         message = f"is none of the columns {names}, which were taken for the classes"
-        hint = "Write the name of one of them, or add a column"
-        if is_index:
-            hint = f"{name_classes(classes, 'Name')}, in the order of their numbers"
-    elif not is_index:
+        hint = f"Write one of these; where labels are numbers, {name_classes(classes)} in order"
+    elif not _WHOLE_NUMBER.fullmatch(text.strip()):
         message = "is neither a class name nor a class index"
-        hint = f"The classes are {names}; if they have other names, give them with --classes (in "
-        hint += "Python: classes=[...])"
     elif odd is not None:
         message = "is not a class name, and as an index it would be ambiguous: the class name "
         message += f"{odd!r} is a number too"
-        hint = f"Write class names: {names}"
     else:
         message = f"is a class index outside 0..{len(classes) - 1}"
-        hint = f"There are {len(classes)} classes, counted from 0; a row without a label has an "
-        hint += "empty cell (NaN or '' in an array)"
+        hint += "; a row without a label has an empty cell (NaN or '' in an array)"
     return InvalidInputError(f"{where}: {shown(text)} {message}", hint=hint)
 
 
@@ -520,7 +516,7 @@ def labelled_twice(source: str, name: str) -> InvalidInputError:
     )
 
 
-def name_classes(names: Sequence[str], start: str = "name") -> str:
+def name_classes(names: Sequence[str] = ("A", "B", "C")) -> str:
     """Return advice to name some classes."""
     some = ",".join(names[:8]) + ",..." * (len(names) > 8)
-    return f"{start} the classes with --classes {some} (in Python: classes=[...])"
+    return f"name the classes with --classes {some} (in Python: classes=[...])"

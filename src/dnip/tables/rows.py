@@ -25,13 +25,12 @@ from dnip.tables.cells import (
     check_mass,
     check_row_weights,
     check_scalars,
-    is_missing,
     no_number,
     no_rows,
     normalise_rows,
     texts_of,
 )
-from dnip.tables.columns import CORRECTED, ID, MASS, Layout, import_line, read_as_answers
+from dnip.tables.columns import CORRECTED, ID, MASS, Layout, import_line
 from dnip.tables.labels import LABEL, name_classes, read_labels
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
@@ -207,28 +206,25 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
     layout, columns, location = block.layout, block.columns, block.location
     n_classes = len(layout.classes)
-    labelled, numbers = as_list(columns.get(LABEL, ())), None
+    labels = columns.get(LABEL, ()) if layout.from_header else ()
+    named = {str(label).strip() for label in as_list(labels)}
+    in_doubt = layout.from_header and not named.issuperset(layout.classes)
     try:
         numbers = numbers_of(block)
         spare = {name: columns[name] for name in layout.others if name in columns}
         check_complete(numbers[:, :n_classes], spare, layout.classes, location)
         p, off, sums = normalise_rows(numbers[:, :n_classes], location)
-        doubt = layout.from_header and not {*layout.classes} <= {str(cell) for cell in labelled}
-        if doubt and 2 * len(off) >= len(p):
+        if in_doubt and 2 * len(off) >= len(p):
             raise InvalidInputError(
                 f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were "
                 f"taken for the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1"
             )
     except InvalidInputError as error:
-        named = [str(label).strip() for label in labelled if not _is_empty(label)]
-        is_bad_row = isinstance(error, BadRowError)
-        pairs = zip(layout.probabilities, layout.classes, strict=True)
-        unnamed = [columns[column] for column, name in pairs if named and name not in named]
-        gaps = is_bad_row and any(_is_empty(cell) for cells in unnamed for cell in cells)
-        if layout.from_header and (gaps or not is_bad_row):
-            doubts = _not_all_classes(layout, named)
-            hint = error.hint if gaps or numbers is not None or not doubts else None  # of the cell
-            error.hint = ". ".join(filter(None, (hint, doubts)))
+        if in_doubt and not isinstance(error, BadRowError):
+            classes = [name for name in layout.classes if name in named]
+            classes = classes if len(classes) > 1 else [*layout.classes]
+            doubt = f"If a column is no class, {name_classes(classes)}"
+            error.hint = doubt if error.hint is None else f"{error.hint}. {doubt}"
         raise
     labels = ids = mass = None
     if LABEL in columns:
@@ -345,7 +341,7 @@ def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: s
         raise InvalidInputError(
             f"{where}: {shown(cell)} {what}",
             hint="Write numbers with a decimal point, such as 0.25; `dnip import` reads decimal "
-            "commas and per cent, too",
+            "commas, per cent and answers of a model, too",
         ) from None
 
 
@@ -385,28 +381,6 @@ class WholeTable:
         captured = self._masses.summary
         if captured is not None and captured.worth_telling:
             warn(f"{self._source}: {captured.sentence}")
-
-
-def _is_empty(cell: object) -> bool:
-    return is_missing(cell) or not str(cell).strip()
-
-
-def _not_all_classes(layout: Layout, labels: Sequence[str]) -> str:
-    """Return what to do where a column that was taken for a class may be none."""
-    names = dict.fromkeys(labels)
-    if hint := read_as_answers(layout.names, layout.source, [*names]):
-        return hint
-    classes = [name for name in layout.probabilities if name in names]
-    others = [name for name in layout.probabilities if name not in names]
-    if not others:
-        return ""
-    if len(names) > 1 and all(any(name in c for c in others) for name in names):  # p_ham
-        return f"Type: {import_line(layout.source, [*names])}"
-    if len(classes) < 2:
-        return (
-            "If a column is not a class, name the others with --classes (in Python: classes=[...])"
-        )
-    return f"No label is {listed(others)}: if that is not a class, {name_classes(classes)}"
 
 
 #: Below this captured mass, most of what the model would say is not a label.
