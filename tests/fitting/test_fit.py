@@ -1,7 +1,6 @@
 """From a table, or a sample of a very large one, to coefficients: what counts, and what is told."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,7 +94,7 @@ def test_scores_are_those_of_rows_that_refits_have_not_seen(opt):
 
 @pytest.mark.parametrize(("n_rows", "used"), [(29, False), (30, True)])
 def test_rows_without_a_label_come_first_if_there_are_enough(opt, new, n_rows, used):
-    opt = ProbabilityTable(replace(opt.rows, mass=None))
+    opt = ProbabilityTable(opt.changed(mass=None))
     rows = ProbabilityTable(new.probabilities[:n_rows], classes=new.classes)
     found = kept(fit(opt, unlabelled=rows, evidence=False).coefficients)
     assert found == sketch_of(rows.probabilities if used else opt.probabilities)
@@ -210,7 +209,7 @@ def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):
 def test_a_sample_is_fitted_robustly_where_that_is_asked_for(large, path, tmp_path):
     assert fit(path, rows=2_000, evidence=False).decision is None
     more = tmp_path / "more.parquet"
-    ProbabilityTable(replace(large.take(range(900)).rows, labels=None)).write(more)
+    ProbabilityTable(large.take(range(900)).changed(labels=None)).write(more)
     asked = {"robust": "on", "target_prior": "estimate"}
     fitted = fit(path, rows=2_000, unlabelled=more, evidence=False, **asked)
     assert fitted.decision.n_unlabelled == 499 + 900  # as many as of each large class

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ TABLE = ProbabilityTable(
 
 
 def beside(table, others, **more):
-    return replace(table.rows, others=others, **more)
+    return table.changed(others=others, **more)
 
 
 def low_table():
@@ -69,7 +68,7 @@ def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
     part = ProbabilityTable(table.probabilities, np.full(40, -1), mass=table.mass).unlabelled()
     assert part.mass.tolist() == table.mass.tolist()
     coefficients = Coefficients(["0", "1", "2"], [1, 2, 3], 3)
-    apply([table.rows], coefficients, tmp_path / "out.parquet")
+    apply([table], coefficients, tmp_path / "out.parquet")
     assert ProbabilityTable.read(tmp_path / "out.parquet").mass.tolist() == table.mass.tolist()
     for library in ("pandas", "polars"):
         with pytest.warns(DNIPWarning, match="frame: the labels capture"):

@@ -159,7 +159,7 @@ def test_columns_as_written(tmp_path, classes):
     table = ProbabilityTable(p, labels, ["a,b", "c"], classes)
     for suffix in ("csv", "jsonl", "parquet"):
         with open_writer(tmp_path / f"t.{suffix}", table.classes) as writer:
-            writer.write(table.rows, predictions=[1, 0])
+            writer.write(table, predictions=[1, 0])
     first, second = classes or ("p0", "p1")
     no, yes = classes or (0, 1)
     assert (tmp_path / "t.csv").read_text() == (
@@ -230,8 +230,8 @@ P = np.array([[0.5, 0.5]])
 def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, second, columns, told):
     def write():
         with open_writer(tmp_path / "t.csv", ["0", "1"]) as writer:
-            writer.write(ProbabilityTable(P).rows)
-            writer.write(second.rows, **columns)
+            writer.write(ProbabilityTable(P))
+            writer.write(second, **columns)
 
     with pytest.raises(InvalidInputError, match=re.escape(told)):
         write()

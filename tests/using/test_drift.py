@@ -135,7 +135,7 @@ def test_captured_mass_is_compared_wherever_both_sides_have_it(new, robust, has_
     rng = np.random.default_rng(0)
 
     def given(table, least):
-        return ProbabilityTable(replace(table.rows, mass=rng.uniform(least, 1, len(table))))
+        return ProbabilityTable(table.changed(mass=rng.uniform(least, 1, len(table))))
 
     settings = {"evidence": False, "no_labels": not has_labels}
     if has_labels:
@@ -144,8 +144,8 @@ def test_captured_mass_is_compared_wherever_both_sides_have_it(new, robust, has_
     fitted = fit(given(opt, 0.5), unlabelled=more, **settings).coefficients
     same, low, without = given(new, 0.5), given(new, 0.3), without_labels(new)
     assert check(without_labels(same), fitted).holds
-    assert check(ProbabilityTable(replace(same.rows, labels=None)), fitted).holds
-    fallen = check(ProbabilityTable(replace(low.rows, labels=None)), fitted)
+    assert check(ProbabilityTable(same.changed(labels=None)), fitted).holds
+    fallen = check(ProbabilityTable(low.changed(labels=None)), fitted)
     assert not fallen.holds
     assert fallen.comparison.mass_distance > 0.2
     now = check(without, fitted)
@@ -156,7 +156,7 @@ def test_captured_mass_is_compared_wherever_both_sides_have_it(new, robust, has_
 
 def test_mass_of_one_side_alone_is_said_not_to_be_compared(new):
     assert new.mass is not None
-    bare = ProbabilityTable(replace(bundled_table("opt").rows, mass=None, source="bare"))
+    bare = ProbabilityTable(bundled_table("opt").changed(mass=None, source="bare"))
     text = describe_check(check(new, fit(bare, evidence=False)))
     assert "captured mass      not compared: it was not in the rows of the fit" in text
     with pytest.warns(DNIPWarning, match=r"captured mass is in .*opt.csv alone"):

@@ -264,7 +264,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         p, rows = self._unseen_probabilities(X, labels, weight, members, fit_params)
         table = ProbabilityTable(p, classes=check_classes(self.classes_.tolist()), source="X")
         indices = read_labels(labels, table.classes, Location("y"), unlabelled=False)
-        table = ProbabilityTable(replace(table.rows, labels=indices[rows]))
+        table = ProbabilityTable(table.changed(labels=indices[rows]))
         more = None
         if unlabelled is not None:
             more = ProbabilityTable(

@@ -3,15 +3,6 @@
 from dnip.tables.columns import Asked
 from dnip.tables.files import Scan, TableWriter, ahead, open_writer
 from dnip.tables.rows import Rows
-from dnip.tables.table import AnyRows, ProbabilityTable
+from dnip.tables.table import ProbabilityTable
 
-__all__ = [
-    "AnyRows",
-    "Asked",
-    "ProbabilityTable",
-    "Rows",
-    "Scan",
-    "TableWriter",
-    "ahead",
-    "open_writer",
-]
+__all__ = ["Asked", "ProbabilityTable", "Rows", "Scan", "TableWriter", "ahead", "open_writer"]

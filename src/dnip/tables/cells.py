@@ -159,9 +159,8 @@ def check_probabilities(
     check_several_columns(p.shape[1], location.source)
     p, off, sums = normalise_rows(p, location)
     if warn:
-        seen = SumsSeen()
-        seen.add(len(p), off, sums, location)
-        seen.tell(location.source)
+        first_off = first_off_of(off, sums, location)
+        tell_normalised(location.source, len(off), len(p), first_off)
     return p
 
 
@@ -329,28 +328,18 @@ def _shares_of(cells: Cells) -> Floats:
     return values if sound else np.empty(0)
 
 
-class SumsSeen:
-    """Counts the rows that did not sum to 1, and remembers the first."""
+def first_off_of(off: Integers, sums: Floats, location: Location) -> str:
+    """Return which row is the first that did not sum to 1, and its sum; empty where none is."""
+    return f"{location.cell(int(off[0]))}, sum {sums[0]:.6g}" if len(off) else ""
 
-    def __init__(self) -> None:
-        self.total = 0
-        self._count = 0
-        self._first = ""
 
-    def add(self, n_rows: int, off: Integers, sums: Floats, location: Location) -> None:
-        """Add some rows: how many, and the numbers and the sums of those that did not sum to 1."""
-        if not self._count and len(off):
-            self._first = f"{location.cell(int(off[0]))}, sum {sums[0]:.6g}"
-        self._count += len(off)
-        self.total += n_rows
-
-    def tell(self, source: str) -> None:
-        """Warn if rows were normalised: how many, and which is the first."""
-        if self._count:
-            warn(
-                f"{source}: {self._count} of {self.total} rows did not sum to 1 and were "
-                f"normalised (the first is {self._first})"
-            )
+def tell_normalised(source: str, n_off: int, n_rows: int, first_off: str) -> None:
+    """Warn if rows were normalised: how many, and which is the first."""
+    if n_off:
+        warn(
+            f"{source}: {n_off} of {n_rows} rows did not sum to 1 and were normalised (the first "
+            f"is {first_off})"
+        )
 
 
 def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:
@@ -577,7 +566,7 @@ def check_ids(
     if len(set(texts)) < len(texts):
         first: dict[str, int] = {}
         row = next(row for row, text in enumerate(texts) if first.setdefault(text, row) < row)
-        raise _twice(
+        raise id_twice(
             texts[row], location.cell(row), f"already at {location.cell(first[texts[row]])}"
         )
     if not is_storable("".join(texts)):
@@ -591,48 +580,12 @@ def check_ids(
     return array
 
 
-def _twice(text: str, where: str, where_else: str) -> InvalidInputError:
+def id_twice(text: str, where: str, where_else: str) -> InvalidInputError:
+    """Return the error for the second row with an id."""
     return InvalidInputError(
         f"{where}: the id {text!r} is {where_else}",
         hint="Give every row an id of its own, or leave the ids out",
     )
-
-
-class IdsSeen:
-    """The ids of a table's rows so far, up to `MOST_IDS`.
-
-    Examples
-    --------
-    >>> from dnip.tables.cells import Location
-    >>> seen = IdsSeen()
-    >>> seen.add(["a", "b"], Location("first"))
-    >>> seen.add(["c", "a"], Location("second"))
-    Traceback (most recent call last):
-    ...
-    dnip.InvalidInputError: second[1]: the id 'a' is already in an earlier row. Give every row \
-an id of its own, or leave the ids out
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self.too_many = False
-
-    def add(self, ids: Sequence[str], location: Location) -> None:
-        """Add the ids of some rows, which differ from one another.
-
-        Raises
-        ------
-        InvalidInputError
-            For the first that an earlier row has; the message names the row.
-        """
-        if self.too_many:
-            return
-        if not self._seen.isdisjoint(ids):
-            row = next(row for row, text in enumerate(ids) if text in self._seen)
-            raise _twice(ids[row], location.cell(row), "already in an earlier row")
-        self._seen.update(ids)
-        if len(self._seen) > MOST_IDS:
-            self._seen, self.too_many = set(), True
 
 
 def is_storable(text: str) -> bool:

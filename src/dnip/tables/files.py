@@ -382,7 +382,7 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     >>> table = ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1]))
     >>> with TemporaryDirectory() as folder:
     ...     with open_writer(f"{folder}/out.csv", table.classes) as writer:
-    ...         writer.write(table.rows, predictions=[1])
+    ...         writer.write(table, predictions=[1])
     ...     print(open(f"{folder}/out.csv").read(), end="")
     label,prediction,p0,p1
     1,1,0.25,0.75

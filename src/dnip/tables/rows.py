@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -17,17 +17,18 @@ from dnip.tables.cells import (
     BadRowError,
     CellLocation,
     Cells,
-    IdsSeen,
-    SumsSeen,
     as_list,
     check_complete,
     check_ids,
     check_mass,
     check_row_weights,
     check_scalars,
+    first_off_of,
+    id_twice,
     no_number,
     no_rows,
     normalise_rows,
+    tell_normalised,
     texts_of,
 )
 from dnip.tables.columns import CORRECTED, ID, MASS, Layout, import_line
@@ -39,9 +40,13 @@ _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 _MAX_CELLS = 1 << 20
 
 
+# What may be known of each row.
+_OF_EACH = ("probabilities", "labels", "ids", "mass", "groups", "weights", "slices")
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows after all checks: some of a file, or those of a `ProbabilityTable`.
+    """Rows after all checks: some of a file, or a whole `ProbabilityTable`.
 
     Parameters
     ----------
@@ -91,25 +96,30 @@ class Rows:
         """Return the number of rows, M."""
         return len(self.probabilities)
 
-    def corrected(self, probabilities: Probabilities, by: str) -> Rows:
-        """Return the same rows with corrected probabilities, shape (M, N), and their mark."""
-        return replace(self, probabilities=probabilities, corrected_by=by)
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, N."""
+        return len(self.classes)
+
+    @property
+    def of_each(self) -> dict[str, NDArray[Any]]:
+        """What is known of each row, by the name of the attribute."""
+        known = {name: getattr(self, name) for name in _OF_EACH}
+        return {name: cells for name, cells in known.items() if cells is not None}
+
+    def changed(self, **changes: Any) -> Rows:  # noqa: ANN401 - of any attribute
+        """Return the same rows with other values of some attributes."""
+        return Rows(**{**vars(self), **changes})
 
 
 def joined(blocks: Iterable[Rows]) -> Rows:
     """Return all rows together, their probabilities contiguous row by row."""
     pieces = list(blocks)
-
-    def whole(name: str) -> Any:  # noqa: ANN401 - an array or None
-        known = [cells for block in pieces if (cells := getattr(block, name)) is not None]
-        return np.concatenate(known) if known else None
-
-    return replace(
-        pieces[0],
-        probabilities=np.ascontiguousarray(whole("probabilities")),
-        labels=whole("labels"),
-        ids=whole("ids"),
-        **{name: whole(name) for name in ("mass", "groups", "weights", "slices")},
+    parts = [block.of_each for block in pieces]
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    whole["probabilities"] = np.ascontiguousarray(whole["probabilities"])
+    return pieces[0].changed(
+        **whole,
         corrected_by=next((block.corrected_by for block in pieces if block.corrected_by), None),
         sums_to_one=all(block.sums_to_one for block in pieces),
     )
@@ -187,17 +197,18 @@ class Seen(NamedTuple):
     layout : Layout
     location : CellLocation
         Of these rows.
-    n_rows : int
-    off, sums : ndarray
-        Numbers and sums of the rows that did not sum to 1.
+    n_rows, n_off : int
+        All rows, and those that did not sum to 1.
+    first_off : str
+        The first of the latter, and its sum.
     ids, mass : ndarray of shape (M,) or None
     """
 
     layout: Layout
     location: CellLocation
     n_rows: int
-    off: Integers
-    sums: Floats
+    n_off: int
+    first_off: str
     ids: NDArray[np.object_] | None
     mass: Floats | None
 
@@ -206,8 +217,9 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
     """Check and normalise the rows of a block; return them, and what a `WholeTable` looks at."""
     layout, columns, location = block.layout, block.columns, block.location
     n_classes = len(layout.classes)
-    labels = columns.get(LABEL, ()) if layout.from_header else ()
-    named = {str(label).strip() for label in as_list(labels)}
+    named = set()
+    if layout.from_header:
+        named = {str(label).strip() for label in as_list(columns.get(LABEL, ()))}
     in_doubt = layout.from_header and not named.issuperset(layout.classes)
     try:
         numbers = numbers_of(block)
@@ -237,13 +249,7 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
         mass = numbers[:, -1]
         mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
     marks = as_list(columns.get(CORRECTED, ()))
-    mark = next((str(by) for by in marks if by not in (None, "")), None)
-    asked, others = layout.asked, None
-    if asked.others and layout.others:
-        others = {name: as_list(columns[name]) for name in layout.others}
-    weights = None
-    if asked.weight is not None:
-        weights = check_row_weights(columns[asked.weight], asked.weight, location)
+    asked = layout.asked
     rows = Rows(
         p,
         labels,
@@ -251,15 +257,18 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
         layout.classes,
         source,
         mass,
-        others,
+        {name: as_list(columns[name]) for name in layout.others} if asked.others else None,
         layout.probabilities,
-        mark,
-        None if asked.group is None else texts_of(columns[asked.group]),
-        weights,
-        None if asked.by is None else texts_of(columns[asked.by]),
-        not len(off),
+        corrected_by=next((str(by) for by in marks if by not in (None, "")), None),
+        groups=None if asked.group is None else texts_of(columns[asked.group]),
+        weights=None
+        if asked.weight is None
+        else check_row_weights(columns[asked.weight], asked.weight, location),
+        slices=None if asked.by is None else texts_of(columns[asked.by]),
+        sums_to_one=not len(off),
     )
-    return rows, Seen(layout, location, len(p), off, sums, ids, mass)
+    first_off = first_off_of(off, sums, location)
+    return rows, Seen(layout, location, len(p), len(off), first_off, ids, mass)
 
 
 def rows_per_block(most: int, n_columns: int) -> int:
@@ -349,14 +358,18 @@ class WholeTable:
     """What must hold of the rows of a table together, and what is to be told of them."""
 
     def __init__(self, source: str) -> None:
-        self._source, self.n_rows = source, 0
-        self._first: Seen | None = None
-        self._sums, self._masses, self._ids = SumsSeen(), MassCounts(), IdsSeen()
+        self._source = source
+        self.n_rows = self._n_off = 0
+        self._first_off = ""
+        self._first: Layout | None = None
+        self._masses = MassCounts()
+        self._ids: set[str] = set()
+        self._compares_ids = True
 
     def add(self, seen: Seen) -> None:
         """Add the next block; InvalidInputError for other columns, and an id of an earlier row."""
-        self._first = self._first or seen
-        first, other = self._first.layout, seen.layout
+        self._first = self._first or seen.layout
+        first, other = self._first, seen.layout
         if first.columns != other.columns or first.classes != other.classes:
             raise InvalidInputError(
                 f"{other.source}: the columns {', '.join(other.columns)} differ from "
@@ -365,18 +378,28 @@ class WholeTable:
                 f"{import_line(self._source, first.classes)}",
             )
         self.n_rows += seen.n_rows
-        self._sums.add(seen.n_rows, seen.off, seen.sums, seen.location)
-        if seen.ids is not None:
-            self._ids.add(seen.ids.tolist(), seen.location)
+        self._first_off = self._first_off or seen.first_off
+        self._n_off += seen.n_off
+        if seen.ids is not None and self._compares_ids:
+            self._add_ids(seen.ids.tolist(), seen.location)
         if seen.mass is not None:
             self._masses.add(seen.mass)
 
+    def _add_ids(self, ids: list[str], location: CellLocation) -> None:
+        """Add the ids of some rows, which differ from one another, up to `MOST_IDS`."""
+        if not self._ids.isdisjoint(ids):
+            row = next(row for row, name in enumerate(ids) if name in self._ids)
+            raise id_twice(ids[row], location.cell(row), "already in an earlier row")
+        self._ids.update(ids)
+        if len(self._ids) > MOST_IDS:
+            self._ids, self._compares_ids = set(), False
+
     def finish(self) -> None:
         """Tell what there is to tell of all rows; InvalidInputError if there were none."""
-        if self._first is None or not self.n_rows:
+        if not self.n_rows:
             raise no_rows(self._source)
-        self._sums.tell(self._source)
-        if self._ids.too_many:
+        tell_normalised(self._source, self._n_off, self.n_rows, self._first_off)
+        if not self._compares_ids:
             warn(f"{self._source}: ids were compared in the first {MOST_IDS:,} rows only")
         captured = self._masses.summary
         if captured is not None and captured.worth_telling:

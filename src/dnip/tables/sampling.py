@@ -14,7 +14,7 @@ from dnip.base.validation import check_integer
 from dnip.tables.cells import no_rows
 from dnip.tables.labels import UNLABELLED, check_countable
 from dnip.tables.rows import Rows
-from dnip.tables.table import AnyRows, ProbabilityTable, check_raw
+from dnip.tables.table import ProbabilityTable, check_raw
 
 # Rows that are looked at together.
 _BLOCK = 65_536
@@ -170,10 +170,10 @@ class Sampler:
     def __init__(self, rows: int, seed: int = 0) -> None:
         seed = check_integer("seed", seed, at_least=0)
         self._sample = RowSample(check_integer("rows", rows, at_least=1), (_STREAM, seed))
-        self._last: AnyRows | None = None
+        self._last: Rows | None = None
         self._sums_to_one = True
 
-    def add(self, rows: AnyRows) -> None:
+    def add(self, rows: Rows) -> None:
         """Add rows to the stream.
 
         Raises
@@ -184,20 +184,10 @@ class Sampler:
             For corrected probabilities: samples are what weights are learned from.
         """
         check_raw(rows)
-        n_classes = check_countable(len(rows.classes))
-        rows = rows.rows if isinstance(rows, ProbabilityTable) else rows
+        n_classes = check_countable(rows.n_classes)
         self._last = rows
         self._sums_to_one &= rows.sums_to_one
-        self._sample.add(
-            _strata_of(rows),
-            n_classes + 1,
-            probabilities=rows.probabilities,
-            ids=rows.ids,
-            mass=rows.mass,
-            groups=rows.groups,
-            weights=rows.weights,
-            slices=rows.slices,
-        )
+        self._sample.add(_strata_of(rows), n_classes + 1, **rows.of_each)
 
     def sample(self) -> Sample:
         """Return the sample of the rows so far.
@@ -210,25 +200,14 @@ class Sampler:
         drawn, last = self._sample.columns, self._last
         if last is None or not drawn:
             raise no_rows("the sample")
-        n_classes, strata = len(last.classes), drawn["strata"].astype(np.int64)
-        labels = np.where(strata == n_classes, UNLABELLED, strata)
-        rows = Rows(
-            drawn["probabilities"],
-            None if last.labels is None else labels,
-            drawn.get("ids"),
-            last.classes,
-            last.source,
-            drawn.get("mass"),
-            groups=drawn.get("groups"),
-            weights=drawn.get("weights"),
-            slices=drawn.get("slices"),
-            sums_to_one=self._sums_to_one,
+        rows = last.changed(
+            **{name: drawn[name] for name in last.of_each}, sums_to_one=self._sums_to_one
         )
-        sizes = self._sample.sizes[:n_classes]
+        sizes = self._sample.sizes[: last.n_classes]
         return Sample(ProbabilityTable(rows), self._sample.n_rows, sizes)
 
 
-def _strata_of(rows: AnyRows) -> Integers:
+def _strata_of(rows: Rows) -> Integers:
     """Return the class of each row, N for a row without a label, in the smallest type."""
     n_rows, n_classes = rows.probabilities.shape
     kind = np.min_scalar_type(n_classes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -53,14 +52,11 @@ if TYPE_CHECKING:
 #: its smallest sets cover all classes.
 BALANCED_UP_TO = 100
 
-# Of each row.
-_COLUMNS = ("probabilities", "labels", "ids", "mass", "groups", "weights", "slices")
-
 # From how many rows on, and in which share of them, labels look like the model's own answers.
 _ENOUGH, _ALIKE = 30, 0.97
 
 
-class ProbabilityTable:
+class ProbabilityTable(Rows):
     """Class probabilities of M examples over N classes, with labels and ids if known.
 
     Parameters
@@ -81,8 +77,6 @@ class ProbabilityTable:
 
     Attributes
     ----------
-    rows : Rows
-        All of the below together.
     probabilities : ndarray of shape (M, N)
         Rows sum to 1.
     labels : ndarray of shape (M,) or None
@@ -125,7 +119,7 @@ class ProbabilityTable:
         mass: ArrayLike | None = None,
     ) -> None:
         if isinstance(probabilities, Rows):  # checked already
-            rows = replace(probabilities, others=None, columns=None)
+            known = vars(probabilities.changed(others=None, columns=None))
         else:
             numbers = check_numbers(probabilities, "probabilities")
             p = check_probabilities(numbers)
@@ -134,16 +128,9 @@ class ProbabilityTable:
             names = names_of(p.shape[1], classes or None)
             if labels is not None:
                 labels, _ = labels_of_columns(p, labels, names)
-            rows = Rows(p, labels, ids, names, source, mass, sums_to_one=p is numbers)
-        self.rows, self.n_classes = rows, len(rows.classes)
-        self.probabilities, self.labels, self.ids = rows.probabilities, rows.labels, rows.ids
-        self.classes, self.source, self.mass = rows.classes, rows.source, rows.mass
-        self.corrected_by = rows.corrected_by
-        self.groups, self.weights, self.slices = rows.groups, rows.weights, rows.slices
-
-    def __len__(self) -> int:
-        """Return the number of rows, M."""
-        return len(self.probabilities)
+            known = {"probabilities": p, "labels": labels, "ids": ids, "classes": names}
+            known |= {"source": source, "mass": mass, "sums_to_one": p is numbers}
+        super().__init__(**known)
 
     def __repr__(self) -> str:
         """Describe the table in one line."""
@@ -257,7 +244,7 @@ class ProbabilityTable:
            label    p0    p1
         0      1  0.25  0.75
         """
-        block = block_of(self.rows)
+        block = block_of(self)
         columns = {
             name: cells if name in block.layout.probabilities else as_list(cells)
             for name, cells in block.columns.items()
@@ -287,7 +274,7 @@ class ProbabilityTable:
         ('ham', 'spam')
         """
         with open_writer(path, self.classes) as writer:
-            writer.write(self.rows)
+            writer.write(self)
 
     def take(self, rows: ArrayLike) -> ProbabilityTable:
         """Return the table of some rows, in the order given.
@@ -310,9 +297,7 @@ class ProbabilityTable:
         array([[0.25, 0.75]])
         """
         chosen = row_numbers(rows, len(self), self.source)
-        columns = {name: getattr(self.rows, name) for name in _COLUMNS}
-        held = {name: cells[chosen] for name, cells in columns.items() if cells is not None}
-        taken = replace(self.rows, **held)
+        taken = self.changed(**{name: cells[chosen] for name, cells in self.of_each.items()})
         if taken.ids is not None and len(np.unique(chosen)) < len(chosen):
             check_ids(taken.ids, n_examples=len(taken))
         return ProbabilityTable(taken)
@@ -327,8 +312,7 @@ class ProbabilityTable:
         """Return the rows that have no label, as a table without a label column."""
         if self.labels is None:
             return self
-        rows = self.take(self.labels == UNLABELLED)
-        return ProbabilityTable(replace(rows.rows, labels=None))
+        return ProbabilityTable(self.take(self.labels == UNLABELLED).changed(labels=None))
 
     def draw(self, n: int, seed: int, *, balanced: bool | None = None) -> ProbabilityTable:
         """Draw a few rows without replacement; the same seed gives the same rows.
@@ -466,9 +450,6 @@ def _balanced_quotas(available: Integers, n: int, rng: np.random.Generator) -> I
     return quotas
 
 
-#: Rows that are checked: a whole table of them, or some on their way.
-AnyRows: TypeAlias = Rows | ProbabilityTable
-
 #: What holds probabilities: a table, an array, a data frame, or the path of a table.
 TableLike: TypeAlias = "ProbabilityTable | ArrayLike | IntoDataFrame | str | os.PathLike[str]"
 
@@ -544,7 +525,7 @@ def as_table(
         )
     elif not isinstance(data, ProbabilityTable):
         data = ProbabilityTable(data, classes=() if classes is None else check_classes(classes))
-    data = ProbabilityTable(_with_given(data.rows, groups, weights, by))
+    data = ProbabilityTable(_with_given(data, groups, weights, by))
     if y is None:
         return data
     if data.labels is not None:
@@ -552,7 +533,7 @@ def as_table(
     unnamed = classes is None and data.classes == default_classes(data.n_classes)
     known = None if unnamed else data.classes
     labels, names = labels_of_columns(data.probabilities, y, known, "y")
-    return ProbabilityTable(replace(data.rows, labels=labels, classes=names))
+    return ProbabilityTable(data.changed(labels=labels, classes=names))
 
 
 def _with_given(
@@ -561,17 +542,16 @@ def _with_given(
     """Return the same rows with what is given of each, where it is no name of a column."""
     n_rows = len(rows)
     if group is not None and not isinstance(group, str):
-        groups = texts_of(check_vector("groups", group, n_rows, np.object_))
-        rows = replace(rows, groups=groups)
+        rows = rows.changed(groups=texts_of(check_vector("groups", group, n_rows, np.object_)))
     if weight is not None and not isinstance(weight, str):
         cells = check_vector("weights", weight, n_rows)
-        rows = replace(rows, weights=check_row_weights(cells, "weights", Location("weights")))
+        rows = rows.changed(weights=check_row_weights(cells, "weights", Location("weights")))
     if by is not None and not isinstance(by, str):
-        rows = replace(rows, slices=texts_of(check_vector("by", by, n_rows, np.object_)))
+        rows = rows.changed(slices=texts_of(check_vector("by", by, n_rows, np.object_)))
     return rows
 
 
-def check_raw(*tables: AnyRows | None) -> None:
+def check_raw(*tables: Rows | None) -> None:
     """Refuse corrected probabilities: weights are learned from those of a model, and used on them.
 
     Raises
@@ -602,7 +582,7 @@ def tell_own_labels(source: str, n_alike: int, n_labelled: int) -> None:
         )
 
 
-def check_same_classes(rows: AnyRows, classes: Sequence[str]) -> None:
+def check_same_classes(rows: Rows, classes: Sequence[str]) -> None:
     """Refuse coefficients that were fitted for other classes than the table's."""
     if rows.classes != classes:
         raise CoefficientsFormatError(
@@ -685,7 +665,7 @@ def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> Non
 
 
 def as_blocks(
-    data: TableLike | Iterable[AnyRows],
+    data: TableLike | Iterable[Rows],
     y: ArrayLike | None = None,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
@@ -693,7 +673,7 @@ def as_blocks(
     groups: ArrayLike | str | None = None,
     by: ArrayLike | str | None = None,
     others: bool = False,
-) -> Iterable[AnyRows]:
+) -> Iterable[Rows]:
     """Return checked rows block by block: a path is read as it goes, anything else is one block.
 
     Parameters
@@ -717,6 +697,6 @@ def as_blocks(
         return [as_table(data, y, classes, label, groups=groups, by=by)]
     if isinstance(data, Scan | Iterator):
         return data
-    if isinstance(data, list | tuple) and all(isinstance(block, AnyRows) for block in data):
+    if isinstance(data, list | tuple) and all(isinstance(block, Rows) for block in data):
         return data
     return [as_table(data, None, classes)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors import PriorEstimate, estimate_prior, most_rows
-from dnip.tables import AnyRows, ProbabilityTable, Rows, Scan, ahead, open_writer
+from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.columns import DEFERRED
 from dnip.tables.files import counted_rows
 from dnip.tables.rows import CapturedMass, MassCounts
@@ -41,7 +40,7 @@ class Application(NamedTuple):
 
 
 def apply(
-    data: TableLike | Iterable[AnyRows],
+    data: TableLike | Iterable[Rows],
     coefficients: CoefficientsLike,
     out: str | os.PathLike[str],
     *,
@@ -111,7 +110,7 @@ def apply(
 
 
 def estimate_stream(
-    chunks: Iterable[AnyRows],
+    chunks: Iterable[Rows],
     coefficients: CoefficientsLike,
     *,
     progress: Callable[[int], None] | None = None,
@@ -159,7 +158,7 @@ class _Applied(NamedTuple):
     n_deferred: int
 
 
-def reweighted(coefficients: Coefficients, chunks: Iterable[AnyRows]) -> Iterator[_Applied]:
+def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[_Applied]:
     """Yield rows with reweighted probabilities and predictions.
 
     Raises
@@ -168,17 +167,17 @@ def reweighted(coefficients: Coefficients, chunks: Iterable[AnyRows]) -> Iterato
         If the coefficients were fitted for other classes.
     """
     multipliers = coefficients.multipliers
-    for block in chunks:
-        chunk = block.rows if isinstance(block, ProbabilityTable) else block
+    for chunk in chunks:
         check_same_classes(chunk, coefficients.classes)
         check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        rows, n_deferred = chunk.corrected(reweight(p, multipliers), coefficients.digest), 0
+        corrected, n_deferred = reweight(p, multipliers), 0
+        rows = chunk.changed(probabilities=corrected, corrected_by=coefficients.digest)
         if coefficients.defer is not None:
             deferred = coefficients.defer.deferred(rows.probabilities, predictions)
             n_deferred = int(deferred.sum())
             others = {DEFERRED: deferred.astype(np.int64).tolist(), **(rows.others or {})}
-            rows = replace(rows, others=others)
+            rows = rows.changed(others=others)
         n_changed = int(np.count_nonzero(predictions != decide(p)))
         yield _Applied(rows, predictions, n_changed, n_deferred)

@@ -18,7 +18,7 @@ from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coeffici
 from dnip.method.kept import ClassScores, Comparison, Score, Sketch
 from dnip.method.prediction import decide
 from dnip.priors import PriorEstimate, most_rows
-from dnip.tables import AnyRows
+from dnip.tables import Rows
 from dnip.tables.files import counted_rows
 from dnip.tables.groups import Grouping, first_of_groups
 from dnip.tables.labels import UNLABELLED
@@ -192,7 +192,7 @@ class Check:
 
 
 def check(
-    data: TableLike | Iterable[AnyRows],
+    data: TableLike | Iterable[Rows],
     coefficients: CoefficientsLike,
     y: ArrayLike | None = None,
     *,

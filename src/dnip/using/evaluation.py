@@ -26,7 +26,7 @@ from dnip.metrics import CLASS_METRICS, accuracy, class_accuracies, cobias, metr
 from dnip.metrics.chance import MOST_CELLS, MOST_ROWS, has_signal
 from dnip.metrics.confusion import count_pairs, in_mix, odd_classes
 from dnip.metrics.intervals import PAIRED, accuracy_change, difference_intervals, wilson
-from dnip.tables import AnyRows, Scan
+from dnip.tables import Rows, Scan
 from dnip.tables.cells import no_rows
 from dnip.tables.files import Progress, counted_rows
 from dnip.tables.frames import make_frame
@@ -278,7 +278,7 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
 
 
 def evaluate(
-    data: TableLike | Iterable[AnyRows],
+    data: TableLike | Iterable[Rows],
     y: ArrayLike | None = None,
     coefficients: CoefficientsLike | None = None,
     *,
@@ -354,7 +354,7 @@ def evaluate(
 
 
 def _count(
-    coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[AnyRows]
+    coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[Rows]
 ) -> Iterator[_Counts]:
     """Yield the counts of some rows."""
     counts = _Counts(coefficients, adjusted)
@@ -379,7 +379,7 @@ class _Counts:
         known = None if coefficients is None else coefficients.fit.fitted
         self._overlap = None if known is None else Overlap(known)
 
-    def add(self, rows: AnyRows) -> None:
+    def add(self, rows: Rows) -> None:
         """Count some rows."""
         for asked in self._given.values():
             check_same_classes(rows, asked.classes)
@@ -464,7 +464,7 @@ class SignalSample:
     def __init__(self) -> None:
         self._parts: list[RowSample] = []
 
-    def add(self, rows: AnyRows) -> None:
+    def add(self, rows: Rows) -> None:
         """Add the labelled rows of a block."""
         if rows.labels is None or not (known := rows.labels != UNLABELLED).any():
             return

@@ -14,7 +14,7 @@ from dnip.base.typing import Booleans, Confusion, Counts, Floats, Integers, Labe
 from dnip.metrics import accuracy, class_accuracies, cobias, metric_intervals
 from dnip.metrics.chance import rates_p_value
 from dnip.metrics.confusion import count_pairs
-from dnip.tables import AnyRows
+from dnip.tables import Rows
 from dnip.tables.groups import Grouping, counted_rows_of, is_quick
 from dnip.tables.labels import UNLABELLED
 
@@ -120,7 +120,7 @@ class LabelledRows:
         self._parts: list[dict[str, NDArray[Any]]] = []
         self._n_rows, self._is_quick = 0, True
 
-    def add(self, rows: AnyRows, decided: Mapping[str, NDArray[np.integer]]) -> None:
+    def add(self, rows: Rows, decided: Mapping[str, NDArray[np.integer]]) -> None:
         """Keep the labelled rows of a block, with the decisions of the raw argmax and others."""
         if rows.labels is None:
             return

@@ -120,7 +120,7 @@ def test_import_and_apply_decide_as_the_sidecar_does_on_rounded_answers(tmp_path
         answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
         bodies.append({"answers": {"q": answer}})
     table, _ = read_answers(bodies, classes)
-    apply([table.rows], fitted, tmp_path / "out.csv")
+    apply([table], fitted, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open() as file:
         applied = [row["prediction"] for row in csv.DictReader(file)]
     on_their_way = [correct(body, {"q": fitted})[0]["answers"]["q"]["choice"] for body in bodies]

@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -499,7 +499,7 @@ def _write(target: Path, plan: Plan, asked: _Asked, fill: Fill) -> RunSummary:
     # Next to other columns, p_ shows which are the classes.
     columns = class_columns(classes, marked=bool(texts.kept))
     with open_writer(target, classes) as writer:
-        writer.write(replace(table.rows, labels=known, others=others, columns=columns))
+        writer.write(table.changed(labels=known, others=others, columns=columns))
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():

@@ -295,7 +295,7 @@ def read_answers(
     read.kinds.check_one()
     table, counts = _scored(read, origin, fill)
     labels = _joined(read, table, truth)
-    table = ProbabilityTable(replace(table.rows, labels=labels))
+    table = ProbabilityTable(table.changed(labels=labels))
     _warn_of_own_labels(table)
     read.kinds.warn_of_mixtures()
     summary = _summary(read, table, truth, files, counts)
@@ -970,7 +970,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     # Beside other columns, p_ tells which are the classes.
     columns = class_columns(classes, marked=bool(others.keys() - {ROW}))
     with open_writer(out, classes) as writer:
-        writer.write(replace(imported.table.rows, others=others, columns=columns))
+        writer.write(imported.table.changed(others=others, columns=columns))
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
     content[LEFT_OUT] = summary.why
     write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
