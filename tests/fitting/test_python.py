@@ -21,15 +21,6 @@ P, Y = ROWS.probabilities, np.array(NAMES)[ROWS.labels]
 FRAME = pd.DataFrame(P, columns=NAMES)
 
 
-def test_the_classifier_says_what_a_fit_says():
-    fitted, classifier = dnip.fit(P, Y, classes=NAMES), DNIPClassifier(classes=NAMES).fit(P, Y)
-    assert (classifier.verdict_, fitted.verdict) == ("apply", "apply")
-    assert classifier.evidence_.after == fitted.evidence.after
-    unjudged = DNIPClassifier(classes=NAMES, evidence=False).fit(P, Y)
-    assert (unjudged.verdict_, unjudged.evidence_) == ("not judged", None)
-    assert unjudged.weights_.tolist() == classifier.weights_.tolist()
-
-
 def test_it_warns_where_nothing_is_known():
     y = np.repeat([0, 1, 2], [800, 60, 40])
     rng = np.random.default_rng(0)

@@ -234,7 +234,7 @@ SETTINGS = {
     "helper": ({"defer": 0.3, "helper_accuracy": 2.0}, None, "helper_accuracy must be a finite"),
     "mix": (
         {"target_prior": {"a": 1.0}}, "--target-prior a=1",
-        "target prior: no share is given for class b",
+        "target prior: the shares are of a, but the classes are a, b",
     ),
     "floor": (
         {"constraints": {"min_class_accuracies": {"a": 1.5}}}, "--min-class-accuracy a=1.5",

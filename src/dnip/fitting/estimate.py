@@ -233,22 +233,21 @@ class Estimator:
         if not _is_wanted(rows, settings):
             return cls(rows, problem, absent, None, 0, None)
         counted = rows.counts > 0
-        exponent, floor, there = common
-        p = raised(np.asarray(rows.probabilities[counted], np.float64), floor)
+        p = raised(np.asarray(rows.probabilities[counted], np.float64), common.floor)
         labels, counts = rows.labels[counted], rows.weights[counted]
-        unlabelled = raised(unlabelled, floor)
+        unlabelled = raised(unlabelled, common.floor)
         if group_sizes is not None:
             counts = counts / group_sizes[counted]
         drift = None
         if len(unlabelled):
-            both = to_power(p, exponent), labels, to_power(unlabelled, exponent)
-            drift = find_drift(*both, target, counts)
+            here, there = (to_power(some, common.exponent) for some in (p, unlabelled))
+            drift = find_drift(here, labels, there, target, counts)
         if drift is not None:
-            p = to_power(drift.probabilities, 1 / exponent)
+            p = to_power(drift.probabilities, 1 / common.exponent)
             rows = replace(rows, probabilities=p, labels=labels, counts=rows.counts[counted])
-        rng = np.random.default_rng(settings.seed)
-        rows_of_all = p, labels, counts, unlabelled, rows.classes, rng, target, deadline
-        smooth = fit_smooth(*rows_of_all, exponent=exponent, there=there)
+        smooth = fit_smooth(
+            p, labels, counts, unlabelled, rows.classes, common, target, settings.seed, deadline
+        )
         p_value = None if drift is None else drift.p_value
         return cls(rows, problem, absent, smooth, len(unlabelled), p_value)
 
@@ -312,8 +311,11 @@ class Estimator:
         optimum = np.log(solution.weights)
         labelled = smooth.support.sum() / (smooth.support.sum() + self.n_unlabelled)
         halfway = _HALFWAY + (_ALL_LABELLED - _HALFWAY) * labelled
-        trust = smooth.support / (smooth.support + halfway)
-        blended = repair.unsilence(blend(smooth.log_weights, optimum, trust))
+        trust, present = smooth.support / (smooth.support + halfway), smooth.support > 0
+        way = optimum - smooth.log_weights
+        blended = smooth.log_weights + trust * (way - way[present].mean())
+        blended[~present] = blended[present].mean()
+        blended = repair.unsilence(blended)
         if frozen:
             blended = np.minimum(blended - blended[frozen].mean(), 0.0)
             blended[frozen] = 0.0
@@ -440,30 +442,6 @@ class Blend:
 def _span(values: Floats, form: str) -> str:
     low, high = form.format(values.min()), form.format(values.max())
     return low if low == high else f"{low} to {high}"
-
-
-def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
-    """Return log-weights between two estimates; classes without labels get the mean of the others.
-
-    Only differences of log-weights matter, so the two are first shifted to the same mean.
-
-    Parameters
-    ----------
-    smooth, optimum : ndarray of shape (N,)
-        Log-weights.
-    trust : ndarray of shape (N,)
-        How much of the way from `smooth` to `optimum` each class goes; 0 for one without labels.
-
-    Examples
-    --------
-    >>> blend(np.zeros(3), np.array([0.4, -0.4, 9.0]), np.array([0.5, 0.5, 0]))
-    array([ 0.2, -0.2,  0. ])
-    """
-    present = trust > 0
-    way = optimum - smooth
-    blended = smooth + trust * (way - way[present].mean())
-    blended[~present] = blended[present].mean()
-    return np.asarray(blended)
 
 
 # Steps on the way to weights that keep constraints.
@@ -838,12 +816,10 @@ def fit_smooth(
     weight: Floats,
     unlabelled: Probabilities,
     classes: Sequence[str],
-    rng: np.random.Generator,
+    common: Common,
     target: Floats | None = None,
+    seed: int = 0,
     deadline: float | None = None,
-    *,
-    exponent: float = 1.0,
-    there: Floats | None = None,
 ) -> Smooth:
     """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
 
@@ -853,25 +829,16 @@ def fit_smooth(
 
     Parameters
     ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-        Class indices.
-    weight : ndarray of shape (M,)
-        How often each example counts.
-    unlabelled : ndarray of shape (U, N)
-    classes : sequence of str
-        Class names.
-    rng : numpy.random.Generator
-        For samples of large sets.
+    probabilities, labels, weight, unlabelled, classes, common
+        As the estimator has them: labelled rows, how often each counts, and rows without a label.
     target : ndarray of shape (N,), optional
         Class shares of the unlabelled rows and where the weights will be used, if known.
+    seed : int
+        Of samples of large sets.
     deadline : float, optional
         A ``time.perf_counter`` reading at which to stop with the best so far.
-    exponent : float, default=1.0
-        Brings ln p to the spread that priors are made for; weights are those for p as it came.
-    there : ndarray of shape (N,), optional
-        Class shares of the unlabelled rows as far as they can be told, where `target` is not known.
     """
+    rng, exponent = np.random.default_rng(seed), common.exponent
     n_classes = probabilities.shape[1]
     everything = np.concatenate([probabilities, unlabelled])
     counts = np.zeros(everything.shape)
@@ -882,12 +849,12 @@ def fit_smooth(
         sampled = np.sort(rng.choice(len(everything), _ROWS, replace=False))
     weights = np.concatenate([weight, np.ones(len(unlabelled))])[sampled]
     prior_shares = label_shares(support)
-    known = there if target is None else target
+    known = common.there if target is None else target
     if known is not None:
         mixed = support + 0.5 + len(unlabelled) * known
         prior_shares = mixed / mixed.sum()
-    common = to_power(everything[sampled], exponent)
-    batch = batch_shift(common, prior_shares, weights, deadline)
+    sample = to_power(everything[sampled], exponent)
+    batch = batch_shift(sample, prior_shares, weights, deadline)
 
     # a step of Newton's method takes as many products as rows times squared classes
     most = int(np.clip(_MOST_PRODUCTS // n_classes**3, _FEWEST_PER_CLASS, _ROWS_PER_CLASS))
@@ -897,7 +864,7 @@ def fit_smooth(
     middle = shift.log_weights[support > 0].mean()
     log_weights = np.where(support > 0, shift.log_weights, middle)
 
-    posterior = shift.posterior(log_probabilities(common))
+    posterior = shift.posterior(log_probabilities(sample))
     shares = target
     if shares is None:
         shares = update_shares(posterior, prior_shares, support, weights)

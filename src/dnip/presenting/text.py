@@ -427,7 +427,8 @@ def _headlines(fitted: Fit, level: float) -> str:
         lines.append(f"{METRICS[metric].title:<12} {ends}")
     lines.append(objective)
     if evidence is not None:
-        lines.append(f"In brackets: {100 * level:g} % intervals.")
+        known = f"In brackets: {100 * level:g} % intervals."
+        lines.append(f"{known} The worst class may be another one on other rows.")
     if (always := fitted.evaluation.always) is not None:
         lines.append(always_sentence(always))
     return "\n".join(lines)
