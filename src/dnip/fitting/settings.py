@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dnip.base import Switch
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice
+from dnip.base.validation import check_choice, check_number
 from dnip.method.coefficients import Deferral
 from dnip.method.constraints import Constraints
 from dnip.method.objective import USUAL, Costs, Goal, Objective, ObjectiveLike
@@ -106,7 +106,8 @@ costs=None)
     if isinstance(search.objective, Objective) and search.objective.costs is not None:
         _check_costs(search.objective.cost_matrix)
     if defer is not None:
-        Deferral(np.empty(0), defer, helper_accuracy)  # refuses what is out of range
+        check_number("defer", defer, above=0, below=1)
+        Deferral(np.empty(0), defer, helper_accuracy)  # refuses a helper that is out of range
     check_choice("robust", robust, ROBUST)
     is_limited = search.constraints.max_accuracy_loss is not None
     is_named = is_limited or any(part is not None for part in (objective, beta, costs, preset))

@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -24,12 +23,11 @@ from dnip.base.typing import Booleans, Counts, Floats, Probabilities, WeightIndi
 from dnip.base.validation import check_number, once
 from dnip.method.kept import ClassScores, Sketch
 from dnip.method.prediction import decide, reweight
-from dnip.method.scales import FREE, Spacing, WeightScale, check_scaled
+from dnip.method.scales import FREE, WeightScale, check_scaled
 from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
 from dnip.tables.cells import check_probabilities
-from dnip.tables.formats import FORMATS
 from dnip.tables.frames import take_columns
 from dnip.tables.groups import FittedRows
 from dnip.tables.labels import check_classes, names_of
@@ -76,9 +74,8 @@ class FitRecord:
         The class mix that the fit is for.
     calibration : Calibration or None
         How to make calibrated log-odds of probabilities.
-    target_prior, robust, adjusted, defer_below : dict or None
-        What was decided on the class mix, by a robust fit, at a move to another mix, and of what is
-        served.
+    target_prior, robust, adjusted : dict or None
+        What was decided on the class mix, by a robust fit, and at a move to another mix.
     evidence : dict or None
         ``verdict`` and ``reason``.
     solver, status, lower_bound, gap, evaluations, seconds, seed, unfitted, constraints
@@ -122,7 +119,6 @@ class FitRecord:
     sketch: Sketch | None = None
     fitted: FittedRows | None = None
     deferring: tuple[Mapping[str, Any], ...] = ()
-    defer_below: Mapping[str, Any] | None = None
     adjusted: Mapping[str, Any] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -183,10 +179,6 @@ class FitRecord:
         return value
 
 
-#: The threshold of a class that is never served: no probability reaches it.
-NEVER = 2.0
-
-
 @dataclass(frozen=True, eq=False)
 class Deferral:
     """Thresholds of deferring.
@@ -197,14 +189,12 @@ class Deferral:
     Parameters
     ----------
     thresholds : array-like of shape (N,)
-        t, one for each predicted class, 0..1; 2 defers all rows of a class.
+        t, one for each predicted class, at least 0; above 1 it defers all rows of a class.
     share : float
-        The share of rows that they were learned to defer, above 0 and below 1; 0..1 with `below`.
+        The share of rows that they were learned to defer, 0..1.
     helper_accuracy : float, optional
         How often the helper was taken to be right, 0..1; None where the rows that remain were to
         be served best.
-    below : float, optional
-        How often what remains of each predicted class is to be right, above 0 and below 1.
 
     Raises
     ------
@@ -221,20 +211,14 @@ class Deferral:
     thresholds: Floats
     share: float
     helper_accuracy: float | None = None
-    below: float | None = None
 
     def __post_init__(self) -> None:
-        if self.below is not None:
-            check_number("defer_below", self.below, above=0, below=1)
-            check_number("share", self.share, at_least=0, at_most=1)
-        else:
-            check_number("defer", self.share, above=0, below=1)
+        check_number("share", self.share, at_least=0, at_most=1)
         if self.helper_accuracy is not None:
             check_number("helper_accuracy", self.helper_accuracy, at_least=0, at_most=1)
         t = np.asarray(self.thresholds)
-        numbers = t.ndim == 1 and t.dtype.kind in "iuf"
-        if not numbers or not (((t >= 0) & (t <= 1)) | (t == NEVER)).all():
-            must = "thresholds of deferring must be one number from 0 to 1, or 2, for each class"
+        if t.ndim != 1 or t.dtype.kind not in "iuf" or not (t >= 0).all():
+            must = "thresholds of deferring must be one number of at least 0 for each class"
             raise InvalidInputError(f"{must}; got {shown(self.thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)
@@ -257,8 +241,7 @@ class Deferral:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a coefficients file holds it: the arguments that make it."""
-        arguments = {name: value for name, value in vars(self).items() if name != "below" or value}
-        return {**arguments, "thresholds": self.thresholds.tolist()}
+        return {**vars(self), "thresholds": self.thresholds.tolist()}
 
 
 def refuse_defer(defer: Deferral | None, where: str) -> None:
@@ -594,17 +577,18 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        return _to_text(
-            {
-                "classes": list(self.classes),
-                "weight_indices": self.weight_indices.tolist() or None,
-                **self.scale.to_dict(),
-                "weights": self.weights.tolist(),
-                "objective": self.objective,
-                "fit": self.fit.to_dict(),
-                "defer": self.defer and self.defer.to_dict(),
-            }
-        )
+        content = {
+            "format": COEFFICIENTS,
+            "version": VERSION,
+            "classes": list(self.classes),
+            "weight_indices": self.weight_indices.tolist() or None,
+            **self.scale.to_dict(),
+            "weights": self.weights.tolist(),
+            "objective": self.objective,
+            "fit": self.fit.to_dict(),
+            "defer": self.defer and self.defer.to_dict(),
+        }
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "coefficients") -> Coefficients:
@@ -637,11 +621,6 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
-        if Path(path).is_file() and Path(path).name.lower().endswith(tuple(FORMATS)):
-            raise CoefficientsFormatError(
-                f"{path} is a table, but a file of coefficients is needed",
-                hint="Give the coefficients.json that `dnip fit` wrote",
-            )
         text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))
 
@@ -700,44 +679,12 @@ VERSION = 1
 #: What to do about a file that cannot be used.
 GIVE_ANOTHER = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 
-# What the parts of a file are in JSON.
-_KINDS: dict[str, type] = dict.fromkeys(("classes", "weights", "weight_indices"), list)
-_KINDS |= dict.fromkeys(("objective", "fit", "defer"), dict)
-
-
-def _to_text(content: dict[str, Any]) -> str:
-    """Return the content of coefficients as JSON text."""
-    whole = {"format": COEFFICIENTS, "version": VERSION, **content}
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
 
 def _from_text(text: str, source: str) -> Coefficients:
     """Read JSON text, which holds the arguments of coefficients."""
-    content = _read_content(text, source)
-    defer = content.get("defer")
-    try:
-        return Coefficients(
-            content["classes"],
-            content["weight_indices"] or [],
-            WeightScale.from_dict(content),
-            content.get("objective"),
-            content.get("fit"),
-            content.get("weights"),
-            None if defer is None else Deferral(**defer),
-        )
-    except (ValueError, TypeError) as error:
-        raise _broken(source, str(error)) from error
-
-
-def _broken(source: str, what: str) -> CoefficientsFormatError:
-    return CoefficientsFormatError(f"{source}: {what}", hint=GIVE_ANOTHER)
-
-
-def _read_content(text: str, source: str) -> dict[str, Any]:
-    """Return the content of a file; one with something missing, or of another kind, is refused."""
     try:
         content = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=once
+            text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=once
         )
     except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
         raise _broken(source, f"not valid JSON: {error}") from error
@@ -749,31 +696,29 @@ def _read_content(text: str, source: str) -> dict[str, Any]:
             f"{source}: version {version!r} is unknown; this package reads version {VERSION}",
             hint="Install the newer package that wrote the file",
         )
-    content.setdefault("spacing", Spacing.LINEAR.value)
-    missing = [key for key in ("classes", "weight_indices", "scale") if key not in content]
-    if missing:
-        raise _broken(source, f"{', '.join(missing)} missing")
-    spacing, known = content["spacing"], [member.value for member in Spacing]
-    if spacing not in known:
-        names = " or ".join(map(json.dumps, known))
-        raise _broken(source, f'"spacing" is {spacing!r}, not {names}')
-    absent = ["defer", "weight_indices"] if spacing == Spacing.CONTINUOUS else ["defer"]
-    for key, kind in _KINDS.items():
-        allowed = (kind, type(None)) if key in absent else kind
-        if not isinstance(content.get(key, kind()), allowed):
-            name = "array" if kind is list else "object"
-            raise _broken(source, f'"{key}" is {content[key]!r}, not a JSON {name}')
-    if not all(isinstance(name, str) for name in content["classes"]):
-        raise _broken(source, f'"classes" holds other things than names: {content["classes"]!r}')
-    return content
+    defer = content.get("defer")
+    try:
+        return Coefficients(
+            content["classes"],
+            content["weight_indices"] or [],
+            WeightScale.from_dict(content),
+            content.get("objective"),
+            content.get("fit"),
+            content.get("weights"),
+            None if defer is None else from_plain(Deferral, defer),
+        )
+    except KeyError as error:
+        raise _broken(source, f"{error} is missing") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _broken(source, str(error)) from error
+
+
+def _broken(source: str, what: str) -> CoefficientsFormatError:
+    return CoefficientsFormatError(f"{source}: {what}", hint=GIVE_ANOTHER)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text:.60} is too large a number")
+        raise ValueError(f"{text:.60} is not a finite number")
     return number
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")

@@ -128,7 +128,7 @@ class WeightScale:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> WeightScale:
         """Return the scale that a file holds."""
-        spacing = Spacing(content["spacing"])
+        spacing = Spacing(content.get("spacing", Spacing.LINEAR))
         if spacing is Spacing.CONTINUOUS:
             return FREE
         if spacing is Spacing.LOG and "span" in content:
