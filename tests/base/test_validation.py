@@ -4,13 +4,7 @@ import pytest
 
 from cases import cases
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import (
-    check_choice,
-    check_integer,
-    check_number,
-    check_scale,
-    check_weight_indices,
-)
+from dnip.base.validation import check_choice, check_integer, check_number
 
 
 @cases(
@@ -26,13 +20,7 @@ from dnip.base.validation import (
     (lambda: check_number("beta", math.inf), "got inf"),
     (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),
     (lambda: check_integer("seed", -1, at_least=0), "got -1"),
-    (lambda: check_scale(0), "scale must be a whole number of at least 1"),
-    (lambda: check_scale(10**6), "at most 10000; got 1000000"),
     (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
-    (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
-    (lambda: check_weight_indices([True, 2], n_classes=2, scale=30), "got bool"),
-    (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
-    (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
 )
 def test_a_setting_out_of_range_is_told_with_name_range_and_value(call, told):
     with pytest.raises(InvalidInputError) as caught:

@@ -202,6 +202,8 @@ def deferring(thresholds, share=0.3, helper=0.9):
 @cases(
     (lambda: (["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
     (lambda: (["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
+    (lambda: (["a", "b"], [True, 2], 30), "got bool"),
+    (lambda: (["a", "b"], [1.0, 2.0], 30), "got float64"),
     (lambda: (["a"], [1], 30), "at least 2 classes"),
     (lambda: (["a", "b"], [1, 1], 0), "scale"),
     (lambda: deferring([0.5] * 3, 1.1), "share must be .* at least 0 and at most 1; got 1.1"),
@@ -285,6 +287,10 @@ def test_files_that_cannot_be_read_or_written(tmp_path):
         assert "dnip fit" in caught.value.hint
     with pytest.raises(CoefficientsFormatError, match=r"no\.json: there is no such file"):
         Coefficients.load(tmp_path / "no.json")
+    table = tmp_path / "opt.csv"
+    table.write_text("label,p0,p1\n0,0.5,0.5\n")
+    with pytest.raises(CoefficientsFormatError, match="is a table, but a file of coefficients"):
+        Coefficients.load(table)
     with pytest.raises(OutputError, match="does not exist"):
         Coefficients(["a", "b"], [1, 1], 1).save(tmp_path / "no" / "coefficients.json")
 

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from cases import cases
 from dnip import Constraints, InvalidInputError
-from dnip.method.constraints import _find_class, by_label
+from dnip.method.constraints import _find_class
 from strategies import seeded
 
 CLASSES = ("cat", "dog", "bird")
@@ -33,7 +33,7 @@ def test_what_all_means(classes, present, least):
 def test_a_name_goes_before_an_index():
     assert _find_class("1", ["1", "0"]) == 0
     assert _find_class("1", ["a", "b"]) == 1
-    assert _find_class(1, ["1", "0"]) == 1
+    assert _find_class(1, ["1", "0"]) == 0
 
 
 @seeded
@@ -75,11 +75,3 @@ def test_a_class_that_was_right_on_some_rows_stays_right_on_one():
 def test_what_cannot_be_asked_for_or_not_of_these_classes(settings, message):
     with pytest.raises(InvalidInputError, match=message):
         Constraints(**settings).on(CLASSES, np.array([True, True, False]))
-
-
-def test_by_label_takes_labels_for_what_they_are():
-    asked = Constraints(None, {2: 0.5, "all": 0.1}, ["1"])
-    told = by_label(asked, [1, 2, 3])
-    assert (told.min_class_accuracies, told.freeze) == ({1: 0.5, "all": 0.1}, (0,))
-    with pytest.raises(InvalidInputError, match="unknown class 0 in constraints"):
-        by_label(Constraints(freeze=[0]), [1, 2])

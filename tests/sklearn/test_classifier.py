@@ -225,7 +225,7 @@ HALVES = [[0.5, 0.5]] * 2
     ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
     ({}, [[1.5, -2.0], [0.3, 0.1]], "ab", "is negative .* features, give a classifier for them"),
     ({"random_state": None}, HALVES, "ab", "random_state must be a whole number"),
-    ({"constraints": Constraints(freeze=["x"])}, HALVES, "ab", "class 'x' in constraints"),
+    ({"constraints": Constraints(freeze=["x"])}, HALVES, "ab", "unknown class 'x'"),
     *(
         ({"target_prior": mix}, HALVES, "ab", r"target.prior")
         for mix in ([0.2, 0.3, 0.5], {"a": 1.0}, "estimate", {"x": 1.0}, 3)

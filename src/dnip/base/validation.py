@@ -8,13 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Floats, Integers
 
-#: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
-MAX_SCALE = 10_000
 # The largest number that a setting may be.
 _LARGEST = 1e12
 
@@ -142,68 +138,6 @@ def check_url(name: str, url: str) -> str:
             hint="Give the address alone; a key has its own place",
         )
     return url
-
-
-def check_scale(scale: int) -> int:
-    """Return the weight scale K: a whole number of at least 1.
-
-    Examples
-    --------
-    >>> check_scale(30)
-    30
-    """
-    return check_integer("scale", scale, at_least=1, at_most=MAX_SCALE)
-
-
-def check_weight_indices(indices: ArrayLike, *, n_classes: int, scale: int) -> Integers:
-    """Return weight indices as int64, one per class, each within 1..K.
-
-    Examples
-    --------
-    >>> check_weight_indices([30, 7], n_classes=2, scale=30)
-    array([30,  7])
-    """
-    hint = "Index K is weight 1; no class can be switched off"
-    return _one_each("weight_indices", indices, n_classes, "iu", (1, scale), hint).astype(np.int64)
-
-
-def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
-    """Return class weights as float64: one per class, each from 10⁻³⁰⁰ to 1.
-
-    Examples
-    --------
-    >>> check_weights([1, 0.25], n_classes=2)
-    array([1.  , 0.25])
-    """
-    hint = "Only ratios count: divide by the largest; no class can be switched off"
-    ends = (LEAST_WEIGHT, 1)
-    return _one_each("weights", weights, n_classes, "iuf", ends, hint).astype(np.float64)
-
-
-def _one_each(
-    name: str,
-    values: ArrayLike | None,
-    n_classes: int,
-    kinds: str,
-    ends: tuple[float, float],
-    hint: str,
-) -> NDArray[Any]:
-    """Return an array of one number for each class, between two ends."""
-    raw, span = np.asarray(values), f"{ends[0]:g}..{ends[1]:g}"
-    if isinstance(values, Sequence) and any(isinstance(value, bool) for value in values):
-        raw = np.asarray(values, np.bool_)  # NumPy takes True for 1 next to numbers
-    if raw.shape != (n_classes,) or raw.dtype.kind not in kinds:
-        whole = "" if "f" in kinds else "whole "
-        raise InvalidInputError(
-            f"{name} must be {n_classes} {whole}numbers, one per class; got {raw.dtype} of shape "
-            f"{raw.shape}",
-            hint=f"Give {n_classes} of {span}",
-        )
-    sound = (raw >= ends[0]) & (raw <= ends[1])
-    if not sound.all():
-        bad = int(np.argmin(sound))
-        raise InvalidInputError(f"{name}[{bad}] is {raw[bad]}, outside {span}", hint=hint)
-    return raw
 
 
 def flat(content: Mapping[str, Any], within: str = "") -> dict[str, Any]:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ from dnip.method.solution import Solution
 from dnip.metrics import HEADLINE, METRICS
 from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
 from dnip.tables.cells import check_probabilities
+from dnip.tables.formats import FORMATS
 from dnip.tables.frames import take_columns
 from dnip.tables.groups import FittedRows
 from dnip.tables.labels import check_classes, names_of
@@ -621,6 +623,11 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
+        if Path(path).is_file() and Path(path).name.lower().endswith(tuple(FORMATS)):
+            raise CoefficientsFormatError(
+                f"{path} is a table, but a file of coefficients is needed",
+                hint="Give the coefficients.json that `dnip fit` wrote",
+            )
         text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))
 

@@ -34,8 +34,8 @@ class Constraints:
         other rows, too, as far as the labels can tell; :func:`dnip.solve` and
         :class:`dnip.DNIPClassifier` keep it on these rows alone.
     min_class_accuracies : mapping of class to float, optional
-        Least accuracy of classes, 0..1. A class is a name or an index; ``"all"`` is every class
-        that has labels and no floor of its own.
+        Least accuracy of classes, 0..1. A class is its name or label, else its index; ``"all"`` is
+        every class that has labels and no floor of its own.
     freeze : sequence of classes, optional
         Classes whose weight stays 1. Weights are at most 1, so other classes can only go down.
     allow_silence : bool, default=False
@@ -234,59 +234,22 @@ _DIGITS = 9
 
 
 def _find_class(key: str | int, classes: Sequence[str]) -> int:
-    """Return the index of a class, by name or by index.
+    """Return the index of a class: of its name, also where that is a number; else it is the index.
 
     Examples
     --------
-    >>> _find_class("dog", ["cat", "dog"]), _find_class(1, ["cat", "dog"])
-    (1, 1)
+    >>> [_find_class(key, ["2", "dog"]) for key in ("dog", 2, 0)]
+    [1, 0, 0]
     """
-    if key in classes:
-        return list(classes).index(str(key))
-    number = int(key) if len(str(key)) <= _DIGITS and str(key).isdecimal() else len(classes)
-    if number >= len(classes):
+    name = str(key)
+    if name in classes:
+        return list(classes).index(name)
+    if not name.isdecimal() or len(name) > _DIGITS or int(name) >= len(classes):
         raise InvalidInputError(
-            f"unknown class {listed([str(key)])!r}; the classes are {listed(classes)}",
+            f"unknown class {listed([name])!r}; the classes are {listed(classes)}",
             hint=f"Name a class of the table, or give its index, 0..{len(classes) - 1}",
         )
-    return number
-
-
-def by_label(constraints: Constraints, labels: Sequence[object]) -> Constraints:
-    """Return constraints on class labels of any kind as constraints on class indices.
-
-    Parameters
-    ----------
-    constraints : Constraints
-        Its classes are labels, or their names.
-    labels : sequence
-        The label of each class.
-
-    Examples
-    --------
-    >>> by_label(Constraints(min_class_accuracies={7: 0.5}), [3, 7]).min_class_accuracies
-    {1: 0.5}
-    """
-    names = [str(label) for label in labels]
-
-    def index(key: str | int) -> str | int:
-        if key in labels:
-            return list(labels).index(key)
-        if key == EVERY_CLASS:
-            return key
-        if isinstance(key, str) and key in names:
-            return names.index(key)
-        raise InvalidInputError(
-            f"unknown class {key!r} in constraints; the classes are {listed(names)}",
-            hint="Name classes by their labels",
-        )
-
-    return Constraints(
-        constraints.max_accuracy_loss,
-        {index(key): rate for key, rate in constraints.min_class_accuracies.items()},
-        tuple(index(key) for key in constraints.freeze),
-        constraints.allow_silence,
-    )
+    return int(name)
 
 
 def _check_key(name: str, key: object) -> None:

@@ -5,25 +5,21 @@ from __future__ import annotations
 import decimal
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities, WeightIndices
-from dnip.base.validation import (
-    MAX_SCALE,
-    check_number,
-    check_scale,
-    check_weight_indices,
-    check_weights,
-)
+from dnip.base.validation import LEAST_WEIGHT, check_integer, check_number
 
+#: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
+MAX_SCALE = 10_000
 #: What `WeightScale.of` reads.
 SCALE_NAME = re.compile(r"(log:)?(-?[0-9]{1,9})|span:([0-9]{1,3}(?:\.[0-9]{1,20})?(?:e-[0-9]{2})?)")
 
@@ -92,7 +88,7 @@ class WeightScale:
         if isinstance(scale, WeightScale):
             return scale
         if not isinstance(scale, str):
-            return cls(Spacing.LINEAR, check_scale(scale))
+            return cls(Spacing.LINEAR, _check_size(scale))
         match = SCALE_NAME.fullmatch(scale)
         if match is None:
             raise InvalidInputError(
@@ -102,7 +98,7 @@ class WeightScale:
             )
         if match[3]:
             return cls.spanning(float(match[3]))
-        return cls(Spacing.LOG if match[1] else Spacing.LINEAR, check_scale(int(match[2])))
+        return cls(Spacing.LOG if match[1] else Spacing.LINEAR, _check_size(int(match[2])))
 
     @classmethod
     def spanning(cls, span: float, size: int = MAX_SCALE) -> WeightScale:
@@ -114,7 +110,7 @@ class WeightScale:
         array([8.75651076e-27, 9.35762297e-14, 1.00000000e+00])
         """
         nats = check_number("span", span, at_least=_NARROWEST, at_most=_WIDEST)
-        return cls(Spacing.LOG, check_scale(size), float(nats))
+        return cls(Spacing.LOG, _check_size(size), float(nats))
 
     @classmethod
     def over(cls, probabilities: Probabilities, weight: Floats | Integers) -> WeightScale:
@@ -133,7 +129,7 @@ class WeightScale:
             return FREE
         if spacing is Spacing.LOG and "span" in content:
             return cls.spanning(content["span"], content["scale"])
-        return cls(spacing, check_scale(content["scale"]))
+        return cls(spacing, _check_size(content["scale"]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as files hold it.
@@ -210,9 +206,11 @@ def check_scaled(
             raise InvalidInputError(
                 "free weights have no weight_indices", hint="Give weights alone"
             )
-        return FREE, np.empty(0, np.int64), check_weights(weights, n_classes=n_classes)
+        free = _one_each("weights", weights, n_classes, "iuf", (LEAST_WEIGHT, 1))
+        return FREE, np.empty(0, np.int64), free.astype(np.float64)
     k = WeightScale.of(scale)
-    indices = check_weight_indices(weight_indices, n_classes=n_classes, scale=k.size)
+    indices = _one_each("weight_indices", weight_indices, n_classes, "iu", (1, k.size))
+    indices = indices.astype(np.int64)
     true = k.weights(indices)
     if weights is not None and not _are_close(weights, true):
         raise InvalidInputError(
@@ -220,6 +218,34 @@ def check_scaled(
             hint="Leave weights out, or give the scale as continuous",
         )
     return k, indices, true
+
+
+def _check_size(scale: int) -> int:
+    return check_integer("scale", scale, at_least=1, at_most=MAX_SCALE)
+
+
+def _one_each(
+    name: str, values: ArrayLike | None, n_classes: int, kinds: str, ends: tuple[float, float]
+) -> NDArray[Any]:
+    """Return an array of one number for each class, between two ends."""
+    raw, span = np.asarray(values), f"{ends[0]:g}..{ends[1]:g}"
+    if isinstance(values, Sequence) and any(isinstance(value, bool) for value in values):
+        raw = np.asarray(values, np.bool_)  # NumPy takes True for 1 next to numbers
+    if raw.shape != (n_classes,) or raw.dtype.kind not in kinds:
+        whole = "" if "f" in kinds else "whole "
+        raise InvalidInputError(
+            f"{name} must be {n_classes} {whole}numbers, one per class; got {raw.dtype} of shape "
+            f"{raw.shape}",
+            hint=f"Give {n_classes} of {span}",
+        )
+    sound = (raw >= ends[0]) & (raw <= ends[1])
+    if not sound.all():
+        bad = int(np.argmin(sound))
+        raise InvalidInputError(
+            f"{name}[{bad}] is {raw[bad]}, outside {span}",
+            hint="No class can be switched off: the largest number stands for weight 1",
+        )
+    return raw
 
 
 def _are_close(stated: ArrayLike, weights: Floats) -> bool:

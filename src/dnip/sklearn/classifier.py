@@ -16,7 +16,7 @@ from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.fit import FitRows, fit_rows, prepare, sample_of
 from dnip.fitting.settings import FitSettings, fit_settings
-from dnip.method.constraints import Constraints, by_label
+from dnip.method.constraints import Constraints
 from dnip.method.objective import Costs, Goal
 from dnip.method.prediction import decide
 from dnip.method.scales import WeightScale
@@ -274,9 +274,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if isinstance(target, dict):
             target = {str(label): share for label, share in target.items()}
         settings = replace(
-            settings,
-            target_prior=None if target is None else check_prior(target, table.classes),
-            constraints=by_label(settings.constraints, self.classes_.tolist()),
+            settings, target_prior=None if target is None else check_prior(target, table.classes)
         )
         opt = FitRows(
             sample_of(table),

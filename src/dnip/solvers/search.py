@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed, warn
 from dnip.base.typing import Floats
-from dnip.base.validation import MAX_SCALE, check_choice, check_integer, check_number
+from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import (
     Compiled,
@@ -25,7 +25,7 @@ from dnip.method.objective import (
     on_classes,
 )
 from dnip.method.problem import Problem
-from dnip.method.scales import WeightScale
+from dnip.method.scales import MAX_SCALE, WeightScale
 from dnip.method.solution import Solution, Status
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
