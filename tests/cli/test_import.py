@@ -220,6 +220,10 @@ def test_records_of_two_schemas_are_one_table_by_the_line_to_type(dnip, write, f
     refused = dnip("apply", "recorded", "--coefficients", "c.json", "--out", "out.csv")
     line = "dnip import recorded --classes ham,spam --out opt.csv"
     refused.assert_refused("record-2.jsonl: the columns id, p_ham", line)
+    (folder / "recorded" / "record-2.jsonl").rename(folder / "new.jsonl")
+    unnamed = dnip("import", "recorded", "--out", "opt.csv")
+    unnamed.assert_refused("Name the classes with --classes A,B,C")
+    (folder / "new.jsonl").rename(folder / "recorded" / "record-2.jsonl")
     run = dnip(*line.split()[1:])
     assert run.status == 0
     assert "captured mass is left out, for 40 of 80 rows have none" in run.err

@@ -147,7 +147,7 @@ def test_answers_that_tell_too_little_are_left_out_and_counted(kind):
     table, summary = read_answers([said(0.9, "a"), silent(kind, 0.2), said(0.6, "b")], CLASSES)
     check(table, (0.9, 0.6))
     assert summary.silent == (kind,)
-    with pytest.raises(InvalidInputError, match=r"answer 1: .*top_logprobs=20"):
+    with pytest.raises(InvalidInputError, match=r": 2, such as .*top_logprobs=20"):
         read_answers([silent(kind, 0.2)] * 2, CLASSES)
 
 

@@ -123,7 +123,7 @@ def test_rows_whose_class_cells_are_all_empty_are_left_out_and_listed(cell):
     table, summary = read_answers([{"id": "a", "ham": 0.25, "spam": 0.75}, empty], BOTH)
     assert table.probabilities.tolist() == [[0.25, 0.75]]
     assert (summary.silent, summary.left_out) == (("b",), (2,))
-    with pytest.raises(InvalidInputError, match="answer 1: the cells of ham, spam are empty"):
+    with pytest.raises(InvalidInputError, match="the cells of ham, spam are empty: 1, such as 'b'"):
         read_answers([empty], BOTH)
 
 
@@ -140,15 +140,15 @@ BOTH = ["ham", "spam"]
 REFUSED = [
     ({"p_ham": 0.5, "p_spam": 0.2, "p_eggs": 0.3}, "sum to 0.7, and p_eggs are next to them"),
     ({"p_ham": 1, "p_spam": 0, "q_ham": 0, "q_spam": 1}, "--map ham=q_ham --map spam=q_spam"),
-    ({"ham": 0, "spam": 0, "p_ham": 0.1, "p_spam": 0.3}, r"0 and 1 only.*multi-label"),
+    ({"ham": 0, "spam": 0, "p_ham": 0.1, "p_spam": 0.3}, "--map ham=p_ham --map spam=p_spam"),
     ({"id": 1, "h": 0.5, "s": 0.5}, "--map ham=h --map spam=s, if that is their order"),
     ({"ham": "nan", "spam": 0.5}, "answer 1: column ham: the number is nan. Leave the row out"),
     ({"ham": "", "spam": 0.5}, "answer 1: column ham: the cell is empty"),
     ({"ham": 2.5, "spam": -0.5}, "softmax"),
     ({"ham": "1,234", "spam": "2"}, "may be a thousand or a fraction"),
     ({"ham": "1_0", "spam": 1}, "'1_0' is not a number"),
-    ({"ham": 0.5, "spam": 0.5, "label": "ham, spam"}, "several classes.*multi-label"),
-    ({"ham": 0.5, "spam": 0.5, "label": ["ham", "spam"]}, "several classes.*multi-label"),
+    ({"ham": 0.5, "spam": 0.5, "label": "ham, spam"}, "neither a class name.*a row has one"),
+    ({"ham": 0.5, "spam": 0.5, "label": ["ham", "spam"]}, "not a list"),
 ]
 
 
@@ -296,7 +296,9 @@ def test_of_one_column_the_other_class_is_what_is_left(tmp_path):
     assert summary.class_columns == ("1 - score", "score")
     with pytest.raises(InvalidInputError, match=r"type --map CLASS=score, for 1 - p"):
         read_answers([{"id": 1, "score": 0.5}], BOTH)
-    with pytest.raises(InvalidInputError, match=r"the number is 1\.5"):
+    with pytest.raises(
+        InvalidInputError, match=r"1 - score, score hold numbers from -0\.5 to 1\.5"
+    ):
         read_answers([{"score": 1.5}], BOTH, names={"spam": "score"})
 
 

@@ -269,11 +269,10 @@ def _is_classification(content: Answer) -> bool:
 
 
 def _read_classification(content: Answer, wanted: Wanted) -> Row:
-    pairs = (
-        _named(zip(content["labels"], content["scores"], strict=True))
-        if isinstance(content, dict)
-        else scores_in(content)
-    )
+    if isinstance(content, dict):
+        pairs = _named(zip(content["labels"], content["scores"], strict=True))
+    else:
+        pairs = scores_in(content)
     return Row(np.array(_shared(pairs[0], wanted)))
 
 
@@ -388,12 +387,11 @@ def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | 
         logs = [columns for columns in sets if columns != names and _LOGARITHM.search(columns[0])]
         if logs:
             return logs[0]
-        if names in sets:
-            if len(sets) > 1:
-                _check_one_label(row, wanted, names, sets[1])
+        others = [columns for columns in sets if columns != names]
+        if names in sets and not (others and _are_labels(row, names)):
             return names
         if len(sets) > 1:
-            maps = [as_map(wanted.classes, columns) for columns in sets]
+            maps = [as_map(wanted.classes, columns) for columns in others]
             raise InvalidInputError(
                 f"several columns are called like {names[0]}: "
                 f"{listed([columns[0] for columns in sets])}",
@@ -407,18 +405,9 @@ def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | 
     return None
 
 
-def _check_one_label(
-    row: Mapping[str, object], wanted: Wanted, names: tuple[str, ...], others: tuple[str, ...]
-) -> None:
-    """Refuse columns of zeros and ones beside columns of probabilities: they are labels."""
-    if not all(str(row[name]).strip() in ("0", "1", "0.0", "1.0") for name in names):
-        return
-    several = "; several labels in a row (multi-label) are not what DNIP is for"
-    raise InvalidInputError(
-        f"the columns {listed(names)} hold 0 and 1 only, and {listed(others)} are next to them",
-        hint=f"If the latter are probabilities, type {as_map(wanted.classes, others)}, and give "
-        f"the labels in one column with --label{several}",
-    )
+def _are_labels(row: Mapping[str, object], names: Sequence[str]) -> bool:
+    """Return whether columns hold zeros and ones only, as those of labels do."""
+    return all(str(row[name]).strip() in ("0", "1", "0.0", "1.0") for name in names)
 
 
 def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
@@ -458,7 +447,9 @@ def _read_columns(row: Answer, wanted: Wanted) -> Row:
     cells = row if isinstance(row, dict) else {"the row": row}
     columns = _columns_of(cells, wanted)
     if columns is None and (column := _positive(cells, wanted)) is not None:
-        return _of_one(cells, column, wanted)
+        p, other = cells[column], f"1 - {column}"
+        cells = {**cells, other: p if _is_blank(p) else 1 - as_number(p, column)}
+        columns = tuple(column if name == column else other for name in wanted.names)
     if columns is None:
         in_one = None if cells.keys() & {*wanted.names} else in_cells(cells, wanted)
         if in_one is None:
@@ -500,22 +491,6 @@ def _positive(row: Mapping[str, object], wanted: Wanted) -> str | None:
     mapped = _mapped(row, wanted)
     is_one = len(wanted.classes) == 2 and len(mapped) == 1
     return next(iter(mapped.values())) if is_one and not {*wanted.classes} & {*row} else None
-
-
-def _of_one(row: Mapping[str, object], column: str, wanted: Wanted) -> Row:
-    """Return the probabilities of two classes, of which one has a column."""
-    cell = row[column]
-    if _is_blank(cell):
-        raise SilentError(f"the cell of {column} is empty", hint="Give a number in every row")
-    p = as_number(cell, column)
-    if not 0 <= p <= 1:
-        raise InvalidInputError(
-            f"column {column}: the number is {p:g}, but it is the only one of two classes",
-            hint="Give probabilities from 0 to 1: 1 - p is taken for the other class",
-        )
-    pairs = [(p, column) if name == column else (1 - p, f"1 - {column}") for name in wanted.names]
-    scores, columns = zip(*pairs, strict=True)
-    return Row(np.array(scores), columns=columns)
 
 
 def _is_blank(cell: object) -> bool:

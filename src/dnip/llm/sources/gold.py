@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed, shown
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Labels
 from dnip.llm.files import Places, read_values
 from dnip.llm.sources.columns import parsed
@@ -61,12 +60,9 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
     >>> class_indices(["BIZ", "Biz"], wanted, Places("gold.csv", (), places="ab"))
     array([0, 0])
     """
-    cells = [_only(cell) for cell in cells]
-    classes = wanted.classes
-    called = {name: n for n, name in enumerate(wanted.names) if name not in classes}
-    spellings = Counter(name.casefold() for name in (*classes, *called))
-    clear = {key: n for name, n in called.items() if spellings[key := name.casefold()] == 1}
+    classes, cells = wanted.classes, [_only(cell) for cell in cells]
     texts = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
+    called = {name: n for n, name in enumerate(wanted.names) if name not in classes}
     for name, n in called.items():
         if name.isdecimal() and int(name) != n and name in texts:
             raise InvalidInputError(
@@ -74,32 +70,25 @@ def class_indices(cells: Sequence[object], wanted: Wanted, location: Places) -> 
                 f"{classes[n]}, as --map says, or the index of another",
                 hint="Write class names as labels",
             )
-    several = [row for row, cell in enumerate(cells) if _names_several(cell, {*classes, *called})]
-    if several:
-        raise InvalidInputError(
-            f"{location.named(several[0], LABEL)}: {shown(str(cells[several[0]]))} names several "
-            "classes",
-            hint="Give one label per row; tasks of several labels in a row (multi-label) are not "
-            "what DNIP is for",
-        )
-    meant = [called.get(text, clear.get(text.casefold())) for text in texts]
-    plain = [
-        cell if index is None else classes[index] for index, cell in zip(meant, cells, strict=True)
-    ]
+    times = Counter(name.casefold() for name in (*classes, *called))
+    folded = {name.casefold(): n for name, n in called.items() if times[name.casefold()] == 1}
+    meant = [called.get(text, folded.get(text.casefold())) for text in texts]
+    plain = [cell if n is None else classes[n] for n, cell in zip(meant, cells, strict=True)]
     try:
         return read_labels(plain, classes, location)
     except InvalidInputError as error:
-        known = {name.casefold() for name in (*classes, *called, "")}
-        first: dict[str, str] = {}
-        for text in texts:
-            first.setdefault(text.casefold(), text)
-        others = [text for key, text in first.items() if not (key in known or key.isdecimal())]
-        if others and shown(others[0]) in error.message:
-            free = [name for name in classes if name.casefold() not in first]
-            names = free if len(free) == len(others) == 1 else ["CLASS"] * len(others)
-            error.hint = f"The classes are {listed(classes, most=10)}; say which class a label "
-            error.hint += f"means: {as_map(names[:_MOST_MAPS], others[:_MOST_MAPS])}"
-        raise
+        known = {*times, ""}
+        words = [cell.strip() for cell in cells if isinstance(cell, str)]
+        unknown = {word.casefold(): word for word in reversed(words) if not word.isdecimal()}
+        others = [word for key, word in reversed(unknown.items()) if key not in known]
+        if not others:
+            raise
+        free = [name for name in classes if name.casefold() not in unknown]
+        names = free if len(free) == len(others) == 1 else ["CLASS"] * len(others)
+        maps = as_map(names[:_MOST_MAPS], others[:_MOST_MAPS])
+        hint = f"The classes are {listed(classes, most=10)}, and a row has one; say which class a "
+        hint += f"label means: {maps}"
+        raise InvalidInputError(error.message, hint=hint) from error
 
 
 def _only(cell: object) -> object:
@@ -108,13 +97,6 @@ def _only(cell: object) -> object:
     if not isinstance(value, list):
         return cell
     return value[0] if len(value) == 1 else value or None
-
-
-def _names_several(cell: object, names: set[str]) -> bool:
-    """Say whether a label is a list, or a text that lists several classes."""
-    if isinstance(cell, str) and cell.strip() not in names:
-        cell = [text.strip(" []'\"") for text in re.split(r"[,;|]", cell)]
-    return isinstance(cell, list) and len(names.intersection(map(str, cell))) > 1
 
 
 class Gold(NamedTuple):
@@ -162,42 +144,42 @@ def read_gold(
     places: list[str] = []
     for where, row in read_values(path):
         held = row if isinstance(row, dict) else {}
-        # nested ids of answers have a plain name in a table
-        name = nested(held, on if nested(held, on) is not MISSING else on.rpartition(".")[2])
-        cell = nested(held, label)
-        for column, value in {label: cell, **({} if on == BY_ROW else {on: name})}.items():
-            if value is MISSING:
-                raise InvalidInputError(
-                    f"{where}: there is no column {column}; the columns are "
-                    f"{listed(tuple(held)) or 'none'}",
-                    hint="Name the labels with --label, and their ids with --on id=COLUMN; --on "
-                    "row joins rows in order",
-                )
+        cells.append(_cell(held, label, where))
+        ids.append(len(ids) if on == BY_ROW else _cell(held, on, where))
         own.append(held.get(ID))
-        ids.append(len(ids) if on == BY_ROW else name)
-        cells.append(cell)
         places.append(where)
     location = Places(str(path), (), places=places)
     check_scalars(ids, on, location)
     indices = class_indices(cells, wanted, location).tolist()
-    first: dict[object, str] = {}
-    for name, where in zip(ids, places, strict=True):
-        first.setdefault(name, where)
-    checked = check_ids(
-        [*first], n_examples=len(first), location=Places(str(path), (), places=[*first.values()])
-    )
-    names = dict(zip(first, checked.tolist(), strict=True))
+    first = dict(zip(reversed(ids), reversed(places), strict=True))
+    unique = [*dict.fromkeys(ids)]
+    where_unique = Places(str(path), (), places=[first[name] for name in unique])
+    checked = check_ids(unique, n_examples=len(unique), location=where_unique)
+    names = dict(zip(unique, checked.tolist(), strict=True))
     labels: dict[str, int] = {}
     for key, index, where in zip(ids, indices, places, strict=True):
-        name, before = names[key], first[key]
+        name = names[key]
         if labels.setdefault(name, index) != index and not last:
             raise InvalidInputError(
                 f"{where}: the id {name!r} has two different labels, {_class(wanted, index)} here "
-                f"and {_class(wanted, labels[name])} in {before}",
+                f"and {_class(wanted, labels[name])} in {first[key]}",
                 hint="Give --last to take the last one, or leave the wrong rows out",
             )
         labels[name] = index
     return Gold(labels, own)
+
+
+def _cell(held: dict[str, Any], name: str, where: str) -> object:
+    """Return the cell of a row; what is nested in answers has a plain name in a table."""
+    value = nested(held, name)
+    value = held.get(name.rpartition(".")[2], MISSING) if value is MISSING else value
+    if value is MISSING:
+        raise InvalidInputError(
+            f"{where}: there is no column {name}; the columns are {listed([*held]) or 'none'}",
+            hint="Name the labels with --label, and their ids with --on id=COLUMN; --on row joins "
+            "rows in order",
+        )
+    return value
 
 
 def _class(wanted: Wanted, index: int) -> str:

@@ -274,7 +274,7 @@ def read_answers(
         label=label if gold is None else None,
         own_labels=gold is None,
         keep=keep,
-        only=(only,) if isinstance(only, str) else only,
+        only=(only,) if isinstance(only, str) else tuple(only),
         voting=votes,
         by_character=normalise is not None and bool(check_choice("normalise", normalise, _BY)),
         key=key,
@@ -363,13 +363,12 @@ class _Kinds:
         asked = _question_of(saved, source, self.wanted.classes)
         self.asked[asked] = self.asked.get(asked, 0) + 1
         cells = saved.line if isinstance(saved.line, dict) else {}
-        named = {only.partition("=")[0] for only in self.wanted.only if "=" in only}
+        values = self.wanted.only_values
         for name, cell in cells.items():
-            if (name in named or _MIXED.fullmatch(name)) and isinstance(cell, str | int | float):
+            if (name in values or _MIXED.fullmatch(name)) and isinstance(cell, str | int | float):
                 counts = self.columns.setdefault(name, {})
                 counts[str(cell)] = counts.get(str(cell), 0) + 1
-        pairs = filter(None, map(self._pair_of, self.wanted.only))
-        is_row = all(str(cells.get(column)) == value for column, value in pairs)
+        is_row = all(str(cells.get(name)) == value for name, value in values.items())
         return is_row and self._is_chosen(asked)
 
     def question_among(self, names: Sequence[str]) -> str | None:
@@ -389,11 +388,10 @@ class _Kinds:
         chosen = {asked: self.asked[asked] for asked in self.chosen if asked.model or asked.form}
         fields = zip(*(vars(asked).values() for asked in chosen), strict=True)
         if any(len({*values} - {None}) > 1 for values in fields):
-            models = "a model, or " if len({asked.model for asked in chosen}) > 1 else ""
             raise InvalidInputError(
                 f"the answers are to {len(chosen)} questions or of as many models: "
                 f"{_counted(chosen)}",
-                hint=f"Choose one with --only: {models}the first letters of a fingerprint; "
+                hint="Choose one with --only: the first letters of a fingerprint, or a model; "
                 "messages before the user's last one are part of a question",
             )
 
@@ -433,8 +431,7 @@ class _Kinds:
     def warn_of_mixtures(self) -> None:
         """Warn where rows are of several models, seeds, folds or the like."""
         wanted = self.wanted
-        used = {wanted.on, wanted.label, *wanted.keep}
-        used |= {only.partition("=")[0] for only in wanted.only}
+        used = {wanted.on, wanted.label, *wanted.keep, *wanted.only_values}
         several = {
             name: listed([f"{value} ({n:,})" for value, n in counts.items()])
             for name, counts in self.columns.items()
@@ -449,13 +446,11 @@ class _Kinds:
             )
 
     def _is_chosen(self, asked: Question) -> bool:
-        names = [only for only in self.wanted.only if not self._pair_of(only)]
-        return all(asked.model == name or asked.fingerprint.startswith(name) for name in names)
-
-    def _pair_of(self, only: str) -> tuple[str, str] | None:
-        """Return the column and the value that rows are chosen by; None for a model."""
-        column, equals, value = only.partition("=")
-        return (column, value) if equals and column in self.columns else None
+        return all(
+            asked.model == name or asked.fingerprint.startswith(name)
+            for name in self.wanted.only
+            if "=" not in name
+        )
 
 
 def _question_of(saved: Saved, source: Source, classes: tuple[str, ...]) -> Question:
@@ -494,12 +489,27 @@ def _counted(asked: Mapping[Question, int]) -> str:
 
 
 class _Lost(NamedTuple):
-    """An answer that is left out: why, one of `_LOST`; its id, or where it lies; its text."""
+    """An answer that is left out.
+
+    Attributes
+    ----------
+    kind : str
+        One of `_LOST`.
+    name : str
+        Its id, or where it lies.
+    why : str
+        In words.
+    said : str
+        What it says, where that is why.
+    hint : str
+        What to do where all answers are left out.
+    """
 
     kind: str
     name: str
     why: str
     said: str = ""
+    hint: str = ""
 
 
 class _Kept(NamedTuple):
@@ -539,8 +549,6 @@ class _Read:
     lost: list[_Lost] = field(default_factory=list)
     n_answers: int = 0
     n_other: int = 0
-    # Why the first answer without probabilities has none.
-    silence: InvalidInputError | None = None
     # Columns, but those of answers, that hold names of classes and nothing else; None before a row.
     naming: list[str] | None = None
     # What was counted where answers are votes, and the answers that are none.
@@ -584,16 +592,14 @@ class _Read:
             if (by := mark_of(saved.content, question or "")) is not None:
                 raise CorrectedError.at("the answer", by)
             if not names:
-                raise SilentError("no log-probabilities are there", hint=_HINTS["silent"])
+                raise SilentError("no log-probabilities are there")
             if not wanted.voting:
                 row = source.read(saved.content, replace(wanted, question=question or ""))
         except LeftOutError as error:
             self.lose(error.kind, where, row_id, said=error.said)
             return
         except SilentError as error:
-            silence = InvalidInputError(f"{where}: {error.message}", hint=error.hint)
-            self.silence = self.silence or silence
-            self.lose("silent", where, row_id, error.message)
+            self.lose("silent", where, row_id, error.message, hint=error.hint or "")
             return
         label = _label_of(saved, wanted, row)
         cells = {name: saved.held(name, "--keep") for name in wanted.keep}
@@ -604,12 +610,15 @@ class _Read:
         if not (wanted.voting and source is COLUMNS):  # whose texts are answers
             self._look_for_names(line if isinstance(line, dict) else {})
 
-    def lose(self, kind: str, where: str, row_id: object, why: str = "", said: str = "") -> None:
+    def lose(
+        self, kind: str, where: str, row_id: object, why: str = "", said: str = "", hint: str = ""
+    ) -> None:
         """Leave an answer out."""
         if kind == "unstated" and self.wanted.key is not None:
             why = f"no key {self.wanted.key} whose value is a label"
+            hint = "Give --key the name of another key"
         name = where if row_id is None else str(row_id)
-        self.lost.append(_Lost(kind, name, why or _LOST[kind], said))
+        self.lost.append(_Lost(kind, name, why or _LOST[kind], said, hint or _HINTS[kind]))
 
     def _look_for_names(self, cells: dict[str, Any]) -> None:
         known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
@@ -667,14 +676,11 @@ def _nothing_read(origin: str, read: _Read) -> InvalidInputError:
     lost = read.unread or read.lost
     if not lost:
         return read.kinds.none_chosen()
-    if read.silence is not None:
-        return read.silence
-    kind = Counter(one.kind for one in lost).most_common(1)[0][0]
-    has_key = kind == "unstated" and read.wanted.key is not None
     told = (f"{one['reason']}: {one['n']:,}, such as {one['example']}" for one in _reasons(lost))
+    commonest = Counter(one.why for one in lost).most_common(1)[0][0]
     return InvalidInputError(
         f"{origin}: there are no answers with probabilities or votes; {'; '.join(told)}",
-        hint="Give --key the name of another key" if has_key else _HINTS[kind],
+        hint=next(one.hint for one in lost if one.why == commonest),
     )
 
 
@@ -711,7 +717,7 @@ def _with_votes(read: _Read) -> _Read:
             if vote is None:
                 is_several = text is not None and reader.state(text).reason == SEVERAL
                 kind = "refused" if text is None else "several" if is_several else "unstated"
-                unread.append(_Lost(kind, name, _LOST[kind], text or ""))
+                unread.append(_Lost(kind, name, _LOST[kind], text or "", _HINTS[kind]))
         if n := len(votes) - votes.count(None):
             cast.append(n)
             share = n / len(votes)
@@ -930,7 +936,8 @@ def _columns(
     paths = [Path(path) for path in answers if isinstance(path, str | os.PathLike)]
     folders = [path for path in paths if path.is_dir()]
     layout = layout_of(folders[0], classes) if folders else None
-    if layout is not None:
+    # Records of an earlier version do not mark which columns are classes.
+    if layout is not None and (classes is not None or layout.probabilities != layout.classes):
         return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
     if classes is None:
         hint = "Name the classes with --classes A,B,C"

@@ -59,6 +59,12 @@ class Wanted:
     last: bool = False
 
     @property
+    def only_values(self) -> dict[str, str]:
+        """The values of columns that rows must have."""
+        pairs = (only.partition("=") for only in self.only if "=" in only)
+        return {column: value for column, _, value in pairs}
+
+    @property
     def reader(self) -> LabelReader:
         """What reads the answers."""
         return reader_of(self.names, self.classes, self.key, last=self.last)
