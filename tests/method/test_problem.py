@@ -58,7 +58,7 @@ def test_a_frame_names_the_classes():
 @cases(
     ({"ham": [0.9], "eggs": [0.1]}, ["ham"], ["spam", "ham"], "column spam of the classes"),
     ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "holds labels of its own"),
-    ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "but the labels are ham"),
+    ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "at least 2 classes are needed; got 1: ham"),
 )
 def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -89,8 +89,8 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
 @cases(
     ((P, Y[1:]), {}, r"y has shape \(59,\), but 60 examples"),
     ((P, Y[:, None]), {}, r"y has shape \(60, 1\)"),
-    ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels are ant, bee, cow, dog.*classes="),
-    ((TWO, Y), {}, "2 columns of probabilities, but the labels are ant, bee, cow"),
+    ((P, [*Y[1:], "dog"]), {}, "3 columns .* 4 classes: ant, bee, cow, dog.*classes="),
+    ((TWO, Y), {}, "2 columns of probabilities, but 3 classes: ant, bee, cow"),
     ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
     ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),
     ((WHOLE, Coefficients(NAMES, [1, 1, 1], 1)), {}, "coefficients=..."),

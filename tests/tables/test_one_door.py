@@ -332,7 +332,7 @@ def test_a_column_that_is_not_there_has_one_message(refused, folder, command, op
 @pytest.mark.parametrize("door", ["evaluate", "fit", "solve", "table", "frame"])
 @pytest.mark.parametrize("classes", [None, NAMES])
 def test_bytes_are_not_labels(tmp_path, door, classes):
-    with pytest.raises(InvalidInputError, match=r"not bytes\. Make a text of each, by"):
+    with pytest.raises(InvalidInputError, match=r"a text or a number is needed, not b'a'"):
         DOORS[door](P, [label.encode() for label in Y], classes, tmp_path)
 
 

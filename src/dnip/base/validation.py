@@ -88,13 +88,7 @@ def check_level(name: str, value: float) -> float:
     >>> check_level("confidence", 0.9)
     0.9
     """
-    number = _as_float(value)
-    if 1e-9 < number < 1 - 1e-9:
-        return number
-    usual = "0.05" if name == "alpha" else "0.9 for 90 % intervals"
-    raise InvalidInputError(
-        f"{name} must lie between 0 and 1, by more than 1e-9; got {value!r}", hint=f"Give {usual}"
-    )
+    return check_number(name, value, above=1e-9, below=1 - 1e-9)
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> str:

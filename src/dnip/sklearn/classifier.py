@@ -29,7 +29,6 @@ from dnip.tables.frames import take_columns
 from dnip.tables.groups import check_groups
 from dnip.tables.labels import (
     check_classes,
-    check_label_count,
     check_order,
     check_several_classes,
     default_classes,
@@ -438,10 +437,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         p = self._probabilities(X, reset=True)
         self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
         names = [str(c) for c in self.classes_.tolist()]
-        if self.classes is None:
-            check_label_count(names, p.shape[1])
-        else:
-            names_of(p.shape[1], names, "X")
+        names_of(p.shape[1], names, "X")
         columns = take_columns(X, None, "X")[1] if self.classes is None else None
         if columns not in (None, tuple(names)) and tuple(names) != default_classes(len(names)):
             raise InvalidInputError(

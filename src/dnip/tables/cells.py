@@ -512,15 +512,12 @@ def check_vector(
 
 def check_scalars(cells: Sequence[Any] | NDArray[Any], name: str, location: Location) -> None:
     """Refuse a list, an object or bytes in a column of texts and numbers."""
-    if not any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
-        return
-    row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
-    what, hint = "a list or an object", _ONE
-    if isinstance(cells[row], bytes | bytearray):
-        what, hint = "bytes", "Make a text of each, by .decode()"
-    raise InvalidInputError(
-        f"{location.named(row, name)}: a text or a number is needed, not {what}", hint=hint
-    )
+    if any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
+        row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
+        raise InvalidInputError(
+            f"{location.named(row, name)}: a text or a number is needed, not {shown(cells[row])}",
+            hint=_ONE,
+        )
 
 
 def check_ids(

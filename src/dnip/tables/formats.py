@@ -7,7 +7,6 @@ import gzip
 import json
 import re
 import zlib
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,8 +63,6 @@ _Classes: TypeAlias = tuple[str, ...] | None
 # The ids of a folder's rows so far; None for a file that stands alone.
 _Seen: TypeAlias = set[str] | None
 
-# zlib's window bits that ask for a gzip header, which it writes without time and name.
-_GZIP = 16 + zlib.MAX_WBITS
 _NEEDS_QUOTES = re.compile(r'[",\t\r\n]|^\s|\s$')
 
 
@@ -220,12 +217,6 @@ def _open_text(path: Path) -> Iterator[IO[str]]:
     """
     with open_bytes(path) as file:
         try:
-            start = file.peek(2)[:2] if hasattr(file, "peek") else b""
-            if b"\0" in start or start in (BOM_UTF16_LE, BOM_UTF16_BE):
-                raise InvalidInputError(
-                    f"{path}: this is UTF-16 text",
-                    hint="Save the file as UTF-8; `dnip import` also reads UTF-16",
-                )
             yield TextIOWrapper(file, encoding="utf-8-sig", newline="")
         except UnicodeDecodeError as error:
             with open_bytes(path) as again:
@@ -245,23 +236,18 @@ def open_bytes(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Ite
     compressed = path.name.lower().endswith(".gz")
     try:
         with opener() if opener else open_input(path) as file:
-            yield _plain(file, compressed=compressed)
-    except gzip.BadGzipFile as error:
+            yield _unpacked(file) if compressed else file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InvalidInputError(
             f"{path}: this gzip file is damaged ({error})",
-            hint="Compress it again; drop .gz from the name if it is plain text",
-        ) from error
-    except (EOFError, zlib.error) as error:
-        raise InvalidInputError(
-            f"{path}: the gzip file is truncated or damaged ({error})",
-            hint="Copy or write the file again",
+            hint="Copy or write the file again; drop .gz from the name if it is plain text",
         ) from error
     except OSError as error:
         raise cannot_read(path, error) from error
 
 
-def _plain(file: IO[bytes], *, compressed: bool) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(file)) if compressed else file
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(file))
 
 
 def cannot_read(path: Path, error: OSError) -> InvalidInputError:
@@ -283,7 +269,7 @@ def _empty_file(source: str) -> InvalidInputError:
 
 def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
-    number, line, byte = 0, b"", b""
+    number, byte = 0, b""
     for line in file:
         number += 1
         try:
@@ -291,12 +277,9 @@ def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
         except UnicodeDecodeError as error:
             byte = line[error.start : error.start + 1]
             break
-    gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
-        hint="It is a gzip file: end its name in .gz"
-        if gzipped
-        else "Save the file as UTF-8 (in Excel: CSV UTF-8)",
+        hint="Save the file as UTF-8 (in Excel: CSV UTF-8); a gzip file ends its name in .gz",
     )
 
 
@@ -312,17 +295,16 @@ class _TextWriter:
     """
 
     def __init__(self, file: IO[bytes], *, compressed: bool = False) -> None:
-        self._file = file
-        self._gzip = zlib.compressobj(wbits=_GZIP) if compressed else None
+        self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if compressed else None
+        self._file = self._packed or file
 
     def finish(self) -> None:
         """Write what the compressor still holds back."""
-        if self._gzip is not None:
-            self._file.write(self._gzip.flush())
+        if self._packed is not None:
+            self._packed.close()
 
     def _add(self, text: str) -> None:
-        data = text.encode(errors="backslashreplace")  # as `valid_unicode`
-        self._file.write(data if self._gzip is None else self._gzip.compress(data))
+        self._file.write(text.encode(errors="backslashreplace"))  # as `valid_unicode`
 
 
 class CsvWriter(_TextWriter):

@@ -100,8 +100,8 @@ def names_of(
         raise InvalidInputError(
             f"{source}: there are {n_columns} columns of probabilities, but {len(names)} classes: "
             f"{listed(names)}",
-            hint="Name every class once, in the order of the columns; coefficients serve only the "
-            "classes that they were fitted for",
+            hint="Name every class once, in the order of the columns, also those that no label has "
+            "(in Python: classes=[...]); coefficients serve the classes of their fit only",
         )
     return names
 
@@ -240,18 +240,7 @@ def sorted_labels(
     if among or not whole or (numbered and len(known) != n_columns):
         return default_classes(n_columns)  # the reader names the row that holds another
     names = list(map(str, sorted(known, key=_number_or_text)))
-    return check_label_count(names, n_columns)
-
-
-def check_label_count(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
-    """Return the classes that labels tell, if there is one for each column."""
-    if len(names) != n_columns:
-        raise InvalidInputError(
-            f"there are {n_columns} columns of probabilities, but the labels are {listed(names)}",
-            hint="Give classes=[...], the class of each column in order, also those that the "
-            "labels lack",
-        )
-    return check_classes(names)
+    return names_of(n_columns, names)
 
 
 def _python_value(label: Any) -> Any:  # noqa: ANN401 - what a user holds

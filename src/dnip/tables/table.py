@@ -14,6 +14,7 @@ from dnip.base.errors import (
     CorrectedError,
     InvalidInputError,
     listed,
+    shown,
     warn,
 )
 from dnip.base.typing import Integers
@@ -355,12 +356,12 @@ class ProbabilityTable(Rows):
 
 
 def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
-    """Return the numbers of the rows that are asked for, by number or by one truth value per row.
+    """Return the numbers of the rows that are asked for, as NumPy takes them.
 
     Raises
     ------
     InvalidInputError
-        For anything else, and for a row that is not there.
+        For what is no row number, and for a row that is not there.
 
     Examples
     --------
@@ -368,21 +369,13 @@ def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
     (array([1, 2]), array([2, 0]))
     """
     asked = np.asarray(rows)
-    if asked.dtype == np.bool_ and asked.shape == (n_rows,):
-        return np.flatnonzero(asked)
-    numbers = asked.astype(np.int64) if asked.size == 0 else asked
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+    try:
+        return np.arange(n_rows)[np.ravel(asked if asked.size else asked.astype(np.int64))]
+    except IndexError as error:
         raise InvalidInputError(
-            f"rows must be row numbers or {n_rows} truth values; got {asked.dtype} of shape "
-            f"{asked.shape}"
-        )
-    outside = (numbers < 0) | (numbers >= n_rows)
-    if outside.any():
-        raise InvalidInputError(
-            f"row {numbers[np.argmax(outside)]} is outside 0..{n_rows - 1} of {source}",
-            hint="Rows count from 0",
-        )
-    return numbers.astype(np.int64)
+            f"{source}: rows {shown(asked.tolist())}: {error}",
+            hint="Give row numbers, counted from 0, or one truth value per row",
+        ) from error
 
 
 def draw_rows(labels: Integers, n_classes: int, n: int, seed: int, *, balanced: bool) -> Integers:
