@@ -370,12 +370,13 @@ def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
     """
     asked = np.asarray(rows)
     try:
-        return np.arange(n_rows)[np.ravel(asked if asked.size else asked.astype(np.int64))]
+        taken = np.arange(n_rows)[asked if asked.size else asked.astype(np.int64)]
     except IndexError as error:
         raise InvalidInputError(
             f"{source}: rows {shown(asked.tolist())}: {error}",
             hint="Give row numbers, counted from 0, or one truth value per row",
         ) from error
+    return np.asarray(taken.ravel(), np.int64)
 
 
 def draw_rows(labels: Integers, n_classes: int, n: int, seed: int, *, balanced: bool) -> Integers:
