@@ -11,13 +11,7 @@ from dnip.base.errors import InvalidInputError, counted
 from dnip.llm.prompting.engines import Engine, MissingEndpointError, ScoredRow
 from dnip.llm.prompting.engines.hub import HubTokenizer
 from dnip.llm.prompting.engines.servers import UNREAD, Endpoint
-from dnip.llm.prompting.labels import (
-    Collision,
-    LabelTokens,
-    Scoring,
-    describe_collision,
-    prompt_label_tokens,
-)
+from dnip.llm.prompting.labels import LabelTokens, Scoring
 from dnip.llm.prompting.plan import Plan
 from dnip.llm.prompting.prompt import Prompt
 from dnip.llm.prompting.task import Task
@@ -73,14 +67,8 @@ class PromptCheck:
         How many different prompts the whole table has.
     n_requests : int
         How many requests they are; 0 for a model on this machine.
-    collisions : tuple of Collision
-        Pairs of classes whose answers begin with the same token.
-    split : tuple of int
-        Classes whose answer is more than one token.
     chat : bool
         Whether the prompts are asked as chats.
-    drifted : tuple of int
-        Classes whose tokens differ with and without the chat template.
     mass, lowest_mass : float or None
         Captured mass, the probability on all labels together: the mean, and the lowest of a
         prompt; None where nothing was asked.
@@ -100,10 +88,7 @@ class PromptCheck:
     answers: list[str | None] = field(default_factory=list)
     n_prompts: int = 0
     n_requests: int = 0
-    collisions: tuple[Collision, ...] = ()
-    split: tuple[int, ...] = ()
     chat: bool = False
-    drifted: tuple[int, ...] = ()
     mass: float | None = None
     lowest_mass: float | None = None
     n_measured: int = 0
@@ -163,10 +148,8 @@ def _check(task: Task, prompts: list[Prompt], engine: Engine) -> PromptCheck:
     )
     if getattr(engine, "endpoint", None) == Endpoint.COMPLETIONS:
         result.notes.append(_CONTINUED_NOTE)
-    if tokenizer is not None:
-        _add_tokens(result, task, prompts, tokenizer)
-        if not result.classes or (engine.scoring is Scoring.FIRST and result.collisions):
-            return result
+    if tokenizer is not None and not _add_tokens(result, task, prompts, tokenizer):
+        return result
     scored = sorted(engine.score(prompts, task), key=lambda row: row.row)
     result.answers = [row.answer for row in scored]
     if None in result.answers and (says := getattr(engine, "says", None)) is not None:
@@ -177,46 +160,23 @@ def _check(task: Task, prompts: list[Prompt], engine: Engine) -> PromptCheck:
 
 def _add_tokens(
     result: PromptCheck, task: Task, prompts: Sequence[Prompt], tokenizer: HubTokenizer
-) -> None:
-    """Look at the tokens of the labels, and compare them with and without the chat template."""
-    first, lead = prompts[:1], prompts[0].lead
+) -> bool:
+    """Look at the tokens of the labels; tell whether they can be scored."""
+    if tokenizer.has_chat and not result.chat:
+        result.notes.append(_CHAT_NOTE)
     try:
-        labels = tokenizer.label_tokens(prompts, task, chat=result.chat, lead=lead)
+        labels = tokenizer.label_tokens(prompts, task, chat=result.chat, lead=prompts[0].lead)
     except InvalidInputError as error:
         result.classes = []
         result.problems.append(str(error))
-        return
-    result.collisions, result.split = labels.collisions, labels.split
-    if result.scoring is Scoring.FIRST:
+        return False
+    is_first = result.scoring is Scoring.FIRST
+    for ids, of_class in zip(labels.ids, result.classes, strict=True):
+        of_class.ids, of_class.scored = ids, ids[:1] if is_first else ids
+        of_class.texts = tuple(tokenizer.decode([token]) for token in ids)
+    if is_first:
         result.problems += _first_token_problems(labels, tokenizer)
-    other: LabelTokens | None = None  # in the other form of prompt
-    try:
-        if result.chat:
-            other = tokenizer.label_tokens(first, task, lead=lead)
-        elif tokenizer.has_chat:
-            # One prompt is enough: what the template writes after it is the same for all.
-            texts = [text + lead for text in tokenizer.texts(first, chat=True)]
-            other = prompt_label_tokens(tokenizer.encode_chat, texts, task)
-            result.notes.append(_CHAT_NOTE)
-    except InvalidInputError as error:
-        if not result.chat:
-            reason = "after the prompt in the chat template, labels cannot be scored"
-            result.notes.append(f"{reason}: {error}")
-    if other is not None:
-        result.drifted = tuple(i for i, ids in enumerate(labels.ids) if ids != other.ids[i])
-        if result.chat and result.drifted:
-            result.notes.append(_CHAT_DRIFT_NOTE)
-        elif not result.chat:
-            result.problems += [
-                f"the label word {labels.words[i]!r} is the tokens {list(labels.ids[i])} after the "
-                f"prompt, but {list(other.ids[i])} after the prompt in the chat template. Use the "
-                "same form of prompt for scoring and serving, or an answer_prefix that fits both"
-                for i in result.drifted
-            ]
-    for label, of_class in enumerate(result.classes):
-        of_class.ids = labels.ids[label]
-        of_class.texts = tuple(tokenizer.decode([token]) for token in of_class.ids)
-        of_class.scored = of_class.ids[:1] if result.scoring is Scoring.FIRST else of_class.ids
+    return not (is_first and labels.collisions())
 
 
 def _add_mass(result: PromptCheck, scored: Sequence[ScoredRow]) -> None:
@@ -263,18 +223,13 @@ _CHAT_NOTE = (
     "the tokenizer has a chat template, and the prompts are scored without it. If the model will "
     "be served through its chat, score it through its chat too"
 )
-_CHAT_DRIFT_NOTE = (
-    "in the chat template the answers are other tokens than after the bare prompt; coefficients "
-    "and logit biases of the one form do not fit the other"
-)
 
 
 def _first_token_problems(labels: LabelTokens, tokenizer: HubTokenizer) -> list[str]:
     """Describe collisions, blank tokens and split words, which first-token scoring misreads."""
     remedy = f"Score whole words with {Scoring.SUM} or {Scoring.PER_TOKEN}"
     problems = [
-        f"{describe_collision(labels, pair, tokenizer.decode)}. {remedy}, or give other words"
-        for pair in labels.collisions
+        f"{text}. {remedy}, or give other words" for text in labels.collisions(tokenizer.decode)
     ]
     firsts = [tokenizer.decode([token]) for token in labels.first]
     problems += [

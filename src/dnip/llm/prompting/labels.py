@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import NamedTuple
 
 from dnip.base.errors import InvalidInputError
 from dnip.llm.prompting.task import Task
@@ -39,14 +38,6 @@ class Scoring(StrEnum):
     def is_whole(self) -> bool:
         """Whether label words are scored whole."""
         return self in (Scoring.SUM, Scoring.PER_TOKEN)
-
-
-class Collision(NamedTuple):
-    """Two classes whose words begin with the same token."""
-
-    first: int
-    second: int
-    token: int
 
 
 @dataclass(frozen=True)
@@ -88,21 +79,24 @@ class LabelTokens:
         """The classes whose answer is more than one token."""
         return tuple(label for label, ids in enumerate(self.ids) if len(ids) > 1)
 
-    @property
-    def collisions(self) -> tuple[Collision, ...]:
-        """All pairs of classes that share their first token.
+    def collisions(self, decode: Decode | None = None) -> list[str]:
+        """Say which pairs of label words begin with the same token.
 
         Examples
         --------
-        >>> LabelTokens(("Art", "Artist"), ((7,), (7, 9))).collisions
-        (Collision(first=0, second=1, token=7),)
+        >>> LabelTokens(("Art", "Artist"), ((7,), (7, 9))).collisions()[0]
+        "the label words 'Art' and 'Artist' begin with the same token 7, so their first token does \
+not separate them"
         """
-        first = self.first
-        return tuple(
-            Collision(a, b, first[a])
-            for a, b in combinations(range(len(first)), 2)
-            if first[a] == first[b]
-        )
+        found = []
+        for (word, one), (other, two) in combinations(zip(self.words, self.first, strict=True), 2):
+            if one == two:
+                text = "" if decode is None else f" ({decode([one])!r})"
+                found.append(
+                    f"the label words {word!r} and {other!r} begin with the same token "
+                    f"{one}{text}, so their first token does not separate them"
+                )
+        return found
 
 
 def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
@@ -221,22 +215,13 @@ def check_first_tokens(labels: LabelTokens, decode: Decode | None = None) -> tup
 7, so their first token does not separate them. Score whole words with sum or per-token, or give \
 other label words
     """
-    if labels.collisions:
+    if collisions := labels.collisions(decode):
         raise InvalidInputError(
-            "; ".join(describe_collision(labels, pair, decode) for pair in labels.collisions),
+            "; ".join(collisions),
             hint=f"Score whole words with {Scoring.SUM} or {Scoring.PER_TOKEN}, or give other "
             "label words",
         )
     return labels.first
-
-
-def describe_collision(labels: LabelTokens, pair: Collision, decode: Decode | None = None) -> str:
-    """Say which two words collide, and in which token."""
-    text = "" if decode is None else f" ({decode([pair.token])!r})"
-    return (
-        f"the label words {labels.words[pair.first]!r} and {labels.words[pair.second]!r} begin "
-        f"with the same token {pair.token}{text}, so their first token does not separate them"
-    )
 
 
 def _shared(tokens: Sequence[int], other: Sequence[int]) -> int:
