@@ -237,7 +237,7 @@ def test_labels_that_come_later_cost_no_request(dnip, folder, chats):
 @cases(
     (("--label", "mood"), ["tickets.csv has no column 'mood', which --label names", "Ticket text"]),
     (("--id", "id"), ["no column 'id', which --id names"]),
-    (("--label", "lang"), ["3 labels of lang name no class: 'en' in row 1, 3, 'de' in row 2"]),
+    (("--label", "lang"), ["row 1, column label: 'en' is neither"]),
     (("--label", "Ticket text"), ["the prompt names the column 'Ticket text', which holds the l"]),
     (("--shots", "2"), ["no table to draw demonstrations from", "--demonstrations"]),
     (("--demonstrations", "tickets.csv"), ["no demonstration is shown", "--shots"]),

@@ -17,7 +17,6 @@ import numpy as np
 from dnip.base.errors import (
     BackendError,
     InvalidInputError,
-    counted,
     first_line,
     listed,
     load_optional,
@@ -150,16 +149,28 @@ def read_texts(
     columns = dict.fromkeys(column for row in rows for column in row)
     label = label or (LABEL if LABEL in columns else None)
     id = id or (ID if ID in columns else None)  # noqa: A001
-    fields = _columns_of(task.fields, columns)
-    _check_columns(name, columns, task, fields, label, id, keep)
-    texts = tuple(
-        _fields(row, fields, where) | ({RATIONALE: row[RATIONALE]} if RATIONALE in row else {})
-        for row, where in zip(rows, places, strict=True)
-    )
+    by_name = {plain_field(column): column for column in columns}
+    by_name |= {column: column for column in columns}
+    fields = {field: by_name.get(field, field) for field in task.fields}
+    wanted = dict.fromkeys(fields.values(), "which the prompt names")
+    for flag, named in (("label", [label]), ("id", [id]), ("keep", keep)):
+        wanted |= {column: f"which --{flag} names" for column in named if column is not None}
+    _check_columns(name, columns, wanted)
+    if label in fields.values():
+        raise InvalidInputError(
+            f"the prompt names the column {label!r}, which holds the labels",
+            hint="Name the columns of the text alone, or another --label",
+        )
+    if taken := [column for column in keep if column in RESERVED or column in task.classes]:
+        raise InvalidInputError(
+            f"--keep {taken[0]}: the table to come has a column {taken[0]!r} of its own",
+            hint="Give that column another name",
+        )
+    texts = tuple(_fields(row, fields, where) for row, where in zip(rows, places, strict=True))
     location = Places(name, (), places=places)
     labels = np.full(len(rows), UNLABELLED)
     if label is not None:
-        labels = _labels([row.get(label) for row in rows], task, location, label)
+        labels = read_labels([row.get(label) for row in rows], task.classes, location)
     ids = None
     if id is not None:
         cells = ["" if is_missing(cell := row.get(id)) else str(cell) for row in rows]
@@ -180,57 +191,27 @@ def plain_field(column: str) -> str:
     return name if not name[:1].isdecimal() else f"_{name}"
 
 
-def _columns_of(fields: Iterable[str], columns: Iterable[str]) -> dict[str, str | None]:
-    """Return the column of each field of a template, None for one that is not there."""
-    by_name = {plain_field(column): column for column in columns}
-    by_name |= {column: column for column in columns}
-    return {name: by_name.get(name) for name in fields}
+def _check_columns(name: str, columns: Iterable[str], wanted: Mapping[str, str]) -> None:
+    """Refuse a table without a column that is named; `wanted` says where."""
+    for column, where in wanted.items():
+        if column not in columns:
+            raise InvalidInputError(
+                f"{name} has no column {column!r}, {where}",
+                hint=f"Its columns are {listed([*columns], most=20)}",
+            )
 
 
-def _check_columns(
-    name: str,
-    columns: Iterable[str],
-    task: Task,
-    fields: Mapping[str, str | None],
-    label: str | None,
-    id: str | None,  # noqa: A002
-    keep: Sequence[str],
-) -> None:
-    """Refuse a table without a column that is named, or one that the prompt must not show."""
-    there = listed([*columns], most=20)
-    named = {column: "which the prompt names" for column, own in fields.items() if own is None}
-    asked = [(label, "--label"), (id, "--id"), *((column, "--keep") for column in keep)]
-    named |= {column: f"which {flag} names" for column, flag in asked if column is not None}
-    for column, what in named.items():
-        if column in columns:
-            continue
-        raise InvalidInputError(
-            f"{name} has no column {column!r}, {what}", hint=f"Its columns are {there}"
-        )
-    if label is not None and label in fields.values():
-        raise InvalidInputError(
-            f"the prompt names the column {label!r}, which holds the labels",
-            hint="Name the columns of the text alone, or another --label",
-        )
-    taken = [column for column in keep if column in RESERVED or column in task.classes]
-    if taken:
-        raise InvalidInputError(
-            f"--keep {taken[0]}: the table to come has a column {taken[0]!r} of its own",
-            hint="Give that column another name",
-        )
-
-
-def _fields(
-    row: Mapping[str, Any], columns: Mapping[str, str | None], where: str
-) -> dict[str, Any]:
-    """Return the fields of a row; an empty cell is an empty text."""
-    cells = {name: row.get(column) for name, column in columns.items() if column is not None}
+def _fields(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Return the fields of a row, and its rationale; an empty cell is an empty text."""
+    cells = {name: row.get(column) for name, column in columns.items()}
     fields = {name: "" if is_missing(cell) else cell for name, cell in cells.items()}
     if fields and not any(cell != "" for cell in fields.values()):
         raise InvalidInputError(
-            f"{where}: no text; {listed([*filter(None, columns.values())])} is empty",
+            f"{where}: no text; {listed([*columns.values()])} is empty",
             hint="Fill it, or leave the row out",
         )
+    if RATIONALE in row:
+        fields[RATIONALE] = row[RATIONALE]
     for name, cell in fields.items():
         try:
             json.dumps(cell, ensure_ascii=False, default=str).encode()
@@ -240,38 +221,6 @@ def _fields(
                 hint="Clean this row of the data",
             ) from error
     return fields
-
-
-def _labels(cells: list[object], task: Task, location: Places, column: str) -> Labels:
-    """Read the labels; those that are no class are all named, each with its rows."""
-    try:
-        return read_labels(cells, task.classes, location)
-    except InvalidInputError as error:
-        wrong: dict[str, list[str]] = {}
-        known: dict[str, bool] = {}
-        for row, cell in enumerate(cells, 1):
-            text = shown(cell)
-            if text not in known:
-                known[text] = _is_label(cell, task)
-            if not known[text]:
-                wrong.setdefault(text, []).append(str(row))
-        named = [f"{text} in row {listed(rows, most=5)}" for text, rows in wrong.items()]
-        n = sum(map(len, wrong.values()))
-        name = "names" if n == 1 else "name"
-        message = f"{location.source}: {counted(n, 'label')} of {column} {name} no class: "
-        raise InvalidInputError(
-            message + listed(named) if named else error.message,
-            hint=f"The classes are {listed(task.classes)}; an index counts from 0, and an empty "
-            "label is none",
-        ) from error
-
-
-def _is_label(cell: object, task: Task) -> bool:
-    try:
-        read_labels([cell], task.classes)
-    except InvalidInputError:
-        return False
-    return True
 
 
 def texts_files(source: Source) -> list[Path]:
