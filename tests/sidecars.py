@@ -117,8 +117,8 @@ def serving(upstream, coefficients, *, grace=60, timeout=200, heads=200, most=No
 
     `heads` is what a client has to send a head, and to take an answer.
     """
-    from dnip.llm.serving.sidecar.application import make_app
-    from dnip.llm.serving.sidecar.server import listen, make_server
+    from dnip.llm.serving.application import make_app
+    from dnip.llm.serving.server import listen, make_server
 
     app = make_app(upstream, {"topic": coefficients}, timeout=timeout, **settings)
     server = make_server(app, grace=grace, timeout=heads, most=most)

@@ -309,7 +309,7 @@ FAULTS = [
     ),
     Fault(
         "cookies are dropped on their way",
-        "llm/serving/sidecar/upstream.py",
+        "llm/serving/upstream.py",
         'b"transfer-encoding upgrade content-length host expect".split()',
         'b"transfer-encoding upgrade content-length host expect cookie".split()',
         "llm/serving/test_sidecar.py llm/serving/test_sidecar_in_trouble.py",

@@ -8,7 +8,7 @@ _HOMES = {
     "Correction": "dnip.llm.decisions",
     "Decision": "dnip.llm.decisions",
     "read_decisions": "dnip.llm.decisions",
-    "make_app": "dnip.llm.serving.sidecar.application",
+    "make_app": "dnip.llm.serving.application",
     "ImportSummary": "dnip.llm.sources",
     "read_answers": "dnip.llm.sources",
 }

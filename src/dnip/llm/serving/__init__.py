@@ -1,1 +1,5 @@
-"""Correct the answers of language models on their way to those who asked."""
+"""Coefficients in production: chats corrected in one's own process, and a sidecar of a server.
+
+The sidecar passes requests on and corrects the answers. Applications change one URL, in whatever
+language they are written. Its libraries are those of the extra ``serve``.
+"""

@@ -15,8 +15,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dnip.base.errors import InvalidInputError
-from dnip.llm.serving.sidecar.application import Sidecar
-from dnip.llm.serving.sidecar.reports import Metrics
+from dnip.llm.serving.application import Sidecar
+from dnip.llm.serving.reports import Metrics
 
 try:
     import resource

@@ -22,7 +22,7 @@ from dnip.base.files import check_writable, make_folder, valid_unicode
 from dnip.base.validation import check_integer
 from dnip.llm.decisions import Decision
 from dnip.llm.questions import Question, user_text
-from dnip.llm.serving.sidecar.reports import LOG
+from dnip.llm.serving.reports import LOG
 from dnip.tables.columns import ID, MASS, class_columns
 from dnip.tables.origin import QUESTION
 
@@ -149,21 +149,19 @@ class Recorder:
         self._stopped.set()
         self._thread.join(5)
 
-    def request_id(
-        self, clients: str | None, answer: Mapping[str, Any], upstreams: str | None
-    ) -> str:
-        """Return the id of a request: the client's, the answer's own, the upstream's, or a new one.
+    def request_id(self, clients: str | None, answer: Mapping[str, Any]) -> str:
+        """Return the id of a request: the client's, the answer's own, or a new one.
 
         One that an upstream gives to several answers is none.
         """
         if clients is not None and _NAME.fullmatch(clients):
             return clients
-        for name in (answer.get("id"), answer.get("request_id"), upstreams):
-            if isinstance(name, str) and _NAME.fullmatch(name) and name not in self._names:
-                self._names[name] = None
-                if len(self._names) > _MOST_NAMES:
-                    del self._names[next(iter(self._names))]
-                return name
+        name = answer.get("id")
+        if isinstance(name, str) and _NAME.fullmatch(name) and name not in self._names:
+            self._names[name] = None
+            if len(self._names) > _MOST_NAMES:
+                del self._names[next(iter(self._names))]
+            return name
         return f"{random.getrandbits(128):032x}"
 
     def add(self, name: str, answered: Answered, asked: bytes) -> None:

@@ -7,9 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
-from time import perf_counter
 from typing import Any
-from urllib.parse import unquote
 
 import aiohttp
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
@@ -22,10 +20,10 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_choice, check_integer
 from dnip.llm.decisions import header_of
 from dnip.llm.serving.chat import PassedError
-from dnip.llm.serving.sidecar.exchanges import DECISION, Asked, Chats, Decisions, by_api, written
-from dnip.llm.serving.sidecar.recording import ID_HEADER, Answered, Recorder
-from dnip.llm.serving.sidecar.reports import Metrics
-from dnip.llm.serving.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
+from dnip.llm.serving.exchanges import DECISION, Asked, Chats, Decisions, by_api, written
+from dnip.llm.serving.recording import ID_HEADER, Answered, Recorder
+from dnip.llm.serving.reports import Metrics
+from dnip.llm.serving.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.tables.cells import is_storable
 from dnip.tables.columns import CORRECTED
 from dnip.tables.labels import check_classes
@@ -171,15 +169,13 @@ class Sidecar(Router):
         reads = request.method in ("GET", "HEAD")
         if reads and (answer := await self._own_path(request.scope["path"])) is not None:
             return answer
-        began = perf_counter()
         try:
-            return await self._answer(request)
+            with self.metrics.whole.time():
+                return await self._answer(request)
         except ClientDisconnect:
             raise FailedError(499, "the client left") from None
         except asyncio.CancelledError:  # the server stops, and its time of grace is over
             raise FailedError(503, "the sidecar was stopped before the answer came") from None
-        finally:
-            self.metrics.whole.observe(perf_counter() - began)
 
     def _failed(self, request: Request, failure: FailedError) -> Response:
         text = f"{request.method} {request.url.path!r:.200}: {failure}"
@@ -192,18 +188,17 @@ class Sidecar(Router):
         path = request.scope["raw_path"].decode("latin-1")
         url = self._upstream.address(path, request.scope["query_string"].decode("latin-1"))
         body = await self._body(request)
-        asked = self._asked(request, path, body) if request.method == "POST" else None
+        asked = self._asked(path, body) if request.method == "POST" else None
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in passed_on(request.scope["headers"])
-            if asked is None or name not in (b"accept-encoding", b"content-encoding")
+            if asked is None or name != b"accept-encoding"
         ]
         send = partial(self._upstream.send, request.method, url, headers)
-        began = perf_counter()
-        try:
+        with self.metrics.upstream.time():
             if asked is None:
                 return _Passed(await send(body))
-            response = await send(asked.body)
+            response = await send(asked.body, unpack=True)
             if asked.plain is not None and response.status in _NO_LOGPROBS:
                 response.release()
                 plain = await send(asked.plain)
@@ -214,48 +209,41 @@ class Sidecar(Router):
             if response.content_type == "text/event-stream":
                 reason = "an answer passed on as it is: a stream of events is not corrected"
                 self.metrics.passed(DECISION, "stream", reason)
-                return _Passed(response)
+                stream = _Passed(response)
+                stream.raw_headers = _unpacked(response)
+                return stream
             content = await read_whole(response, self._max_body, self._upstream.timeout)
-        finally:
-            self.metrics.upstream.observe(perf_counter() - began)
-        answer_headers = [
-            pair for pair in passed_on(response.raw_headers) if pair[0] != b"content-encoding"
-        ]
+        answer_headers = _unpacked(response)
         if response.status < 300 and content:
             answered = asked.answered(content)
             if answered.changed is not answered.raw:
-                content = written(answered.changed)
+                content = _written(answered.changed)
             if answered.said:
-                marks = self._marks(request, response, answered, asked.plain or asked.body)
+                marks = self._marks(request, answered, asked.plain or asked.body)
                 names = {name for name, _ in marks}
                 answer_headers = [pair for pair in answer_headers if pair[0] not in names] + marks
         whole = Response(content, response.status)
         whole.raw_headers += answer_headers
         return whole
 
-    def _asked(self, request: Request, path: str, body: bytes) -> Asked | None:
+    def _asked(self, path: str, body: bytes) -> Asked | None:
         """Return a request whose answer may be corrected, as it is sent on; None for another."""
-        segments = [segment.partition(";")[0] for segment in unquote(path).lower().split("/")]
-        end = "/" + "/".join(filter(None, segments))  # as servers may read it
         for api, ends in ((self._decisions, DECISIONS), (self._chats, CHATS)):
-            if end.endswith(ends):
-                packed = request.headers.get("content-encoding", "")
-                return api.ask(body, packed, self._max_body)
+            if path.rstrip("/").endswith(ends):
+                return api.ask(body)
         reason = f"only {listed(DECISIONS + CHATS)} are corrected"
         self.metrics.passed("", "path", f"POST {path!r:.200} passed on as it is: {reason}")
         return None
 
     def _marks(
-        self, request: Request, response: aiohttp.ClientResponse, answered: Answered, body: bytes
+        self, request: Request, answered: Answered, body: bytes
     ) -> list[tuple[bytes, bytes]]:
         """Return the mark, and the id under which an answer is recorded."""
         headers = []
         if CORRECTED in answered.changed:
             headers.append(header_of(answered.changed[CORRECTED]))
         if self._recorder is not None:
-            name = self._recorder.request_id(
-                request.headers.get(ID_HEADER), answered.raw, response.headers.get(ID_HEADER)
-            )
+            name = self._recorder.request_id(request.headers.get(ID_HEADER), answered.raw)
             self._recorder.add(name, answered, body)
             headers.append((ID_HEADER.encode(), name.encode()))
         return headers
@@ -272,6 +260,18 @@ class Sidecar(Router):
         except TimeoutError:
             raise FailedError(408, f"the client took more than {seconds:g} s to send") from None
         return bytes(body)
+
+
+def _unpacked(response: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer that was unpacked on its way, if it was packed."""
+    return [pair for pair in passed_on(response.raw_headers) if pair[0] != b"content-encoding"]
+
+
+def _written(answer: object) -> bytes:
+    try:
+        return written(answer)
+    except ValueError:
+        raise FailedError(502, "the upstream's answer holds a number that JSON cannot") from None
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import math
-import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -29,9 +28,6 @@ _IDLE_SECONDS = 2.0
 
 # Parts of a path that servers and proxies take out in ways of their own.
 _DOTS = frozenset({".", ".."})
-
-# What zlib calls "as the content says".
-_GZIP_OR_ZLIB = 32 + 15
 
 # How long a check of the upstream may take, and holds.
 _CHECK_SECONDS = 1.0
@@ -126,9 +122,17 @@ class Upstream:
         return URL(f"{self._origin}{path}{'?' if query else ''}{query}", encoded=True)
 
     async def send(
-        self, method: str, url: URL, headers: list[tuple[str, str]], body: bytes
+        self,
+        method: str,
+        url: URL,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        *,
+        unpack: bool = False,
     ) -> aiohttp.ClientResponse:
         """Send a request, and return the answer before its content is read.
+
+        Content that is packed comes as it is, or unpacked.
 
         Raises
         ------
@@ -144,7 +148,7 @@ class Upstream:
             headers=headers,
             data=body or None,
             allow_redirects=False,
-            auto_decompress=False,
+            auto_decompress=unpack,
         )
         with _failures(self.timeout):
             try:
@@ -199,43 +203,8 @@ async def read_whole(response: aiohttp.ClientResponse, most: int, timeout: float
                 content += piece
                 if len(content) > most:
                     response.close()
-                    raise _too_long(most)
-    try:  # packed, though nobody asked for that
-        return unpacked(bytes(content), response.headers.get("Content-Encoding", ""), most)
-    except OverflowError:
-        raise _too_long(most) from None
-    except ValueError as error:
-        raise FailedError(502, f"the upstream's answer is {error}") from None
-
-
-def unpacked(content: bytes, encoding: str, most: int) -> bytes:
-    """Return content that may be packed, as its header Content-Encoding says.
-
-    Raises
-    ------
-    ValueError
-        For another packing, and content that is damaged or cut off.
-    OverflowError
-        If it is longer than `most` bytes.
-    """
-    if encoding.lower() in ("", "identity"):
-        return content
-    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise ValueError(f"packed by {encoding!r:.50}, not by gzip")
-    unpacker = zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
-    try:
-        whole = unpacker.decompress(content, most + 1)
-    except zlib.error:
-        raise ValueError("packed, and damaged") from None
-    if len(whole) > most:
-        raise OverflowError
-    if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("packed, and cut off")
-    return whole
-
-
-def _too_long(most: int) -> FailedError:
-    return FailedError(502, f"the upstream's answer is longer than {most:,} bytes")
+                    raise FailedError(502, f"the upstream's answer is longer than {most:,} bytes")
+    return bytes(content)
 
 
 def passed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

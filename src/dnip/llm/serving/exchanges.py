@@ -6,17 +6,22 @@ There are two APIs, that of decisions and that of chats.
 from __future__ import annotations
 
 import json
-import math
 import os
 import stat
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
-from dnip.base.validation import TwiceError, once
+from dnip.base.errors import (
+    CoefficientsFormatError,
+    CorrectedError,
+    InvalidInputError,
+    first_line,
+    listed,
+)
+from dnip.base.validation import once
 from dnip.llm.decisions import (
     Correction,
     as_listed,
@@ -39,25 +44,10 @@ from dnip.llm.serving.chat import (
     read_chat,
     with_logprobs,
 )
-from dnip.llm.serving.sidecar.recording import Answered, Said
-from dnip.llm.serving.sidecar.reports import LOG, Metrics
-from dnip.llm.serving.sidecar.upstream import FailedError, unpacked
+from dnip.llm.serving.recording import Answered, Said
+from dnip.llm.serving.reports import LOG, Metrics
+from dnip.llm.serving.upstream import FailedError
 from dnip.method.coefficients import Coefficients
-
-
-class _OtherQuestionError(InvalidInputError):
-    """A question, or a model, that the coefficients are not for; and what differs."""
-
-    changes: tuple[str, ...] = ()
-
-
-class _UnreadableError(Exception):
-    """The body of a request that cannot be read; the reason in a word, and what is wrong."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
 
 #: Coefficients files by name.
 Files: TypeAlias = Mapping[str, str | os.PathLike[str]]
@@ -160,14 +150,6 @@ def _stamp(path: str | os.PathLike[str]) -> _Stamp:
     return (file.st_mtime_ns, file.st_size, file.st_ino) if is_regular else None
 
 
-# Why a question was not corrected, by the error that it ends in.
-_REASONS = (
-    (CorrectedError, "corrected"),
-    (CoefficientsFormatError, "options"),
-    (_OtherQuestionError, "question"),
-)
-
-
 @dataclass(frozen=True)
 class Asked:
     """A request on its way.
@@ -175,7 +157,7 @@ class Asked:
     Attributes
     ----------
     body : bytes
-        What is sent on, not packed.
+        What is sent on.
     answered : callable
         From the content of an answer to what leaves.
     plain : bytes or None
@@ -192,9 +174,6 @@ DECISION = "decision"
 
 # What a chat asks for that is not corrected, by the reason.
 _PASSING = {"stream": "a stream", "n": "one of several answers", "tools": "a call of a tool"}
-
-# A question in the order of the fit, None if it is so already; and what it asks, if that is known.
-_Fitting: TypeAlias = tuple[Mapping[str, Any] | None, Question | None]
 
 
 class _Api:
@@ -221,38 +200,30 @@ class _Api:
         if len(files) == 1:
             [self.name] = files
 
-    def ask(self, body: bytes, encoding: str, most: int) -> Asked | None:
+    def ask(self, body: bytes) -> Asked | None:
         """Return a request as it is sent on; None where the answer passes as it is.
-
-        Parameters
-        ----------
-        body : bytes
-        encoding : str
-            How it is packed, as the header Content-Encoding says.
-        most : int
-            Bytes that it may have, also unpacked.
 
         Raises
         ------
         FailedError
-            413 for a longer one; 422 for one that does not fit, or cannot be read, and may not
-            pass.
+            422 for one that does not fit, or cannot be read, and may not pass.
         """
         if self._is_idle:
             self._metrics.passed(self.name, "coefficients", self.idle)
             return None
         self.watched.refresh()
         try:
-            content = _unpacked(body, encoding, most)
-            return self._asked(_read_request(content), content)
-        except (_UnreadableError, RecursionError) as error:
-            reason = error.reason if isinstance(error, _UnreadableError) else "nested"
-            text = str(error) if reason != "nested" else "it is nested too deep"
+            request = _read(body)
+            if not isinstance(request, dict):
+                raise ValueError("it is not a JSON object")
+            return self._asked(request, body)
+        except (ValueError, RecursionError) as error:  # also a number that JSON cannot hold
+            text = f"cannot be read: {first_line(error)}"
             if not self._passes:
-                self._metrics.missed(self.name, reason, text, quiet=True)
-                raise FailedError(422, f"the request cannot be read: {text}") from None
+                self._metrics.missed(self.name, "unreadable", text, quiet=True)
+                raise FailedError(422, f"the request {text}") from None
             self._metrics.passed(
-                self.name, reason, f"a request passed on as it is, for it cannot be read: {text}"
+                self.name, "unreadable", f"a request passed on as it is, for it {text}"
             )
             return None
 
@@ -261,65 +232,42 @@ class _Api:
         raise NotImplementedError
 
 
+# Why a decision was not corrected, by the error that it ends in.
+_REASONS = (
+    (CorrectedError, "corrected"),
+    (CoefficientsFormatError, "options"),
+    (PassedError, "question"),
+)
+
+
 class Decisions(_Api):
     """Requests for decisions; the options of each question are put in the order of the fit."""
 
     name = DECISION
     idle = "a decision passed on as it is: all coefficients are for chats"
 
-    def __init__(self, files: Files, metrics: Metrics, *, passes: bool) -> None:
-        super().__init__(files, metrics, passes=passes)
-        self._last: dict[str, tuple[str, Coefficients, _Fitting]] = {}
-
     def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
         fitting = dict(self.watched.current)
         questions = request.get("questions")
-        originals: dict[str, Mapping[str, Any]] = {}
-        known: dict[str, Question] = {}
+        ordered: dict[str, _Ordered] = {}
         sent = []
         for name, content in by_question(questions):
-            new = content
             if name in fitting and isinstance(content, Mapping):
                 try:
-                    ordered, question = self._fitting(name, content, fitting[name])
-                    new, originals[name] = ordered or content, content
-                    if question is not None:
-                        known[name] = question
+                    ordered[name] = _in_order(name, content, fitting[name])
+                    content = ordered[name].sent  # noqa: PLW2901
                 except InvalidInputError as error:
                     self._missed(name, error)
-                    fitting.pop(name)
-            sent.append((name, new))
-        if any(new is not originals.get(name, new) for name, new in sent):
+                    del fitting[name]
+            sent.append((name, content))
+        if any(one.sent is not one.original for one in ordered.values()):
             body = written({**request, "questions": in_shape_of(questions, sent)})
-        named = request.get("model")
-        return Asked(body, partial(self._answered, fitting, originals, dict(sent), known, named))
-
-    def _fitting(self, name: str, content: Mapping[str, Any], fitted: Coefficients) -> _Fitting:
-        """Return a question with its options in order, and what it asks; refuse another one.
-
-        The same question comes again and again, so the last one of each name is kept.
-        """
-        text = json.dumps(content)
-        last = self._last.get(name)
-        if last is not None and last[0] == text and last[1] is fitted:
-            return last[2]
-        check_options(name, content, fitted.classes)
-        question = question_of(fitted.fit)
-        new = with_options_in_order(
-            content, fitted.classes if question is None else question.options
-        )
-        asked = asked_question(None, new)
-        _check_same(name, question, asked)
-        fitting = None if new is content else new, asked
-        self._last[name] = text, fitted, fitting
-        return fitting
+        return Asked(body, partial(self._answered, fitting, ordered, request.get("model")))
 
     def _answered(
         self,
         fitting: dict[str, Coefficients],
-        originals: Mapping[str, Mapping[str, Any]],
-        sent: Mapping[str, Mapping[str, Any]],
-        known: Mapping[str, Question],
+        ordered: Mapping[str, _Ordered],
         named: object,
         content: bytes,
     ) -> Answered:
@@ -332,13 +280,12 @@ class Decisions(_Api):
                 continue  # answers may have a longer name for the model
             try:
                 _check_same(name, question, question.of_model(model))
-            except InvalidInputError as error:
+            except PassedError as error:
                 self._missed(name, error)
-                fitting.pop(name)
-        is_ordered = any(sent[name] is not content for name, content in originals.items())
-        if isinstance(body, dict) and is_ordered:
+                del fitting[name]
+        if isinstance(body, dict) and any(o.sent is not o.original for o in ordered.values()):
             answers = [
-                (name, as_listed(answer, originals[name]) if name in originals else answer)
+                (name, as_listed(answer, ordered[name].original) if name in ordered else answer)
                 for name, answer in by_question(body.get("answers"))
             ]
             body = {**body, "answers": in_shape_of(body.get("answers"), answers)}
@@ -354,8 +301,9 @@ class Decisions(_Api):
                 text = f"question {name!r}: no known definition gives the confidence"
                 self._metrics.missed(name, "confidence", text)
         decisions = [correction.before for correction in corrections]
+        asked = {name: one.question for name, one in ordered.items()}
         said = [
-            Said(decision, fitting[decision.question].classes, known.get(decision.question))
+            Said(decision, fitting[decision.question].classes, asked.get(decision.question))
             for decision in decisions
         ]
         return Answered(body, changed, said)
@@ -370,9 +318,9 @@ class Decisions(_Api):
     def _missed(self, name: str, error: InvalidInputError) -> None:
         """Count a question that cannot be corrected, and refuse it unless it may pass."""
         reason = next((word for kind, word in _REASONS if isinstance(error, kind)), "damaged")
+        changes = error.changes if isinstance(error, PassedError) else ()
         refused = not (self._passes or reason == "corrected")
         text = f"passed on as it is: {error.message}"
-        changes = error.changes if isinstance(error, _OtherQuestionError) else ()
         self._metrics.missed(name, reason, text, changes, quiet=refused)
         if refused:
             raise _refused(error.message) from None
@@ -454,16 +402,39 @@ class Chats(_Api):
         return Answered(body, as_asked(changed, request), said)
 
 
+class _Ordered(NamedTuple):
+    """A question as the client asked it, with its options in the order of the fit, and its sense.
+
+    `question` is None where its options are not known.
+    """
+
+    original: Mapping[str, Any]
+    sent: Mapping[str, Any]
+    question: Question | None
+
+
+def _in_order(name: str, content: Mapping[str, Any], fitted: Coefficients) -> _Ordered:
+    """Return a question with its options in order; refuse another one."""
+    check_options(name, content, fitted.classes)
+    question = question_of(fitted.fit)
+    options = fitted.classes if question is None else question.options
+    sent = with_options_in_order(content, options)
+    asked = asked_question(None, sent)
+    _check_same(name, question, asked)
+    return _Ordered(content, sent, asked)
+
+
 def _check_same(name: str, question: Question | None, asked: Question | None) -> None:
     """Refuse a question that differs from that of the fit."""
     if question is None or asked is None:
         return
     if changes := question.changes(asked):
-        error = _OtherQuestionError(
-            f"question {name!r} is another one than that of the coefficients: {'; '.join(changes)}"
+        told = "; ".join(changes)
+        raise PassedError(
+            "question",
+            f"question {name!r} is another one than that of the coefficients: {told}",
+            changes=changes,
         )
-        error.changes = changes
-        raise error
 
 
 def _refused(message: str) -> FailedError:
@@ -471,60 +442,24 @@ def _refused(message: str) -> FailedError:
     return FailedError(422, f"the answer cannot be corrected: {message}")
 
 
-def _unpacked(body: bytes, encoding: str, most: int) -> bytes:
-    """Return the body of a request that may be packed."""
-    try:
-        return unpacked(body, encoding, most)
-    except OverflowError:
-        raise FailedError(413, f"a request may have {most:,} bytes") from None
-    except ValueError as error:
-        raise _UnreadableError("packed", f"it is {error}") from None
-
-
-def _read_request(body: bytes) -> dict[str, Any]:
-    """Return the object of a request; one with a key twice is refused."""
-    try:
-        request = _READER.decode(body.removeprefix(BOM_UTF8).decode())
-    except TwiceError:
-        raise FailedError(422, "the request has a key twice") from None
-    except UnicodeDecodeError:
-        raise _UnreadableError("encoding", "it is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise _UnreadableError("json", f"it is not JSON: {error}") from None
-    except ValueError:
-        raise _UnreadableError("number", "it holds a number that JSON cannot") from None
-    if not isinstance(request, dict):
-        raise _UnreadableError("json", "it is not a JSON object")
-    return request
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(text)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
-
-
 def _read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Return the value of an answer; one that readers may understand in two ways is refused."""
     try:
-        return _DECODER.decode(content.removeprefix(BOM_UTF8).decode(errors="surrogatepass"))
+        return _read(content)
     except (ValueError, RecursionError):
         raise FailedError(
             502, f"the upstream's answer is not JSON, or has a key twice ({len(content):,} bytes)"
         ) from None
 
 
+def _read(content: bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return a JSON value; one that readers may understand in two ways is refused."""
+    return _DECODER.decode(content.removeprefix(BOM_UTF8).decode(errors="surrogatepass"))
+
+
 def written(body: object) -> bytes:
     """Return a value as JSON; numbers that JSON cannot hold are refused."""
-    try:
-        return _ENCODER.encode(body).encode()
-    except ValueError:
-        raise FailedError(502, "the upstream's answer holds a number that JSON cannot") from None
+    return _ENCODER.encode(body).encode()
 
 
-_READER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number, parse_float=_finite)
 _DECODER = json.JSONDecoder(object_pairs_hook=once)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
