@@ -175,7 +175,10 @@ def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
     assert (data.rows, data.labelled_rows) == (len(large), sum(SIZES))
     assert data.sample == {"rows": 5_999, "seed": 3}
     assert fitted.evaluation.raw.sum(axis=1).tolist() == list(SIZES)
-    assert (fitted.evaluation.n_unlabelled, fitted.captured_mass.rows) == (700, len(large))
+    assert (fitted.evaluation.n_unlabelled, fitted.evaluation.captured_mass.rows) == (
+        700,
+        len(large),
+    )
     confusion = fitted.evaluation.in_population(fitted.evaluation.reweighted)
     assert fitted.solution.value == Objective()(confusion)
     assert fitted.coefficients.objective["value"] == fitted.solution.value

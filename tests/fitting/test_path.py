@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dnip import Constraints, InvalidInputError, Objective, fit
-from dnip.fitting.fit import note_on_limit
 from dnip.fitting.path import trace_path
 from dnip.fitting.refits import BETAS
 from dnip.metrics import METRICS
@@ -79,9 +78,10 @@ def test_a_limit_takes_the_most_even_point_of_the_path_that_keeps_it(costly, pat
     best = min(kept, key=lambda point: point.expected["cobias"])
     fitted = fit(*costly, constraints=Constraints(max_accuracy_loss=limit))
     assert fitted.coefficients.objective["beta"] == best.beta
-    assert fitted.evidence.accuracy_change > -limit
+    assert np.diff(fitted.evidence.accuracies) > -limit
     assert fitted.evidence.reweighted.cobias == best.expected["cobias"]
-    assert fitted.notes[-1] == note_on_limit(limit, best.beta)
+    said = f"To lose at most {limit:g} of accuracy on other rows, β is {best.beta:g}."
+    assert fitted.choice == said
 
 
 def test_the_raw_argmax_stays_where_no_point_keeps_the_limit():
@@ -90,10 +90,10 @@ def test_the_raw_argmax_stays_where_no_point_keeps_the_limit():
     rows = np.flatnonzero(kept)[np.random.default_rng(0).choice(kept.sum(), 200, replace=False)]
     limit = Constraints(max_accuracy_loss=0.0)
     fitted = fit(many.probabilities[rows], many.labels[rows], constraints=limit)
-    assert fitted.notes[-1] == note_on_limit(0.0, None)
+    assert fitted.choice.startswith("The raw argmax stays: no β is sure to lose no accuracy")
     assert fitted.coefficients.weights.tolist() == [1, 1, 1]
     np.testing.assert_array_equal(fitted.evaluation.reweighted, fitted.evaluation.raw)
-    assert (fitted.evidence.accuracy_change, fitted.verdict) == (0, "keep")
+    assert (np.diff(fitted.evidence.accuracies), fitted.verdict) == (0, "keep")
 
 
 def test_groups_make_the_folds_of_the_path_too(costly, tmp_path):

@@ -26,7 +26,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html, html_table
 from dnip.base.files import valid_unicode
 from dnip.base.progress import sign_of_life
-from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Booleans, Counts, Floats, Integers, Labels, Probabilities
 from dnip.fitting.deferring import Deferring, Served, defer_share
 from dnip.fitting.estimate import (
     MOST_CELLS,
@@ -78,7 +78,6 @@ from dnip.tables.frames import make_frame
 from dnip.tables.groups import FittedRows, check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.origin import DataHash, origin_of, tell_left_out
-from dnip.tables.rows import CapturedMass
 from dnip.tables.sampling import Sample, Sampler
 from dnip.tables.table import TableLike, as_table, check_classes_agree, check_raw, scored_rows
 from dnip.using.drift import LEAST_ROWS, TableSample
@@ -437,11 +436,6 @@ class Fit:
             columns |= {"least_weight": least, "most_weight": most}
         return columns
 
-    @property
-    def captured_mass(self) -> CapturedMass | None:
-        """How many rows of the opt table have a low captured mass; None if it is not known."""
-        return self.evaluation.captured_mass
-
 
 # --- The rows that are fitted, and what counts all of them ---
 @dataclass(frozen=True, eq=False)
@@ -640,6 +634,12 @@ class Prepared:
             return self.target.shares
         return None if self.weight is None else self.shares
 
+    @property
+    def raw_counts(self) -> Counts:
+        """Labelled rows by class and by prediction, under weights of 1."""
+        problem = self.estimator.problem
+        return problem.in_examples(problem.confusion(np.ones(problem.n_classes)))
+
     @cached_property
     def refits(self) -> Refits:
         """Fits without each fold of the labelled rows, made when they are asked for."""
@@ -703,8 +703,7 @@ def prepare(opt: FitRows, settings: FitSettings, evidence: bool | None = None) -
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
         )
-    may_keep, limit = not is_off, settings.time_limit
-    deadline = None if limit is None else time.perf_counter() + limit
+    may_keep, deadline = not is_off, settings.deadline()
     if not opt.sample.is_whole and settings.robust == "auto":
         settings, is_off = replace(settings, robust="off"), True
 
@@ -836,32 +835,35 @@ def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: 
     if is_done or not rows.refits.are_possible:
         return _fit_of(rows, settings, solution, decision)
 
+    # which β
     refits, others = rows.refits, dict[float, FitEvidence]()
     beta: float | None = None
-    choice, notes = None, list[str]()
+    choice: str | None = None
     if limit is not None and is_limited:
-        beta = _beta_within(limit, rows)
-        notes.append(note_on_limit(limit, beta))
+        beta, choice = _beta_within(limit, rows)
     elif has_beta and beta_of(settings.objective) > 0 and (alternatives or settings.chooses_beta):
         others = {b: refits.judge(settings.at(b)).evidence for b in BETAS}
         if settings.chooses_beta:
             beta, choice = choose_beta(others)
     if beta is not None and beta != beta_of(settings.objective):
         settings = settings.at(beta)
-        solution, decision = rows.estimator.solve(settings, _anew(rows), progress)
+        solution, decision = rows.estimator.solve(settings, settings.deadline(), progress)
 
+    # or weights of 1
     judged = refits.judge(settings)
+    evidence, is_kept = judged.evidence, beta is None
     if others:
-        others[beta_of(settings.objective)] = judged.evidence
-    sure, is_kept = judged.evidence.sure, beta is None
+        others[beta_of(settings.objective)] = evidence
     if not is_limited:
-        is_kept = not (judged.evidence.gains and _gains_on_labels(solution, judged.evidence, rows))
-        choice = kept_sentence(judged.evidence, beta) if is_kept else choice
+        gains = evidence.goal(solution.confusion) < evidence.goal(rows.raw_counts) - 1e-9
+        is_kept = not (evidence.gains and gains)
+        choice = kept_sentence(evidence, beta) if is_kept else choice
     if is_kept and rows.may_keep:
-        solution = _raw(solution, settings, rows.estimator.problem)
+        solution = _with_weights_of_1(solution, rows, settings)
         judged = refits.judge_raw(settings)
-    judged = judged._replace(evidence=replace(judged.evidence, is_kept=is_kept, sure=sure))
-    return _fit_of(rows, settings, solution, decision, judged, others, choice, notes)
+    evidence = replace(judged.evidence, is_kept=is_kept, sure=evidence.sure)
+    judged = judged._replace(evidence=evidence)
+    return _fit_of(rows, settings, solution, decision, judged, others, choice)
 
 
 def fit_at(rows: Prepared, beta: float) -> Fit:
@@ -875,24 +877,11 @@ def fit_at(rows: Prepared, beta: float) -> Fit:
     return _fit_of(rows, settings, solution, decision, judged)
 
 
-def _anew(rows: Prepared) -> float | None:
-    """Return the deadline of a second search."""
-    limit = rows.settings.time_limit
-    return None if limit is None else time.perf_counter() + limit
-
-
-def _gains_on_labels(solution: Solution, evidence: FitEvidence, rows: Prepared) -> bool:
-    """Whether what is minimised falls on the labelled rows themselves."""
-    problem = rows.estimator.problem
-    raw = problem.in_examples(problem.confusion(np.ones(problem.n_classes)))
-    return bool(evidence.goal(solution.confusion) < evidence.goal(raw) - 1e-9)
-
-
-def _beta_within(limit: float, rows: Prepared) -> float | None:
+def _beta_within(limit: float, rows: Prepared) -> tuple[float | None, str]:
     """Return the β of the most even weights that keep a limit on lost accuracy on other rows.
 
     One standard error is to spare. None where no weights keep it that are more even than the raw
-    argmax.
+    argmax. Next to it is a sentence on what was chosen.
     """
     path = {beta: rows.refits.judge(rows.settings.at(beta)).evidence for beta in PATH}
     within = {
@@ -900,15 +889,17 @@ def _beta_within(limit: float, rows: Prepared) -> float | None:
         for beta, evidence in path.items()
         if evidence.evaluation.accuracy_change(_SPARE)[0] >= -limit
     }
+    lost = f"at most {limit:g} of accuracy" if limit else "no accuracy"
     best = min(within, key=within.__getitem__, default=None)
     if best is None or within[best] >= path[best].raw.cobias:
-        return None
-    return best
+        said = f"no β is sure to lose {lost} on other rows and be more even"
+        return None, f"The raw argmax stays: {said}."
+    return best, f"To lose {lost} on other rows, β is {best:g}."
 
 
-def _raw(solution: Solution, settings: FitSettings, problem: Problem) -> Solution:
+def _with_weights_of_1(solution: Solution, rows: Prepared, settings: FitSettings) -> Solution:
     """Return weights of 1 in place of a solution."""
-    counts = problem.in_examples(problem.confusion(np.ones(problem.n_classes)))
+    problem, counts = rows.estimator.problem, rows.raw_counts
     demands = settings.constraints.on(problem.classes, problem.present)
     return solution.restated(
         on_classes(settings.objective, problem.classes),
@@ -926,7 +917,6 @@ def _fit_of(
     judged: Judged | None = None,
     others: Mapping[float, FitEvidence] | None = None,
     choice: str | None = None,
-    notes: Sequence[str] = (),
 ) -> Fit:
     """Return a fit with everything that it shows."""
     opt, classes = rows.opt, rows.labelled.classes
@@ -956,7 +946,7 @@ def _fit_of(
         evidence if rows.is_judged else None,
         choice,
         tuple(_alternative(at, other, beta) for at, other in sorted((others or {}).items())),
-        (*_notes(rows, settings, solution, evaluation, judged, deferring), *notes),
+        tuple(_notes(rows, settings, solution, evaluation, judged, deferring)),
         rows.chosen,
         () if deferring is None else deferring.points,
     )
@@ -1141,27 +1131,6 @@ def _notes_on_batch_calibration(
         f"Without labels, batch calibration does as well, as far as refits show: {chosen.aim} "
         f"{of_batch:.3f} next to {value:.3f}. --no-labels makes it."
     )
-
-
-def note_on_limit(limit: float, beta: float | None) -> str:
-    """Return what a limit on lost accuracy comes to.
-
-    Parameters
-    ----------
-    limit : float
-        On accuracy lost on other rows.
-    beta : float or None
-        The β that was taken for it; None where the raw argmax stays.
-
-    Examples
-    --------
-    >>> print(note_on_limit(0.01, 0.25))
-    To lose at most 0.01 of accuracy on other rows, β is 0.25.
-    """
-    lost = f"at most {limit:g} of accuracy" if limit else "no accuracy"
-    if beta is None:
-        return f"The raw argmax stays: no β is sure to lose {lost} on other rows and be more even."
-    return f"To lose {lost} on other rows, β is {beta:g}."
 
 
 # --- Without labels ---

@@ -175,7 +175,8 @@ class Refits:
     ) -> FitEvidence:
         """Return what refits say of other rows, next to the raw argmax, or to weights `before`.
 
-        `draws` are known already, if given.
+        `draws` are known already, if given. Both sides predict the same rows, so the uncertainty of
+        their difference comes from drawing rows again (bootstrap), class by class.
         """
         draws = self.left_out(settings) if draws is None else draws
         p, n, raw = self._rows.probabilities, self._rows.n_classes, self._raw
@@ -191,17 +192,40 @@ class Refits:
             cells.append((self._rows.labels * n + raw) * n + fitted)
             followed.append(followed_chance(on_all, apart) if apart else 1.0)
             spreads.append(refit_spread(on_all))
-        return FitEvidence.of(
+
+        moves, target = Moves.of(cells, n, self._weight), self._target
+        counts = moves.confusion(moves.before), moves.confusion(moves.after)
+        chance, spread = float(np.mean(followed)), float(np.mean(spreads))
+        sides = Expectation(counts[0], 0.0), Expectation(counts[1], chance, spread=spread)
+        evaluation = Evaluation(
             self._rows.classes,
-            Moves.of(cells, n, self._weight),
-            float(np.mean(followed)),
-            float(np.mean(spreads)),
-            settings.judged_by,
-            [multipliers for folds in draws for _, multipliers in folds],
-            target=self._target,
+            round(counts[0].sum()),
+            0,
+            np.rint(counts[0]).astype(np.int64),
+            counts[1],
+            moves.agreement,
+            target=target,
             captured_mass=self._captured_mass,
-            is_mix_given=self._is_mix_given,
         )
+        goal = on_classes(settings.judged_by, self._rows.classes)
+        start, end = (
+            _value_of(goal, evaluation.in_population(confusion), side)
+            for confusion, side in zip(counts, sides, strict=True)
+        )
+        of_refits = [omega / omega.max() for folds in draws for _, omega in folds]
+        weights = np.array(of_refits or [np.ones(n)])
+        evidence = FitEvidence(
+            evaluation,
+            *sides,
+            goal,
+            start,
+            end,
+            how_sure(moves, target, start, end, goal),
+            np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
+            len(of_refits),
+        )
+        notes = _notes(evidence, is_mix_given=self._is_mix_given)
+        return replace(evidence, notes=tuple(notes))
 
     def _count(
         self, predicted: NDArray[np.integer], rows: Booleans | slice = slice(None)
@@ -355,75 +379,6 @@ class FitEvidence:
     notes: tuple[str, ...] = ()
     is_kept: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        classes: tuple[str, ...],
-        moves: Moves,
-        followed: float,
-        spread: float,
-        goal: ObjectiveLike,
-        multipliers: Sequence[Floats],
-        *,
-        target: Floats | None = None,
-        captured_mass: CapturedMass | None = None,
-        is_mix_given: bool = False,
-    ) -> FitEvidence:
-        """Judge refits by what they predict on rows that they have not seen.
-
-        Raw argmax and refits predict the same rows, so the uncertainty of their difference comes
-        from drawing rows again (bootstrap), class by class.
-
-        Parameters
-        ----------
-        classes : tuple of str
-        moves : Moves
-            Of all labelled rows, from the raw argmax to refits that have not seen them.
-        followed : float
-            κ; see :func:`dnip.metrics.intervals.followed_chance`.
-        spread : float
-            See :func:`dnip.metrics.intervals.refit_spread`.
-        goal : ObjectiveLike
-            What to judge by.
-        multipliers : sequence of ndarray of shape (N,)
-            Of each refit.
-        target : ndarray of shape (N,), optional
-            The class mix where the coefficients will be used; that of the labels by default.
-        captured_mass : CapturedMass, optional
-        is_mix_given : bool, default=False
-            Whether a class mix was asked for; what always one answer scores then counts for
-            nothing.
-        """
-        raw, fitted = moves.confusion(moves.before), moves.confusion(moves.after)
-        evaluation = Evaluation(
-            classes,
-            round(raw.sum()),
-            0,
-            np.rint(raw).astype(np.int64),
-            fitted,
-            moves.agreement,
-            target=target,
-            captured_mass=captured_mass,
-        )
-        sides = Expectation(raw, 0.0), Expectation(fitted, followed, spread=spread)
-        goal = on_classes(goal, classes)
-        before, after = (
-            _value_of(goal, evaluation.in_population(counts), side)
-            for counts, side in zip((raw, fitted), sides, strict=True)
-        )
-        weights = np.array([omega / omega.max() for omega in multipliers] or [np.ones(len(raw))])
-        evidence = cls(
-            evaluation,
-            *sides,
-            goal,
-            before,
-            after,
-            how_sure(moves, target, before, after, goal),
-            np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
-            len(multipliers),
-        )
-        return replace(evidence, notes=tuple(_notes(evidence, is_mix_given=is_mix_given)))
-
     def __repr__(self) -> str:
         """Say what to expect of other rows."""
         return f"FitEvidence({self.verdict}: {self.aim} {self.change})"
@@ -438,12 +393,6 @@ class FitEvidence:
         """Accuracy before and after, in the mix where the coefficients will be used."""
         sides = self.evaluation.sides.values()
         return [accuracy(self.evaluation.in_population(counts)) for counts in sides]
-
-    @property
-    def accuracy_change(self) -> float:
-        """Accuracy after less before."""
-        before, after = self.accuracies
-        return after - before
 
     @property
     def worst(self) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
@@ -48,6 +49,10 @@ class FitSettings(Settings):
     def judged_by(self) -> ObjectiveLike:
         """What a fit is judged by: the goal that was named, or error + COBias/2."""
         return Objective() if self.chooses_beta else self.objective
+
+    def deadline(self) -> float | None:
+        """Return the ``time.perf_counter`` reading at which what begins now has to end."""
+        return None if self.time_limit is None else time.perf_counter() + self.time_limit
 
     def at(self, beta: float) -> Self:
         """Return the same settings with another β."""

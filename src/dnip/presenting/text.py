@@ -571,7 +571,7 @@ def fit_to_dict(fitted: Fit, confidence: float) -> dict[str, Any]:
         Level of the intervals of the evidence.
     """
     mix, evidence = fitted.target, fitted.evidence
-    mass = fitted.captured_mass
+    mass = fitted.evaluation.captured_mass
     return {
         "classes": list(fitted.coefficients.classes),
         "mass": None if mass is None else mass.to_dict(),
