@@ -13,7 +13,6 @@ from cases import cases
 from dnip import (
     Coefficients,
     CoefficientsFormatError,
-    DNIPWarning,
     InvalidInputError,
     Objective,
     ProbabilityTable,
@@ -159,8 +158,11 @@ def test_mass_of_one_side_alone_is_said_not_to_be_compared(new):
     bare = ProbabilityTable(bundled_table("opt").changed(mass=None, source="bare"))
     text = describe_check(check(new, fit(bare, evidence=False)))
     assert "captured mass      not compared: it was not in the rows of the fit" in text
-    with pytest.warns(DNIPWarning, match=r"captured mass is in .*opt.csv alone"):
-        fit(bundled_table("opt"), unlabelled=without_labels(new), evidence=False)
+
+
+def test_rows_of_the_fit_are_told(fitted, new):
+    assert check(new, fitted).overlap.share == 0
+    assert "100% of these rows" in check(bundled_table("opt"), fitted).overlap.sentence
 
 
 def test_a_few_rows_are_refused(fitted, new):

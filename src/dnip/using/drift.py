@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_level
 from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
 from dnip.method.kept import ClassScores, Comparison, Score, Sketch
@@ -20,13 +20,12 @@ from dnip.method.prediction import decide
 from dnip.priors import PriorEstimate, most_rows
 from dnip.tables import Rows
 from dnip.tables.files import counted_rows
-from dnip.tables.groups import Grouping, first_of_groups
-from dnip.tables.labels import UNLABELLED
+from dnip.tables.groups import Grouping, Overlap, first_of_groups
 from dnip.tables.origin import changes_of_origin, origin_of, tell_left_out
 from dnip.tables.sampling import RowSample
-from dnip.tables.table import TableLike, as_blocks, check_same_classes, tell_corrected
-from dnip.using.evaluation import SignalSample
-from dnip.using.slices import LabelledRows, Slices
+from dnip.tables.table import TableLike, as_blocks, tell_corrected
+from dnip.using.evaluation import TableCounts
+from dnip.using.slices import Slices
 
 # A class is of no row any more where chance is less probable than this; a column of these numbers
 # says that the model does not know the class.
@@ -84,6 +83,8 @@ class Check:
         Labelled rows that belong together; they count as one.
     slices : Slices or None
         The labelled rows by the values of a column, where one was named.
+    overlap : Overlap or None
+        How many of the labelled rows are rows of the fit, where the coefficients tell.
     """
 
     classes: tuple[str, ...]
@@ -108,6 +109,7 @@ class Check:
     absent: tuple[str, ...] = ()
     grouping: Grouping | None = None
     slices: Slices | None = None
+    overlap: Overlap | None = None
 
     @property
     def level(self) -> float:
@@ -245,73 +247,69 @@ def check(
     (True, 'small')
     """
     alpha, coefficients = check_level("alpha", alpha), as_coefficients(coefficients)
-    names = coefficients.classes if classes is None else classes
-    fit, classes, multipliers = coefficients.fit, coefficients.classes, coefficients.multipliers
-    sample, labelled, corrected_by = TableSample(len(classes)), SignalSample(), None
-    rows, right = np.zeros((2, len(classes)), np.int64)
-    one_by_one, seen, highest = LabelledRows(), set[str](), np.zeros(len(classes))
+    fit, defer = coefficients.fit, coefficients.defer
+    sketch: Sketch = fit.needed("sketch", "compared with new rows")
     if origin is None and isinstance(data, str | os.PathLike):
         origin = origin_of(Path(data))
         tell_left_out(data)
+    names = coefficients.classes if classes is None else classes
+    n_classes = len(coefficients.classes)
+    counted, sample = TableCounts(coefficients), TableSample(n_classes)
+    seen, highest = set[str](), np.zeros(n_classes)
     blocks = as_blocks(data, y, names, label, groups=groups, by=by)
     for block in counted_rows(blocks, progress):
-        check_same_classes(block, coefficients.classes)
-        corrected_by = corrected_by or block.corrected_by
+        counted.add(block)
         p, mass, first = block.probabilities, block.mass, first_of_groups(block.groups, seen)
         sample.add(probabilities=p[first], mass=None if mass is None else mass[first])
-        labelled.add(block)
         highest = np.maximum(highest, p.max(axis=0, initial=0))
-        if (labels := block.labels) is not None:
-            decided = {"raw": decide(p), "reweighted": decide(p, multipliers)}
-            one_by_one.add(block, decided)
-            rows += np.bincount(labels[labels != UNLABELLED], minlength=len(classes))
-            hits = decided["reweighted"] == labels
-            right += np.bincount(labels[hits], minlength=len(classes))
-    tell_corrected("new rows", corrected_by)
-    sketch: Sketch = fit.needed("sketch", "compared with new rows")
-    before = fit.scores
+    tell_corrected("new rows", counted.corrected_by)
     if sample.n_rows < LEAST_ROWS:
         raise InvalidInputError(
             f"new rows: {sample.n_rows}, too few to compare",
             hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
         )
-    accuracy = cobias = None
-    grouping, slices = one_by_one.found(classes)
-    n_labelled, mix = int(rows.sum()), coefficients.estimate_prior(sample.probabilities)
+    known, confusion = counted.known(), counted.labelled("reweighted")
+    rows, n_labelled = confusion.sum(axis=1), int(confusion.sum())
+    p, mass = sample.probabilities, sample.mass
+    mix = coefficients.estimate_prior(p)
     if n_labelled:
         now = rows / n_labelled
         mix = PriorEstimate(now, now, now, n_labelled)
-    if before is not None and (rows[before.rows > 0]).any():
-        level = 1 - alpha / QUESTIONS
-        accuracy, cobias = before.compare(
-            ClassScores(rows, right), level, None if grouping is None else grouping.counted
-        )
-        if before.expected is None:  # scores of the fitted rows themselves, which flatter
-            accuracy = None
-    mass, p, defer = sample.mass, sample.probabilities, coefficients.defer
+    accuracy, cobias = _compared(fit.scores, confusion, alpha, known["grouping"])
     return Check(
-        classes,
-        alpha,
-        sample.n_rows,
-        n_labelled,
-        sketch.rows,
-        sketch.compare(p, mass),
-        None if sketch.mass is None else sketch.mass.mean,
-        None if mass is None else float(mass.mean()),
-        sketch.changed_decisions,
-        sample.changed(multipliers),
-        coefficients.class_shares,
-        mix,
-        accuracy,
-        cobias,
-        changes_of_origin(None if fit.data is None else fit.data.origin, origin),
-        corrected_by,
-        None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
+        classes=coefficients.classes,
+        alpha=alpha,
+        n_rows=sample.n_rows,
+        n_labelled=n_labelled,
+        rows_at_fit=sketch.rows,
+        comparison=sketch.compare(p, mass),
+        mass_at_fit=None if sketch.mass is None else sketch.mass.mean,
+        mass=None if mass is None else float(mass.mean()),
+        changed_at_fit=sketch.changed_decisions,
+        changed=sample.changed(coefficients.multipliers),
+        shares=coefficients.class_shares,
+        mix=mix,
+        accuracy=accuracy,
+        cobias=cobias,
+        origin=changes_of_origin(None if fit.data is None else fit.data.origin, origin),
+        deferred=None if defer is None else (coefficients.deferred(p).mean().item(), defer.share),
         absent=_absent(coefficients, rows, highest),
-        grouping=grouping,
-        slices=slices,
-        **labelled.signal(classes),
+        **known,
     )
+
+
+def _compared(
+    before: ClassScores | None, confusion: Confusion, alpha: float, grouping: Grouping | None
+) -> tuple[Score | None, Score | None]:
+    """Return accuracy and COBias of labelled rows, as far as they can be compared with the fit."""
+    rows = confusion.sum(axis=1)
+    if before is None or not rows[before.rows > 0].any():
+        return None, None
+    counted = None if grouping is None else grouping.counted
+    now = ClassScores(rows, np.diag(confusion))
+    accuracy, cobias = before.compare(now, 1 - alpha / QUESTIONS, counted)
+    # scores of the fitted rows themselves flatter
+    return None if before.expected is None else accuracy, cobias
 
 
 def _absent(coefficients: Coefficients, rows: Integers, highest: Floats) -> tuple[str, ...]:

@@ -346,7 +346,7 @@ def evaluate(
         pieces = blocks.each(count, progress)
     else:
         pieces = count(counted_rows(blocks, progress))
-    counts = next(pieces, None) or _Counts(coefficients, adjusted)
+    counts = next(pieces, None) or TableCounts(coefficients, adjusted)
     for piece in pieces:
         counts.join(piece)
     tell_corrected(counts.source, counts.corrected_by)
@@ -355,101 +355,110 @@ def evaluate(
 
 def _count(
     coefficients: Coefficients | None, adjusted: Coefficients | None, rows: Iterable[Rows]
-) -> Iterator[_Counts]:
+) -> Iterator[TableCounts]:
     """Yield the counts of some rows."""
-    counts = _Counts(coefficients, adjusted)
+    counts = TableCounts(coefficients, adjusted)
     for block in rows:
         counts.add(block)
     yield counts
 
 
-class _Counts:
-    """What is counted for `evaluate`; counts of the pieces of a table add up."""
+class TableCounts:
+    """What is counted of a table, for `evaluate` and `check`; counts of its pieces add up."""
 
-    def __init__(self, coefficients: Coefficients | None, adjusted: Coefficients | None) -> None:
-        self._n_unlabelled = 0
-        self._masses, self._sample = MassCounts(), SignalSample()
+    def __init__(
+        self, coefficients: Coefficients | None = None, adjusted: Coefficients | None = None
+    ) -> None:
+        asked = {"reweighted": coefficients, "adjusted": adjusted}
+        self._asked = {name: weights for name, weights in asked.items() if weights is not None}
+        # of each side, (N + 1, places): rows without a label come first
+        self._counts: dict[str, Confusion] = {}
         self._classes: tuple[str, ...] = ()
         self.source = ""
         self.corrected_by: str | None = None
-        asked = {"reweighted": coefficients, "adjusted": adjusted}
-        self._given = {name: weights for name, weights in asked.items() if weights is not None}
-        self._counts: dict[str, Confusion] = {}
-        self._rows = LabelledRows()
-        known = None if coefficients is None else coefficients.fit.fitted
-        self._overlap = None if known is None else Overlap(known)
+        self._masses, self._signal, self._rows = MassCounts(), SignalSample(), LabelledRows()
+        fitted = None if coefficients is None else coefficients.fit.fitted
+        self._overlap = None if fitted is None else Overlap(fitted)
 
     def add(self, rows: Rows) -> None:
         """Count some rows."""
-        for asked in self._given.values():
-            check_same_classes(rows, asked.classes)
+        for weights in self._asked.values():
+            check_same_classes(rows, weights.classes)
         p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.corrected_by = self.corrected_by or rows.corrected_by
         if rows.mass is not None:
             self._masses.add(rows.mass)
-        self._sample.add(rows)
-        true = np.zeros(len(p), np.int64) if rows.labels is None else rows.labels + 1
-        unweighted = decide(p)
-        counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
-        self._n_unlabelled += int(counts[0].sum())  # counted as 0
-        self._count("raw", counts[1:])
-        decided: dict[str, NDArray[np.integer]] = {"raw": unweighted}
-        for name, asked in self._given.items():
-            predictions = decide(p, asked.multipliers)
-            self._count(name, count_pairs(true, predictions, n_classes + 1, n_classes)[1:])
-            if name == "reweighted":
-                decided[name] = predictions
-                rights = 2 * (unweighted == true - 1) + (predictions == true - 1)
-                cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
-                self._count("agreement", cells.reshape(n_classes, 2, 2))
-            if name == "reweighted" and asked.defer is not None:
-                deferred = asked.defer.deferred(reweight(p, asked.multipliers), predictions)
-                places = predictions + n_classes * deferred
-                self._count("routed", count_pairs(true, places, n_classes + 1, 2 * n_classes)[1:])
+        labels = np.full(len(p), UNLABELLED) if rows.labels is None else rows.labels
+        decided: dict[str, NDArray[np.integer]] = {"raw": decide(p)}
+        decided |= {name: decide(p, weights.multipliers) for name, weights in self._asked.items()}
+        for name, chosen in decided.items():
+            self._count(name, labels, chosen, n_classes)
+        if "reweighted" in decided:
+            chosen, weights = decided["reweighted"], self._asked["reweighted"]
+            rights = 2 * (decided["raw"] == labels) + (chosen == labels)
+            self._count("agreement", labels, rights, 4)
+            if weights.defer is not None:
+                deferred = weights.defer.deferred(reweight(p, weights.multipliers), chosen)
+                self._count("routed", labels, chosen + n_classes * deferred, 2 * n_classes)
+        self._signal.add(rows)
         self._rows.add(rows, decided)
         if self._overlap is not None and rows.labels is not None:
-            self._overlap.add(p[true > 0], None if rows.ids is None else rows.ids[true > 0])
+            known = labels != UNLABELLED
+            self._overlap.add(p[known], None if rows.ids is None else rows.ids[known])
 
-    def join(self, other: _Counts) -> None:
+    def join(self, other: TableCounts) -> None:
         """Add the counts of another piece of the table."""
-        self._n_unlabelled += other._n_unlabelled
+        for name, counts in other._counts.items():
+            self._counts[name] = self._counts.get(name, 0) + counts
+        self._classes, self.source = other._classes or self._classes, other.source or self.source
+        self.corrected_by = self.corrected_by or other.corrected_by
         self._masses.join(other._masses)
-        self._sample.join(other._sample)
+        self._signal.join(other._signal)
         self._rows.join(other._rows)
         if self._overlap is not None and other._overlap is not None:
             self._overlap.join(other._overlap)
-        self.corrected_by = self.corrected_by or other.corrected_by
-        self._classes, self.source = other._classes or self._classes, other.source or self.source
-        for name, counts in other._counts.items():
-            self._count(name, counts)
+
+    def labelled(self, name: str) -> Confusion:
+        """Return the counts of the rows with a label, shape (N, places)."""
+        return self._counts[name][1:]
+
+    def known(self) -> dict[str, Any]:
+        """Return what an evaluation and a check alike say of the rows."""
+        grouping, slices = self._rows.found(self._classes)
+        return {
+            "corrected_by": self.corrected_by,
+            "grouping": grouping,
+            "slices": slices,
+            "overlap": self._overlap,
+            **self._signal.signal(self._classes),
+        }
 
     def evaluation(self, target: Floats | None = None) -> Evaluation:
         """Return the evaluation of all rows; `target` and errors as for `evaluate`."""
         if not self._counts:
             raise no_rows(self.source)
-        raw = self._counts["raw"]
+        sides: dict[str, Any] = {name: self.labelled(name) for name in self._counts}
+        raw = sides["raw"]
         present, known = raw.sum(axis=1) > 0, ""
         if target is not None:
             present, known = present & (target > 0), " and a share in the target prior"
         check_several_classes(present, self._classes, self.source, known)
-        grouping, slices = self._rows.found(self._classes)
-        found: dict[str, Any] = {**self._counts, **self._sample.signal(self._classes)}
+        if "agreement" in sides:
+            sides["agreement"] = sides["agreement"].reshape(-1, 2, 2)
         return Evaluation(
-            self._classes,
-            int(raw.sum()),
-            self._n_unlabelled,
-            **found,
+            classes=self._classes,
+            n=int(raw.sum()),
+            n_unlabelled=int(self._counts["raw"][0].sum()),
+            **sides,
             target=target,
             captured_mass=self._masses.summary,
-            corrected_by=self.corrected_by,
-            defer=self._given["reweighted"].defer if "routed" in self._counts else None,
-            grouping=grouping,
-            overlap=self._overlap,
-            slices=slices,
+            defer=self._asked["reweighted"].defer if "routed" in sides else None,
+            **self.known(),
         )
 
-    def _count(self, name: str, counts: Confusion) -> None:
+    def _count(self, name: str, labels: Labels, places: NDArray[np.integer], n_places: int) -> None:
+        counts = count_pairs(labels + 1, places, len(self._classes) + 1, n_places)
         self._counts[name] = self._counts.get(name, 0) + counts
 
 
