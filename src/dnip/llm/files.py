@@ -32,14 +32,6 @@ _BEGIN, _DECODER = re.compile(r"\S"), json.JSONDecoder()
 # A first line that tells Excel how columns are separated.
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
-# How files of other programs begin, and their suffix.
-_SIGNATURES = {
-    b"PK\3\4": ".xlsx",
-    b"\xd0\xcf\x11\xe0": ".xls",
-    b"\x93NUMPY": ".npy",
-    b"\x80\4": ".pkl",
-    b"\x80\5": ".pkl",
-}
 
 
 class Found(NamedTuple):
@@ -110,7 +102,11 @@ def read_values(
     if name.endswith(".parquet"):
         yield from _parquet(open_file or (lambda: open_input(path)), source)
         return
-    _check_kind(Path(name).suffix, source)
+    suffix = Path(name).suffix
+    if suffix in FOREIGN or suffix in ARRAYS:
+        raise InvalidInputError(
+            f"{source}: files of the kind {suffix} are not read here", hint=SAVE_AS
+        )
     is_csv = name.endswith((".csv", ".tsv", ".tab", ".txt"))
     with open_bytes(Path(path), open_file) as file:
         text = _decoded(file.read(), source, by_excel=is_csv)
@@ -119,33 +115,12 @@ def read_values(
     yield from (_csv if is_csv else _json)(text, source)
 
 
-def _check_kind(suffix: str, source: str) -> None:
-    """Refuse a file of another program, by its suffix; say how its rows get in."""
-    if suffix in FOREIGN or suffix in ARRAYS:
-        raise InvalidInputError(
-            f"{source}: files of the kind {suffix} are not read here", hint=SAVE_AS
-        )
-
-
 def _decoded(data: bytes, source: str, *, by_excel: bool) -> str:
     """Return the text of a file: UTF-8, UTF-16 or, where it may be of Excel, Windows-1252."""
-    for start, suffix in _SIGNATURES.items():
-        if data.startswith(start):
-            _check_kind(suffix, source)
-    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        encoding = "utf-16"
-    elif b"\0" in data[:2]:
-        encoding = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
-    else:
-        encoding = "utf-8-sig"
+    is_utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     try:
-        return data.decode(encoding)
+        return data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        if encoding != "utf-8-sig":
-            raise InvalidInputError(
-                f"{source}: this is damaged UTF-16 text (byte {error.start + 1:,})",
-                hint="Save the file as UTF-8",
-            ) from error
         damaged = not_utf8(Path(source), data.splitlines(keepends=True))
         # Control characters are not of a text, and other letters were UTF-8 up to there.
         if not by_excel or not data[: error.start].isascii() or _CONTROL.search(data):

@@ -53,7 +53,7 @@ def test_a_file_of_columns_is_read(tmp_path):
 def test_a_file_of_another_format_is_refused_by_what_it_is(tmp_path, name):
     content = b"PK\x03\x04\xff\xfe"
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    with pytest.raises(InvalidInputError, match=r"line 1 is not UTF-8|kind \.xlsx"):
+    with pytest.raises(InvalidInputError, match="line 1 is not UTF-8"):
         read_answers([tmp_path / name], CLASSES)
 
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import add
 from typing import NamedTuple
 
 from dnip.base.errors import InvalidInputError
@@ -531,25 +530,21 @@ class _Page:
     """A text without the marks that do not count."""
 
     def __init__(self, text: str, marks: re.Pattern[str]) -> None:
-        self._whole, kept, at = text, [], 0
-        self._starts, self._shifts = [0], [0]
-        for mark in marks.finditer(text):
-            kept.append(text[at : mark.start()])
-            at = mark.end()
-            self._starts.append(mark.start() - self._shifts[-1])
-            self._shifts.append(self._shifts[-1] + at - mark.start())
-        self.text = "".join([*kept, text[at:]])
-        self._ends = list(map(add, self._starts, self._shifts))
+        kept, self._places, at = [], [], 0  # where each character of the page stands in the text
+        for begin, end in [*(mark.span() for mark in marks.finditer(text)), (len(text),) * 2]:
+            kept.append(text[at:begin])
+            self._places.extend(range(at, begin))
+            at = end
+        self.text, self._whole = "".join(kept), text
 
     def original(self, mentions: Sequence[Mention]) -> tuple[Mention, ...] | None:
         """Return where labels stand in the whole text; None if marks stand within one."""
         moved = []
         for mention in mentions:
-            first = bisect_right(self._starts, mention.start)
-            if first < len(self._starts) and self._starts[first] < mention.end:
+            begin, end = self._places[mention.start], self._places[mention.end - 1] + 1
+            if end - begin != mention.end - mention.start:
                 return None
-            shift = self._shifts[first - 1]
-            moved.append(mention._replace(start=mention.start + shift, end=mention.end + shift))
+            moved.append(mention._replace(start=begin, end=end))
         return tuple(moved)
 
     @property
@@ -557,11 +552,7 @@ class _Page:
         """Where lines stand that are bold as a whole."""
         for match in _BOLD_LINE.finditer(self._whole):
             begin, end = match.span("body")
-            yield self._moved(begin), self._moved(end)
-
-    def _moved(self, place: int) -> int:
-        """Return the place of a character of the whole text."""
-        return place - self._shifts[bisect_right(self._ends, place) - 1]
+            yield bisect_left(self._places, begin), bisect_left(self._places, end)
 
 
 @dataclass(frozen=True)

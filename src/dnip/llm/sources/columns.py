@@ -460,26 +460,16 @@ def _read_columns(row: Answer, wanted: Wanted) -> Row:
             f"the cells of {listed(columns)} are empty",
             hint="Give the numbers of the model in some rows; rows without them are left out",
         )
-    blank = [name for name in columns if cells[name] in (None, "")]
-    values = {name: as_number(cells[name], name) for name in columns if name not in blank}
-    for name, value in values.items():
-        if math.isnan(value) or value == math.inf:
-            raise InvalidInputError(
-                f"column {name}: the number is {value:g}",
-                hint="Leave the row out, or give the numbers of the model there",
-            )
+    values = {
+        name: as_number(cells[name], name) for name in columns if cells[name] not in (None, "")
+    }
     least, most = min(values.values(), default=0.0), max(values.values(), default=0.0)
     is_named = columns not in (wanted.names, wanted.classes) and _LOGARITHM.search(columns[0])
     if values and (is_named or (least < 0 and most <= ROUNDING)):
         return _from_logarithms(columns, values)
-    if blank:
-        raise InvalidInputError(
-            f"column {blank[0]}: the cell is empty",
-            hint="Give a number in every row, or leave the row out",
-        )
     if least < 0:
         raise _not_logarithms(columns, least, most)
-    scores = np.array([values[name] for name in columns])
+    scores = np.array([as_number(cells[name], name) for name in columns])
     _check_all_there(cells, wanted, columns, scores.tolist())
     mass = cells.get(MASS)
     known = None if mass in (None, "") else as_number(mass, MASS)
@@ -504,13 +494,10 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
     total = math.inf if max(values.values()) > ROUNDING else float(np.exp(logs).sum())
     if not total <= 1 + max(len(values) * ROUNDING, _rounding(values.values())):
         raise _not_logarithms(columns, min(values.values()), max(values.values()))
-    if most == -math.inf:
-        raise InvalidInputError(
-            f"the log-probabilities of {listed(columns)} are all -inf",
-            hint="Leave the row out, or give the numbers of the model there",
-        )
     missing = np.array([name not in values for name in columns])
-    if most < _OF_TOKENS:  # of whole sequences: only their differences can be computed with
+    if (
+        -math.inf < most < _OF_TOKENS
+    ):  # of whole sequences: only their differences can be computed with
         scores, mass, bound = np.exp(logs - most), None, math.exp(min(values.values()) - most)
         scores, bound = scores / scores.sum(), bound / scores.sum()
     else:

@@ -17,7 +17,7 @@ from dnip.llm.files import read_values
 from dnip.llm.sources.columns import share_one
 from dnip.llm.sources.opening import flattened
 from dnip.llm.sources.reading import read_answers
-from dnip.tables.cells import is_number
+from dnip.llm.sources.source import as_number
 from dnip.tables.columns import ID, RESERVED, resolve_columns
 from dnip.tables.labels import LABEL
 
@@ -96,7 +96,7 @@ def _sets(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield classes and their columns, the most first: numbers that share 1 in every row."""
     cells = [name for name in names if name not in RESERVED]
-    numbers = [name for name in cells if all(_is_cell(row[name]) for row in rows)]
+    numbers = [name for name in cells if all(_number(row[name]) is not None for row in rows)]
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for one, other in pairwise(numbers):
         before, after = _common(one, other), _common(one[::-1], other[::-1])[::-1]
@@ -118,19 +118,16 @@ def _common(one: str, other: str) -> str:
     return re.sub(r"[^\W_]*\Z", "", one[:n])
 
 
-def _is_cell(cell: object) -> bool:
-    return not isinstance(cell, bool) and is_number(_plain(cell))
-
-
-def _plain(cell: object) -> str:
-    """Return a number as a text, with a decimal point."""
-    text = str(cell).strip().removesuffix("%").strip()
-    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+def _number(cell: object) -> float | None:
+    try:
+        return as_number(cell, "")
+    except InvalidInputError:
+        return None
 
 
 def _share(columns: Sequence[str], row: Mapping[str, Any]) -> bool:
     """Return whether numbers are probabilities of all classes, or their logarithms."""
-    values = [float(_plain(row[name])) for name in columns]
+    values = [as_number(row[name], name) for name in columns]
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return False
     if max(values) <= 0 and min(values) < 0:
