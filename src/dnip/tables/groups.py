@@ -232,7 +232,7 @@ def counted_rows_of(labels: Labels, n_classes: int, groups: Integers | None) -> 
 # Hashes of rows that are kept.
 _MOST_HASHES = 500
 # Where more rows than this part are equal to others by chance, ids tell rows apart.
-_BY_CHANCE = 0.02
+_EQUAL_BY_CHANCE = 0.02
 # Standard deviations beyond chance from which an overlap is one.
 _SURE = 4.0
 _LARGEST = 1 << 64
@@ -276,7 +276,7 @@ class FittedRows:
         """Return the sketch of some rows, with their ids if they have any."""
         found = row_hashes(probabilities)
         chance = _repeated(found)
-        by_id = chance > _BY_CHANCE and ids is not None
+        by_id = chance > _EQUAL_BY_CHANCE and ids is not None
         if by_id:
             found = _with_ids(found, ids)
             chance = 0.0
