@@ -7,7 +7,6 @@ import pyarrow
 import pytest
 
 import dnip
-from cases import cases
 from dnip import Coefficients, DNIPClassifier, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.llm.decisions import correct
 from dnip.using.application import apply
@@ -87,17 +86,6 @@ def test_a_frame_may_hold_texts_and_labels_of_another_name(make):
     assert fitted.evaluation.raw.tolist() == expected
     page = dnip.report(frame, label="truth", coefficients=fitted)
     assert page.data["choices"][0]["accuracy"] == np.trace(expected) / len(Y)
-
-
-@cases(
-    ({"label": "truths"}, "no column truths.*The columns are ham, spam, other, text"),
-    ({"label": "text", "y": Y}, "label names the column of labels in a data frame"),
-    ({"label": "text"}, "'hi' is none of the columns ham, spam, other"),
-    ({"y": np.arange(240) % 3}, "column text: 'hi' is not a number"),
-)
-def test_a_frame_whose_classes_are_not_known_is_refused(words, message):
-    with pytest.raises(InvalidInputError, match=message):
-        dnip.evaluate(FRAME.assign(text="hi"), **words)
 
 
 def test_columns_are_taken_by_their_names():

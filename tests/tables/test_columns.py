@@ -1,14 +1,24 @@
-"""What the columns of a table are, and what its labels say."""
+"""What columns are, and what labels say: one rule for files, frames and arrays."""
 
 import math
+import sys
+from decimal import Decimal
+from itertools import permutations
 
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
+import dnip
+import oracles
 from cases import cases
-from dnip.base.errors import InvalidInputError
+from dnip import InvalidInputError, ProbabilityTable
+from dnip.comparing.demonstration import bundled_table
 from dnip.tables.cells import CellLocation
 from dnip.tables.columns import resolve_columns
-from dnip.tables.labels import read_labels
+from dnip.tables.labels import _best_assignment, better_order, read_labels
 
 
 def resolve(header, classes=None):
@@ -97,3 +107,152 @@ def test_a_cell_that_names_no_class_is_refused_with_its_place(classes, cell, tol
     for part in ["t.csv: row 12, column label", *told]:
         assert part in message
     assert len(message) < 400
+
+
+# --- arrays and frames ---
+RNG = np.random.default_rng(0)
+P = RNG.dirichlet(np.ones(3), 60)
+INDEX = np.array([RNG.choice(3, p=p) for p in P])
+NAMES = np.array(["ant", "bee", "cow"])  # in sorted order
+Y = NAMES[INDEX]
+EXPECTED = oracles.confusion_at(P, INDEX, [1, 1, 1]).tolist()
+FRAME = pd.DataFrame(P, columns=NAMES)
+WHOLE = pd.DataFrame({"ant": P[:, 0], "label": Y, "bee": P[:, 1], "cow": P[:, 2]})
+TWO = P[:, :2] / P[:, :2].sum(axis=1, keepdims=True)
+
+
+@cases(
+    ((P.tolist(), Y.tolist()), NAMES),
+    ((P, pd.Categorical(Y)), NAMES),
+    ((P, pl.Series(Y)), NAMES),
+    ((P, INDEX), "012"),
+    ((P, INDEX + 1.0), "123"),
+    ((P, INDEX - 1), ["-1", "0", "1"]),
+    ((P, [*np.float32([2, 9, 10])[INDEX]]), ["2", "9", "10"]),
+    ((P, pd.Series([*map(Decimal, (2, 9, 10))])[INDEX].tolist()), ["2", "9", "10"]),
+    ((pd.DataFrame(P), Y), NAMES),
+    ((pd.DataFrame(P, columns=["p0", "p1", "p2"]), Y), NAMES),
+    ((pd.DataFrame(P, columns=[3, 5, 7]), INDEX * 2 + 3), "357"),
+    ((FRAME, INDEX), NAMES),
+    ((WHOLE,), NAMES),
+    ((pl.from_pandas(WHOLE),), NAMES),
+    ((pa.Table.from_pandas(WHOLE),), NAMES),
+)
+def test_columns_are_the_sorted_labels_or_the_names_of_a_frame(given, classes):
+    found = dnip.evaluate(*given)
+    assert found.classes == tuple(classes)
+    assert found.raw.tolist() == EXPECTED
+
+
+def test_columns_of_a_frame_may_stand_in_any_order():
+    found = dnip.evaluate(FRAME[["cow", "ant", "bee"]], Y)
+    assert found.classes == ("cow", "ant", "bee")
+    assert found.raw.tolist() == np.array(EXPECTED)[np.ix_([2, 0, 1], [2, 0, 1])].tolist()
+
+
+@pytest.mark.parametrize("classes", [["cow", "ant", "bee"], [30, 10, 20]])
+def test_classes_name_the_columns_in_order(classes):
+    y = np.array(classes)[INDEX]
+    found = dnip.evaluate(P, y, classes=classes)
+    assert found.classes == tuple(map(str, classes))
+    assert found.raw.tolist() == EXPECTED
+
+
+def test_the_order_that_is_taken_is_told_or_refused():
+    p, y = RNG.dirichlet(np.full(3, 0.1), 300), np.array(["cow", "ant", "bee"])
+    labels = y[[RNG.choice(3, p=row) for row in p]]
+    told = "taken for the sorted labels, ant, bee, cow, as in scikit-learn"
+    with pytest.warns(dnip.DNIPWarning, match=f"{told}; classes") as seen:
+        dnip.evaluate(p[:, [1, 2, 0]], labels)
+    assert seen[0].filename == __file__
+    for call in (dnip.evaluate, dnip.fit, dnip.report, dnip.DNIPClassifier().fit):
+        with pytest.raises(InvalidInputError, match=f"{told}, but .* the order cow, ant, bee"):
+            call(p, labels)
+    assert dnip.evaluate(p, labels, classes=y).classes == tuple(y)
+    assert dnip.DNIPClassifier(classes=y).fit(p, labels).classes_.tolist() == y.tolist()
+
+
+def test_minus_one_is_no_label_unless_it_is_one_of_n():
+    assert dnip.evaluate(P, [-1, *INDEX[1:]]).n_unlabelled == 1
+    assert dnip.evaluate(P, [-1, *INDEX[1:] + 5]).classes == ("5", "6", "7")
+    signs = dnip.evaluate(TWO, np.where(INDEX > 0, 1, -1))
+    assert (signs.classes, signs.n) == (("-1", "1"), 60)
+    assert dnip.evaluate(TWO, INDEX > 0).classes == ("False", "True")
+
+
+def test_each_result_shows_itself_without_matplotlib_and_jinja2(monkeypatch):
+    for library in ("matplotlib", "jinja2"):
+        monkeypatch.setitem(sys.modules, library, None)
+    fitted = dnip.fit(P.tolist(), Y.tolist(), unlabelled=P[:20])
+    table = dnip.fit(WHOLE, unlabelled=FRAME[:20])
+    assert fitted.coefficients.weights.tolist() == table.coefficients.weights.tolist()
+    for shown in (dnip.evaluate(P, Y, fitted.coefficients), fitted, fitted.coefficients):
+        assert "<td>cow</td>" in shown._repr_html_()
+    assert "jinja2" in dnip.report(P, Y, coefficients=fitted)._repr_html_()
+
+
+class TestFrames:
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+    def test_labels_of_any_kind_and_names_of_any_order(self, make):
+        frame = make({"good": [0.25, 1.0], "label": ["bad", None], "bad": [0.75, 0.0]})
+        table = ProbabilityTable.from_frame(frame, classes=["bad", "good"])
+        assert table.probabilities.tolist() == [[0.75, 0.25], [0, 1]]
+        assert table.labels.tolist() == [0, -1]
+
+    def test_pandas_categories_nullable_numbers_and_column_numbers(self):
+        frame = pd.DataFrame({0: [0.25, 1.0], 1: [0.75, 0.0]}, index=[7, 7])
+        frame["label"] = pd.Categorical(["1", None])
+        table = ProbabilityTable.from_frame(frame, classes=["0", "1"])
+        assert table.labels.tolist() == [1, -1]
+        frame["label"] = pd.array([0, None], "Int64")
+        assert ProbabilityTable.from_frame(frame, classes=["0", "1"]).labels.tolist() == [0, -1]
+
+
+# --- columns in another order are found, and those in their own are left alone ---
+def softmax(scores):
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def model(seed, n_classes, n_rows, strength):
+    """Probabilities whose true class is stronger by so much, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_classes, n_rows)
+    scores = rng.normal(size=(n_rows, n_classes)) + rng.normal(size=n_classes)
+    scores[np.arange(n_rows), labels] += strength
+    return softmax(scores), labels
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 8])
+@cases(-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
+def test_no_table_in_its_own_order_is_refused(n_classes, strength):
+    found = [better_order(*model(seed, n_classes, 60 + 40 * seed, strength)) for seed in range(15)]
+    assert sum(one is not None for one in found) <= (1 if strength == -1 and n_classes == 2 else 0)
+
+
+def test_every_other_order_of_a_real_table_is_found_or_left():
+    table = bundled_table("opt")
+    p, labels = table.probabilities, table.labels
+    assert better_order(p, labels) is None
+    for order in map(list, permutations(range(4))):
+        found = better_order(p[:, order], labels)
+        at_home = sum(c == own for c, own in enumerate(order))
+        if at_home == 0:
+            assert found.tolist() == order
+        else:  # half of the columns are right: better than chance
+            assert found is None or found.tolist() == order
+
+
+def test_swaps_find_the_best_assignment():
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3, 5):
+        order = rng.permutation(n_classes)
+        rates = rng.random((n_classes, n_classes)) * 0.3
+        rates[order, np.arange(n_classes)] += 0.5
+        assert _best_assignment(rates).tolist() == order.tolist()
+
+
+@cases((0, 2), (3, 2), (40, 1))
+def test_few_rows_and_classes_without_labels_tell_nothing(n_rows, n_labelled):
+    p = softmax(np.random.default_rng(0).normal(size=(n_rows, 2)))
+    assert better_order(p, np.arange(n_rows) % n_labelled) is None

@@ -1,17 +1,24 @@
 """Every door refuses a fault of the input with the same words, and takes the same labels."""
 
+import gzip
 import json
 import re
 from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dnip
 from cases import cases
-from dnip import Coefficients, Constraints, InvalidInputError, ProbabilityTable
+from dnip import Coefficients, Constraints, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.cli.app import commands
+from dnip.tables import open_writer
+from dnip.tables.files import read_rows
+from dnip.tables.formats import FORMATS
 
 NAMES = ["a", "b", "c"]
 P = np.random.default_rng(0).dirichlet(np.ones(3), 12)
@@ -25,17 +32,27 @@ def frame_of(p, y):
     return frame if y is None else frame.assign(label=pd.Series(list(y), dtype=object))
 
 
+def written(frame, path):
+    """Write a data frame as other programs do, and return the path."""
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    return path
+
+
 def table_file(path, p, y):
     """Write a table as other programs do."""
     frame = frame_of(p, y)
-    if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix == ".parquet":  # where all cells of a column are of one type
+    if path.suffix == ".parquet":  # where all cells of a column are of one type
         alike = len({type(label) for label in y}) == 1
-        frame.astype({"label": object if alike else "string"}).to_parquet(path)
-    else:
-        frame["label"] = frame["label"].replace({np.nan: None})
-        path.write_text("".join(f"{json.dumps(row)}\n" for row in frame.to_dict("records")))
+        frame = frame.astype({"label": object if alike else "string"})
+    if path.suffix != ".jsonl":
+        return written(frame, path)
+    frame["label"] = frame["label"].replace({np.nan: None})
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in frame.to_dict("records")))
     return path
 
 
@@ -135,6 +152,8 @@ TABLES = {
     "no column": (P, None, NAMES, "no row has a label"),
     "no row": (P[:0], [], NAMES, "there are no rows"),
 }  # fmt: skip
+#: Those that commands treat in their own way: some need no label.
+LABEL_FAULTS = ("name", "one class", "no label", "no column")
 #: What is told of a place: of an array, a frame or a file.
 PLACE = r"(|probabilities|X|labels|y|frame|table|\S*t\.(csv|jsonl|parquet))"
 CELL = r"(\[\d+(, \d+)?\]|: row \d+(, column \w+)?)?"
@@ -162,7 +181,9 @@ def test_a_fault_of_a_table_has_one_message(tmp_path, door, fault):
 
 
 def meets(command, fault):
-    """Whether a command can meet a fault: some need no label, some have classes of their own."""
+    """Whether a command is to meet a fault: one meets all, and others what they may treat alone."""
+    if not command.startswith("evaluate") and fault not in (*LABEL_FAULTS, "negative", "no row"):
+        return False
     if fault in ("one class", "no label", "no column"):
         also = () if fault == "one class" else ("report",)  # it may be of coefficients alone
         return not any(word in command for word in (*NO_LABELS, *also))
@@ -208,6 +229,264 @@ def test_a_file_that_is_no_table_has_one_message(refused, folder, command, fault
     with pytest.raises(InvalidInputError) as caught:
         ProbabilityTable.read(name)
     assert caught.value.message.startswith(told.partition(". Check")[0])
+
+
+# --- what files hold ---
+GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
+HALVES = {"p0": [0.5] * 2, "p1": [0.5] * 2}
+ENDS = pa.py_buffer(np.array([0, 1, 1], np.int32))
+NO_UNICODE = pa.Array.from_buffers(pa.string(), 2, [None, ENDS, pa.py_buffer(b"\xff")])
+TWO = np.array([[0.5, 0.5], [0.25, 0.75]])
+HEADED = "id,bad,good,label\n0,0.25,0.75,good\n1,1,0,\n"
+
+#: By the ending of the file's name: what it holds, and what is told of it.
+CONTENT = {
+    "csv": [
+        ("label,p0,p1\n0,1_0,1\n", ["row 1, column p0: '1_0' is not a number"]),
+        ('p0,p1\n"0,5","0,5"\n', ["row 1, column p0: '0,5' is not a number", "decimal point"]),
+        ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the number is missing"]),
+        ("label,p0,p1\n0,0,1\n0,0,1,7\n", ["row 2 has 4 cells", "the header has 3", "'7'"]),
+        (
+            "label,ham,spam,user\nham,0,1,\nspam,0,1,u1\n",
+            ["row 1, column user: the number is missing", "a column that is no class goes"],
+        ),
+        (HEADED.replace(",good\n", ",1\n"), ["'1' is none of the columns", "--classes bad,good"]),
+        (HEADED.replace("0.75", "text"), ["row 1, column good: 'text' is", "If a column is no"]),
+        (HEADED.replace("0.75", "17"), ["row 1: the columns bad, good were taken", "sum to 17"]),
+        ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
+        ("p0,p1,mass\n1,0,\n", ["row 1, column mass: the number is missing"]),
+        ("p0,p1,mass\n1,0,nan\n", ["row 1, column mass: the captured mass is nan, outside 0..1"]),
+        ("p0,p1,mass\n1,0,1.5\n", ["row 1, column mass: the captured mass is 1.5, outside 0..1"]),
+        ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
+        (b"id,p0,p1\na,0,1\n\xe9,0,1\n", ["line 3 is not UTF-8 text (byte 0xe9)"]),
+        ("p0,p1\n0,1\n".encode("utf-16"), ["line 1 is not UTF-8", "Save the file as UTF-8"]),
+        (GZIPPED, ["line 1 is not UTF-8", "ends its name in .gz"]),
+    ],
+    "csv.gz": [
+        (GZIPPED[:-9], ["this gzip file is damaged"]),
+        (GZIPPED[:-8] + b"\0" * 8, ["this gzip file is damaged", "CRC"]),
+        (GZIPPED[:30] + b"\xff" * 20, ["this gzip file is damaged"]),
+        (gzip.compress(b"p0,p1\n\xff,1\n", mtime=0), ["line 2 is not UTF-8 text (byte 0xff)"]),
+    ],
+    "jsonl": [
+        ("{}\n", ["no class columns"]),
+        ("[0, 1]\n", ["row 1", "it is of type list, not an object"]),
+        ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
+        ("[" * 100_000, ["row 1 is not valid JSON"]),
+        ('{"p0": 1, "p1": "0"}\n', ["row 1, column p1: '0' is not a number"]),
+        (f'{{"p0": 1, "p1": 1{"0" * 400}}}\n', ["row 1, column p1: 1000", "is too large"]),
+        ('{"p0": 1, "p1": 0}\n{"p0": 1}\n', ["row 2, column p1 is missing"]),
+        (
+            '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',
+            ["row 2, column label is not in row 1", '"label": null'],
+        ),
+        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1", "a key is there twice"]),
+        ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
+        ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
+    ],
+    "parquet": [
+        ({"p0": [0.5, None], "p1": [0.5, 1.0]}, ["row 2, column p0: the number is missing"]),
+        ({"p0": [True], "p1": [0.5]}, ["row 1, column p0: True is not a number"]),
+        ({"p0": [[1.0]], "p1": [0.5]}, ["row 1, column p0", "is not a number"]),
+        ({"id": pa.array(["a", "b\0"]), **HALVES}, ["row 2: the id ", "no file can hold"]),
+        ({"id": pa.array(["a", "a"]).dictionary_encode(), **HALVES}, ["row 2: the id 'a' is al"]),
+        ({"id": pa.array([7, 7], pa.int8()), **HALVES}, ["row 2: the id '7' is already"]),
+        ({"id": pa.array([0.5, None]), **HALVES}, ["row 2: the id is empty"]),
+        ({"id": NO_UNICODE, **HALVES}, ["this Parquet file is damaged"]),
+    ],
+    "npz": [
+        ({"q": TWO}, ["there is no array p; the arrays are q. Save probabilities p, shape (M, N)"]),
+        ({"p": TWO[0]}, ["has shape (2,), but a matrix (examples, classes) is needed"]),
+        ({"p": TWO, "y": [0]}, ["t.npz: y has shape (1,), but 2 examples need (2,)"]),
+        ({"p": TWO, "y": np.array([{}, 1])}, ["arrays cannot be read: Object arrays cannot be"]),
+        ({"p": TWO, "y": [1, 2]}, ["row 2, column label: '2' is a class", "--classes A,B,C"]),
+        ({"p": [*TWO, [-1, 2]]}, ["row 3, column p0: the probability is negative"]),
+    ],
+    "TSV": [("", ["The known suffixes are .csv, .csv.gz"])],
+    "pkl": [("", ["dnip.fit(probabilities, labels)"])],
+}  # fmt: skip
+
+
+def write(path, content):
+    """Write bytes, a text, columns or arrays."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table(content), path)
+    elif path.suffix == ".npz":
+        np.savez(path, **content)
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def assert_refused(path, told, classes=None):
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable.read(path, classes)
+    for part in [str(path), *told]:
+        assert part in str(caught.value)
+    assert caught.value.hint
+
+
+@cases(*((suffix, *case) for suffix, refused in CONTENT.items() for case in refused))
+def test_what_is_no_table_is_refused_with_its_place(tmp_path, suffix, content, told):
+    path = tmp_path / f"t.{suffix}"
+    write(path, content)
+    assert_refused(path, told)
+
+
+def test_damaged_parquet(tmp_path, table):
+    path = tmp_path / "t.parquet"
+    table.write(path)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[100] ^= 0x01
+    for data in [b"", whole[: len(whole) // 2], whole[:-20], bytes(flipped)]:
+        path.write_bytes(data)
+        assert_refused(path, ["this Parquet file is damaged", "again"])
+    table.write(path)
+    assert_refused(path, ["bad, so, so", "a, b, c were given"], classes=["a", "b", "c"])
+
+
+def test_folders(tmp_path, table):
+    (tmp_path / "recorded" / "topic").mkdir(parents=True)
+    assert_refused(tmp_path / "recorded", ["holds no ", "within it is the folder", "topic"])
+    table.write(tmp_path / "part-0.parquet")
+    ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(tmp_path / "part-1.parquet")
+    assert_refused(tmp_path, ["part-1.parquet: the columns p0, p1, p2 differ", "part-0.parquet"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@cases((1, "in an earlier"), (4, "in an earlier"), (100, ".*: row 4"))
+def test_an_id_that_appears_twice_is_told_with_both_places(tmp_path, suffix, block_rows, place):
+    ids = [f"row {number}" for number in (*range(9), 3, 10, 11)]
+    frame = pd.DataFrame({"id": ids, "p0": 0.5, "p1": 0.5})
+    path = written(frame, tmp_path / f"t.{suffix}")
+    with pytest.raises(InvalidInputError, match=f"row 10: the id 'row 3' is already {place}"):
+        list(read_rows(path, block_rows=block_rows))
+
+
+def test_of_very_many_ids_only_the_first_are_compared(tmp_path, monkeypatch):
+    monkeypatch.setattr("dnip.tables.rows.MOST_IDS", 5)
+    path = tmp_path / "t.csv"
+    path.write_text("id,p0,p1\n" + "".join(f"{n},0,1\n" for n in (*range(9), 3, 10, 11)))
+    with pytest.warns(DNIPWarning, match="ids were compared in the first 5 rows only"):
+        assert sum(map(len, read_rows(path, block_rows=6))) == 12
+
+
+@cases(
+    (ProbabilityTable(TWO, classes=("a", "b")), {}, "has the classes a, b"),
+    (ProbabilityTable(TWO, [0, 1]), {}, "has the columns label, p0, p1"),
+    (ProbabilityTable(TWO), {"predictions": [0, 1]}, "has the columns prediction, p0, p1"),
+    (ProbabilityTable(TWO), {"predictions": [0]}, "shape (1,), but 2 examples"),
+    (ProbabilityTable(TWO).take([]), {}, "there are no rows to write"),
+)
+@pytest.mark.parametrize("suffix", [name for name in FORMATS if FORMATS[name].open])
+def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, suffix, second, columns, told):
+    def write_both():
+        with open_writer(tmp_path / f"t{suffix}", ["0", "1"]) as writer:
+            if len(second):
+                writer.write(ProbabilityTable(TWO))
+            writer.write(second, **columns)
+
+    with pytest.raises(InvalidInputError, match=re.escape(told)):
+        write_both()
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- what is given in Python ---
+class Gradients:
+    """As a tensor of torch that requires gradients."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("it requires grad. Use tensor.detach().numpy()")
+
+
+FRAME = pd.DataFrame(P, columns=NAMES)
+WHOLE = FRAME.assign(label=Y)
+NUMBERS = np.arange(12) % 3
+#: Data, labels and other arguments, and what is told of them.
+GIVEN = [
+    ([0.5, 0.5], [0, 1], {}, r"shape \(2,\), but a matrix"),
+    ([["a", "b"]], [0], {}, "not a matrix of numbers"),
+    ([[0.5], [0.5, 0.5]], [0, 1], {}, "not a matrix of numbers"),
+    ([[1j, 1]], [0], {}, "complex"),
+    (Gradients(), Y, {}, r"requires grad\. Use tensor\.detach"),
+    (P, Y[1:], {}, r"y has shape \(11,\), but 12 examples"),
+    (P, np.array(Y)[:, None], {}, r"y has shape \(12, 1\)"),
+    (P, [*Y[1:], "dog"], {}, "3 columns .* 4 classes: a, b, c, dog.*classes="),
+    ([[0.5, 0.5]] * 12, Y, {}, "2 columns of probabilities, but 3 classes: a, b, c"),
+    (P, [{}] * 12, {}, r"y\[0\]: a text or a number is needed"),
+    (P, [label.encode() for label in Y], {}, "a text or a number is needed, not b'a'"),
+    (P, Y, {"classes": "abc"}, "a sequence of names"),
+    (P, Y, {"classes": {*NAMES}}, "a sequence of names"),
+    (P, Y, {"classes": 3}, "a sequence of names; got 3"),
+    (P, Y, {"classes": []}, "got 0: none"),
+    (P, Y, {"classes": ["a", "b", " "]}, "must not be empty"),
+    (P, Y, {"classes": ["a", "b", "\udc80"]}, "valid Unicode"),
+    (P, Y, {"groups": "user"}, "'user' names a column"),
+    (P, Y, {"label": "label"}, "label names the column of labels in a data frame"),
+    (WHOLE, Y, {}, "holds labels of its own, but y was given too"),
+    (WHOLE, Coefficients(NAMES, [1, 1, 1], 1), {}, "coefficients=..."),
+    (WHOLE, None, {"label": "truth"}, "no column truth.*The columns are a, b, c"),
+    (FRAME.assign(text="x"), Y, {"label": "text"}, "label names the column of labels"),
+    (FRAME.assign(text="x"), None, {"label": "text"}, "'x' is none of the columns a, b, c"),
+    (FRAME.assign(text="x"), NUMBERS, {}, "column text: 'x' is not a number.*classes="),
+    (WHOLE.replace("c", "dog"), None, {}, "'dog' is none of the columns a, b, c"),
+    (WHOLE, None, {"groups": "usr"}, "usr is no column of .* to divide .*the columns are a, b, c"),
+    (WHOLE, None, {"by": "label"}, "label is no column of .* to divide"),
+    (FRAME.set_axis(["a", "b", "b"], axis=1), Y, {}, "two columns have the same name"),
+    (FRAME.set_axis(["1", 1, "b"], axis=1), Y, {}, "column 1 appears twice"),
+    (FRAME.assign(b=pd.array([0.5, None] * 6, "Float64")), Y, {}, "row 2, column b: the number is"),
+    (pl.from_pandas(FRAME.assign(b=[0.5, None] * 6)), Y, {}, "row 2, column b: the number is mis"),
+    (pl.from_pandas(FRAME).lazy(), Y, {}, "Collect a lazy frame"),
+]
+
+
+@cases(*GIVEN)
+def test_bad_input_is_refused_with_a_remedy(data, y, options, told):
+    with pytest.raises(InvalidInputError, match=told) as caught:
+        dnip.evaluate(data, y, **options)
+    assert caught.value.hint or "classes" in options
+
+
+@cases(
+    ({"weights": [1, -1, 2.5] * 4}, "row 2, column weights: .*-1"),
+    ({"weights": [1, 2, None] * 4}, "row 3, column weights: .* no weight"),
+    ({"weights": ["u"] * 12}, "row 1, column weights: 'u' is no weight"),
+    ({"weights": 0}, "the weights of all labelled rows are zero"),
+    ({"weights": 1e-120}, "the largest weight is 1e"),
+    ({"weights": 1e120}, "the largest weight is 1e"),
+    ({"groups": "x"}, "all rows are of one group, 'x'"),
+)
+@pytest.mark.parametrize("kind", ["array", "frame", "csv"])
+def test_what_no_weights_and_groups_can_be_is_refused(tmp_path, kind, asked, told):
+    [(name, cells)] = asked.items()
+    if kind == "array":
+        cells = np.full(12, cells) if np.isscalar(cells) else cells
+        told = re.sub(r"row (\d), column \w+", lambda row: rf"weights\[{int(row[1]) - 1}\]", told)
+        given = P, Y, {name: cells}
+    else:
+        frame = WHOLE.assign(**{name: cells})
+        given = frame if kind == "frame" else written(frame, tmp_path / "t.csv"), None, {name: name}
+    data, y, options = given
+    with pytest.raises(InvalidInputError, match=told):
+        dnip.fit(data, y, classes=NAMES, **options, **QUICK)
+
+
+@cases(
+    ({"mass": [0.5]}, "mass has shape"),
+    ({"mass": [0.5, -1]}, "mass[1]: "),
+    ({"mass": ["a", "b"]}, "not a list"),
+    ({"ids": ["a", "a"]}, "ids[1]: the id 'a' is already at ids[0]"),
+    ({"ids": ["a"]}, "ids has 1 entries, but there are 2 rows"),
+)
+def test_the_constructor_checks_all(arguments, told):
+    with pytest.raises(InvalidInputError, match=re.escape(told)):
+        ProbabilityTable(TWO, **arguments)
+
+
+@pytest.mark.parametrize("other", [{"p0": [1]}, pd.Series([1.0]), P])
+def test_what_is_no_frame_is_refused(other):
+    with pytest.raises(InvalidInputError, match="a data frame is needed; got"):
+        ProbabilityTable.from_frame(other)
 
 
 #: Settings out of their range, as Python has them and as the command line has them.
@@ -329,13 +608,6 @@ def test_a_column_that_is_not_there_has_one_message(refused, folder, command, op
     assert re.match(r"nothing is no column of (t|sound)\.csv to divide or weigh rows by", message)
 
 
-@pytest.mark.parametrize("door", ["evaluate", "fit", "solve", "table", "frame"])
-@pytest.mark.parametrize("classes", [None, NAMES])
-def test_bytes_are_not_labels(tmp_path, door, classes):
-    with pytest.raises(InvalidInputError, match=r"a text or a number is needed, not b'a'"):
-        DOORS[door](P, [label.encode() for label in Y], classes, tmp_path)
-
-
 @pytest.mark.parametrize("door", sorted(DOORS.keys() - {"fit", "solve", "classifier", "report"}))
 @cases(
     *((NAMES, missing, -1) for missing in (None, "", np.nan, pd.NA, -1, "-1", -1.0)),
@@ -389,9 +661,3 @@ def test_a_series_in_another_order_than_the_frame_is_refused():
     same = dnip.evaluate(frame, y).to_dict()
     assert dnip.evaluate(frame, mixed.loc[frame.index]).to_dict() == same
     assert dnip.evaluate(frame, y.set_axis(range(7, 19))).to_dict() == same  # of other rows
-
-
-def test_a_tensor_with_gradients_is_refused_as_other_arrays_are():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    with pytest.raises(InvalidInputError, match=r"requires grad\. Use tensor\.detach"):
-        dnip.evaluate(torch.tensor(P, requires_grad=True), Y)

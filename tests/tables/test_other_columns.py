@@ -6,8 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from cases import cases
-from dnip import Coefficients, DNIPWarning, InvalidInputError
+from dnip import Coefficients, DNIPWarning
 from dnip.tables import Asked, ProbabilityTable, Scan, open_writer
 from dnip.tables.files import read_rows
 from dnip.tables.rows import LOW_MASS, CapturedMass, MassCounts
@@ -74,20 +73,6 @@ def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
         with pytest.warns(DNIPWarning, match="frame: the labels capture"):
             back = ProbabilityTable.from_frame(table.to_frame(library))
         assert back.mass.tolist() == table.mass.tolist()
-
-
-@cases(
-    ("-0.25", "the captured mass is -0.25, outside 0..1"),
-    ("nan", "the captured mass is nan, outside 0..1"),
-    ("1.5", "the captured mass is 1.5, outside 0..1"),
-    ("", "the number is missing"),
-    ("much", "'much' is not a number"),
-)
-def test_what_no_mass_can_be_is_refused_by_its_cell(tmp_path, cell, told):
-    path = tmp_path / "bad.csv"
-    path.write_text(f"label,mass,p0,p1\n0,1,0.5,0.5\n1,{cell},0.5,0.5\n")
-    with pytest.raises(InvalidInputError, match=f"^{path}: row 2, column mass: {told}"):
-        ProbabilityTable.read(path)
 
 
 def test_mass_may_be_the_name_of_a_class(tmp_path):

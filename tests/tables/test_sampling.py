@@ -1,4 +1,4 @@
-"""Small draws, and samples of tables too large to hold."""
+"""Rows that are taken, drawn, and sampled from tables too large to hold."""
 
 import numpy as np
 import pytest
@@ -116,3 +116,39 @@ def test_every_row_of_a_class_has_the_same_chance():
         seen[np.rint(24 * sample.table.mass).astype(int)] += 1
     assert (seen[:4] == 2000).all()
     np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
+
+
+# --- rows by number ---
+P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
+TABLE = ProbabilityTable(P, np.array([1, -1, 0]), ["a", "b", "c"])
+
+
+@cases(([2, 0], "ca"), (np.array([True, False, True]), "ac"), ([], ""), (range(1, 3), "bc"))
+def test_rows_are_taken_by_number_or_by_mark(rows, ids):
+    taken = TABLE.take(rows)
+    assert taken.ids.tolist() == list(ids)
+    assert taken.classes == TABLE.classes
+
+
+@cases(
+    ([3], "index 3 is out of bounds"),
+    ([0, 0], "is already at"),
+    ([0.5], r"rows \[0.5\]: arrays used as indices"),
+    ([True], "boolean index did not match"),
+)
+def test_rows_that_are_not_there_are_refused(rows, told):
+    with pytest.raises(InvalidInputError, match=told):
+        TABLE.take(rows)
+
+
+def test_the_hash_is_of_the_data_and_of_nothing_else():
+    table = ProbabilityTable(P, np.array([0, 1, 0]))
+    same = ProbabilityTable(P.copy(), [0.0, 1, 0], ["a", "b", "c"], source="elsewhere")
+    others = [
+        ProbabilityTable(P),
+        ProbabilityTable(P[::-1], table.labels),
+        ProbabilityTable(P, np.array([0, 1, -1])),
+        ProbabilityTable(P, table.labels, classes=("a", "b")),
+    ]
+    assert same.data_hash == table.data_hash
+    assert len({table.data_hash, *(other.data_hash for other in others)}) == 5
