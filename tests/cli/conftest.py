@@ -30,17 +30,3 @@ def files(folder):
     (folder / "t.csv").write_text(SMALL)
     Coefficients(["0", "1"], [15, 30], 30).save("c.json")
     return folder
-
-
-@pytest.fixture
-def old_outputs(files):
-    """Outputs of an earlier day, which a refused run leaves as they are, and adds none."""
-    contents = {"old.json": b"old coefficients", "old.csv": b"old rows"}
-    for name, content in contents.items():
-        (files / name).write_bytes(content)
-    before = {path.name for path in files.iterdir()}
-    yield files
-    for name, content in contents.items():
-        assert (files / name).read_bytes() == content, name
-    left = {path.name for path in files.iterdir()} - before
-    assert not {name for name in left if not name.startswith("bad")}

@@ -188,7 +188,10 @@ def test_labels_that_refute_an_estimate_are_heeded(dnip, fitted):
 
 @cases(
     ("fit opt.parquet --target-prior bad=0.5,fine=0.5 --out old.json", "the shares are of"),
-    ("apply new.csv --coefficients c.json --target-prior fine=1 --out old.csv", "the shares are of"),
+    (
+        "apply new.csv --coefficients c.json --target-prior fine=1 --out old.csv",
+        "the shares are of",
+    ),
     ("evaluate test.parquet --coefficients c.json --target-prior fine=1", "the shares are of"),
     ("evaluate test.parquet --target-prior fine=1", "the shares are of"),
     ("evaluate test.parquet --target-prior estimate", "estimate needs the calibration"),

@@ -1,14 +1,19 @@
-"""``dnip evaluate`` and ``dnip report``: keys, both sides, rows that do not count, and files."""
+"""What looks at tables: ``dnip evaluate``, ``check`` and ``report``; and the line they end with."""
 
+import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit
+from strategies import random_probabilities
 
 KEYS = {"accuracy", "cobias", "cobias_single", "class_accuracies", "odd_classes", "confusion"}
 
@@ -30,27 +35,16 @@ def test_json_has_the_promised_keys(dnip, files):
 
 
 def test_with_coefficients_the_text_shows_both_sides(dnip, files):
-    text = dnip("evaluate", "t.csv", "--coefficients", "c.json").out
+    command = "evaluate", "t.csv", "--coefficients", "c.json", "--picture", "p.png"
+    text = dnip(*command, "--confusion").out
     assert re.search(r"\naccuracy     0\.500 \[.*\] -> 1\.000 \[.*\]\n", text)
     assert re.search(r"\nCOBias       1\.000 \[.*\] -> 0\.000 \[.*\]\n", text)
     assert "\nchange       accuracy +0.500 [" in text
     # the worst class is 0.000, outside of its interval: one of few rows may be better
     assert "In brackets: 90 % intervals. A value may be outside of its own: with few\n" in text
-
-
-def test_the_confusion_matrix_is_printed_where_it_is_asked_for(dnip, files, folder):
-    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
-    command = "evaluate", "t.csv", "--coefficients", "c.json"
-    assert "rows of" not in dnip(*command).out
-    told = dnip(*command, "--confusion").out
-    before, after = told.split("\n\n")[-2:]
-    assert before.splitlines()[1:] == ["no                2    0", "yes               2    0"]
-    assert after.splitlines()[0] == "after, rows of  no  yes"
-    long = [f"a rather long name {c}" for c in range(3)]
-    ProbabilityTable(np.eye(3), np.arange(3), classes=long).write("long.csv")
-    told = dnip("evaluate", "long.csv", "--confusion").out
-    lines = ["rows of                 0  1  2", "0 a rather long name 0  1  0  0"]
-    assert told.split("\n\n")[-2].splitlines()[:2] == lines
+    assert "\n\nafter, rows of  0  1\n" in text
+    assert text.endswith("\n\npicture written to p.png\n")
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
@@ -62,8 +56,7 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     found.coefficients.save("h.json")
     fitted = Coefficients.load("h.json")
     replace(fitted, defer=None).save("c.json")
-    share = fitted.deferred(p).mean()
-    now = f"{100 * round(share, 3):.1f} %"
+    now = f"{100 * round(fitted.deferred(p).mean(), 3):.1f} %"
     told = [now, "asked for 30.0 %", "remaining", "helper right on 90%"]
     text = dnip("evaluate", "t.csv", "--coefficients", "h.json").out
     assert f"\ndeferred     {told[0]}; {told[1]}\n" in text
@@ -75,25 +68,18 @@ def test_what_looks_at_coefficients_tells_what_they_defer(dnip, folder):
     front = f"COBias {point.gaps.cobias:.3f} at accuracy {point.accuracy:.3f}"
     page = Path("page.html").read_text().replace("\xa0%", " %")
     assert all(each in page for each in (*told, "expected, 30.0 % deferred", front))
-    ProbabilityTable(p, classes=["no", "yes"]).write("new.csv")
-    assert dnip("report", "new.csv", "--coefficients", "h.json", "--out", "page.html").status == 0
-    assert "deferred rows" in Path("page.html").read_text()
     for command, key in (("evaluate", "defer"), ("check", "deferred")):
-        found = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
-        assert found.get(key) is None
-    apply = "apply t.csv --coefficients h.json --target-prior no=0.9,yes=0.1 --out o.csv"
-    refused = dnip(*apply.split())
-    refused.assert_refused("thresholds of deferring hold for the class mix of the fit")
+        without = dnip(command, "t.csv", "--coefficients", "c.json", "--json").json
+        assert without.get(key) is None
 
 
-def test_alone_it_names_what_starves_and_the_line_to_type(dnip, folder):
+def test_alone_it_names_what_starves(dnip, folder):
     rows = [f"{c},{p},{1 - p}" for c, p in [("cat", 0.9)] * 20 + [("dog", 0.6)] * 20]
     Path("my table.csv").write_text("\n".join(["label,cat,dog", *rows]))
     run = dnip("evaluate", "my table.csv")
     assert "\nStarving: dog. Below the average class, 0.500, by more than chance." in run.out
     assert run.out.endswith("Next, learn coefficients: dnip fit 'my table.csv'\n")
     assert dnip("evaluate", "my table.csv", "--json").json["starving"] == ["dog"]
-    assert dnip("fit", "my table.csv").status == 0
 
 
 def test_many_classes_fit_on_a_screen_the_weakest_first(dnip, folder):
@@ -114,14 +100,42 @@ def test_a_class_without_rows_is_warned_of_and_null(dnip, folder):
     assert run.json["raw"]["class_accuracies"] == [1.0, None, 0.0]
 
 
-def test_a_picture_of_the_classes(dnip, files):
-    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--picture", "p.png", "--json")
-    assert run.json["picture"] == "p.png"
-    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
-    text = dnip("evaluate", "t.csv", "--picture", "p.svg").out
-    assert text.endswith("\npicture written to p.svg\n")
+# --- check ---
+CHECKED = {
+    *("absent", "groups", "signal", "holds", "alpha", "rows", "rows_at_fit", "distribution"),
+    *("mass", "level", "changed_decisions", "class_mix", "labelled_rows", "worse", "accuracy"),
+    *("cobias", "origin", "corrected_by", "deferred"),
+}
 
 
+def write(name, seed, power=1.0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(2, size=300)
+    p = 1 / (1 + np.exp(rng.normal(1.0 - 2.0 * labels, 1)))
+    p = np.stack([1 - p**power, p**power], axis=1)
+    ProbabilityTable(p, labels, classes=("ham", "spam")).write(name)
+
+
+@cases(
+    (1.0, 0, r"\nverdict: the coefficients hold\n\Z"),
+    (2.5, 3, r"\nverdict: the coefficients do not hold: "),
+)
+def test_the_exit_status_says_whether_they_hold(dnip, folder, power, status, verdict):
+    write("opt.csv", 0)
+    write("new.csv", 1, power)
+    for name, model in (("opt.csv", "small"), ("new.csv", "large")):
+        Path(f"{name}.meta.json").write_text(json.dumps({"origin": {"model": model}}))
+    dnip("fit", "opt.csv", "--out", "c.json")
+    command = ("check", "new.csv", "--coefficients", "c.json")
+    run, told = dnip(*command), dnip(*command, "--json")
+    assert (run.status, told.status, run.err) == (status, status, "")
+    assert re.search(verdict, run.out)
+    assert "\nthe model: small at the fit, large now\n" in run.out
+    assert told.json.keys() == CHECKED
+    assert told.json["holds"] == (status == 0)
+
+
+# --- report ---
 @pytest.fixture
 def examples(folder, request):
     """An empty folder with the two tables that ship as examples."""
@@ -130,27 +144,41 @@ def examples(folder, request):
     return folder
 
 
-def test_a_page_of_coefficients_is_written(dnip, examples):
-    dnip("fit", "opt.csv")
-    given = ("--coefficients", "coefficients.json")
-    done = dnip("report", "test.csv", *given, "--json")
-    assert done.json["verdict"].startswith("Apply the coefficients: in the weakest class, ")
-    assert " (World), and of all rows " in done.json["verdict"]
-    assert done.json["written"] == ["report.html"]
-    assert (examples / "report.html").stat().st_size > 10_000
-
-
-def test_a_table_alone_is_fitted(dnip, examples):
+def test_a_page_is_written_of_coefficients_or_of_a_fit(dnip, examples):
     done = dnip("report", "opt.csv")
     assert done.out.startswith("Apply the coefficients: in the weakest class, ")
     assert done.out.endswith("\nNext, keep the coefficients: dnip fit opt.csv\n")
     dnip("fit", "opt.csv")
     assert dnip("report", "opt.csv").out.endswith("\nwritten: report.html\n")
+    given = ("--coefficients", "coefficients.json")
+    done = dnip("report", "test.csv", *given, "--json")
+    assert done.json["verdict"].startswith("Apply the coefficients: in the weakest class, ")
+    assert done.json["written"] == ["report.html"]
+    assert (examples / "report.html").stat().st_size > 10_000
 
 
-def test_a_report_by_a_column_shows_its_slices(dnip, examples):
-    lines = Path("opt.csv").read_text().splitlines()
-    table = [f"{line},{('lang', 'en', 'de')[(n > 0) + (n > 250)]}" for n, line in enumerate(lines)]
-    Path("by.csv").write_text("\n".join(table) + "\n")
-    assert dnip("report", "by.csv", "--by", "lang").status == 0
-    assert "<h2>By lang</h2>" in Path("report.html").read_text()
+# --- the line to type next reads the table as the command did ---
+@cases(
+    "evaluate opt.csv --group user",
+    "evaluate opt.csv --by user",
+    "report opt.csv --group user --out page.html",
+    "report opt.csv --by user --out page.html",
+    "evaluate ./-opt.csv --group user",
+    "compare opt.csv --test test.csv --group user --methods dnip --seeds 1 --out compared",
+)
+def test_the_line_can_be_typed(folder, dnip, command):
+    rng = np.random.default_rng(0)
+    for name in ("opt", "test"):
+        labels = rng.integers(0, 3, 150)
+        p = random_probabilities(rng, 150, 3) + np.eye(3)[labels] + [1.5, 0, 0]
+        frame = pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=["a", "b", "c"])
+        frame["label"] = frame.columns[labels]
+        frame.assign(user=[f"u{n // 2}" for n in range(150)]).to_csv(f"{name}.csv", index=False)
+    (folder / "-opt.csv").write_bytes((folder / "opt.csv").read_bytes())
+    run = dnip(*command.split())
+    assert run.status == 0, run.err
+    [line] = [line for line in run.out.splitlines() if line.startswith("Next")]
+    typed = shlex.split(line.partition(": ")[2])
+    assert typed[:3] == ["dnip", "fit", command.split()[1]]
+    done = dnip(*typed[1:], "--no-evidence")
+    assert done.status == 0, done.err

@@ -1,15 +1,15 @@
 """No command destroys what it reads, or one output with another, by whatever path it is told of.
 
-All commands are walked: an option that takes a text or a path must be named here.
+All commands are walked: an option that is a path must be named here.
 """
 
 from itertools import product
 from pathlib import Path
 
-import click
 import pytest
 
 from dnip.cli import app
+from dnip.cli.options import path
 
 COMMANDS = {name: app.commands.get_command(None, name) for name in app.COMMANDS}
 
@@ -39,35 +39,8 @@ WRITES = {
     "report": {"out": ".html"},
 }
 BESIDE = {"prompt": (".meta.json", ".answers"), "import": (".meta.json",)}
-#: Options whose text is no path, or that of a folder which gets files of new names alone.
-WORDS = {
-    *("classes", "scale", "memory"),
-    *("min_class_accuracy", "freeze", "seeds", "methods"),
-    *("solvers", "peers", "shots", "id", "dtype", "device", "revision", "served_model"),
-    *(
-        "rows",
-        "helper_accuracy",
-        "key_variable",
-        "extra_body",
-        "experiment",
-        "from_",
-        "question",
-        "map_",
-        "on",
-        "label",
-    ),
-    *("keep", "group", "normalise"),
-    *("by", "key", "weight", "upstream", "host", "max_body", "chat", "record", "record_size"),
-    *("to", "labels", "answer_prefix", "table_name", "columns", "only"),
-}
 GIVEN = {"export": ["--to", "logit-bias"]}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
-
-
-def texts_of(command):
-    """The options of a command that take a text or a path, one or several."""
-    kinds = click.types.StringParamType | click.types.FuncParamType
-    return {one.name for one in COMMANDS[command].params if isinstance(one.type, kinds)}
 
 
 def reads_of(command):
@@ -76,10 +49,12 @@ def reads_of(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_that_may_hold_a_path_is_named_here(command):
-    found = texts_of(command)
-    assert found - {*WRITES[command], *READS} - WORDS - {"picture"} == set()  # of a path: test_path
-    assert set(WRITES[command]) <= found
+def test_every_option_that_is_a_path_is_named_here(command):
+    paths = {
+        one.name for one in COMMANDS[command].params if getattr(one.type, "func", None) is path
+    }
+    assert paths - {*WRITES[command], *READS, "record", "picture"} == set()
+    assert {*WRITES[command]} <= paths
 
 
 def line(command, values):

@@ -35,7 +35,7 @@ JOBS = {
     "fit": "fit in/large.parquet --robust off --no-evidence --scale 30 --out out/c.json",
     "apply": "apply in/large.parquet --coefficients in/c.json --out out/p.parquet",
     "prompt": f"prompt {_ROOT}/examples/news/test.jsonl --task agnews --model {{url}} "
-    "--served-model m --concurrency 1 --out out/t.csv",
+    "--served-model m --concurrency 1 --limit 60 --out out/t.csv",
 }
 GO_ON = {"prompt"}  # from where a killed run was
 TOPICS = (" World", " Sports", " Business", " Technology")

@@ -1,12 +1,8 @@
 """``dnip prompt``: from texts to a table; which model the options choose, and what is refused."""
 
 import json
-import math
 from inspect import signature
-from urllib.request import Request, urlopen
-from zlib import crc32
 
-import numpy as np
 import pytest
 
 import dnip as dnip_package
@@ -65,17 +61,6 @@ def test_a_table_with_ids_labels_and_mass_is_written(dnip, job, folder):
     assert len(table) == 9
     settings = json.loads((folder / "table.csv.meta.json").read_text())["settings"]
     assert settings["shots"] == "balanced"
-
-
-def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
-    assert dnip("prompt", "content-free", *job[2:], "--json").json["n"] == 3
-    for split in ("train", "test"):
-        words = ("prompt", f"{split}.jsonl", *job[2:-1], f"{split}.csv")
-        assert dnip(*words).status == 0
-    tables = ("train.csv", "--test", "test.csv", "--content-free", "table.csv")
-    settings = ("--methods", "contextual-calibration", "--seeds", "1", "--json")
-    run = dnip("compare", *tables, *settings)
-    assert run.json["n_content_free"] == 3
 
 
 @cases(
@@ -236,177 +221,15 @@ def test_labels_that_come_later_cost_no_request(dnip, folder, chats):
 
 @cases(
     (("--label", "mood"), ["tickets.csv has no column 'mood', which --label names", "Ticket text"]),
-    (("--id", "id"), ["no column 'id', which --id names"]),
     (("--label", "lang"), ["row 1, column label: 'en' is neither"]),
     (("--label", "Ticket text"), ["the prompt names the column 'Ticket text', which holds the l"]),
     (("--shots", "2"), ["no table to draw demonstrations from", "--demonstrations"]),
-    (("--demonstrations", "tickets.csv"), ["no demonstration is shown", "--shots"]),
     (("--task", "agnews"), ["both a prompt and a task"]),
-    (("--limit", "0"), ["limit"]),
 )
 def test_what_is_wrong_is_said_before_the_first_request(dnip, folder, chats, options, told):
     dnip(*served(chats, *options, "--out", "opt.csv")).assert_refused(*told)
     assert chats.requests == []
     assert not list(folder.glob("opt.csv*"))
-
-
-@cases(
-    ("prompt.txt", "Topic of {{ body }}:", "no column 'body', which the prompt names"),
-    ("prompt.txt", "Topic of {text}:", "names no column"),
-    ("tickets.csv", TICKETS.replace("8,It", "7,It"), "row 2: the id '7' is already at"),
-    ("tickets.csv", TICKETS.replace("Hi", ""), "row 3: no text; Ticket text is empty"),
-)
-def test_a_table_or_a_prompt_that_does_not_fit_is_refused(dnip, folder, chats, file, text, told):
-    (folder / file).write_text(text)
-    dnip(*served(chats, *COLUMNS, "--out", "opt.csv")).assert_refused(told)
-    assert chats.requests == []
-
-
-@cases(
-    (("--classes", "billing,bug"), "there is no prompt"),
-    (("--prompt", "{{ topic }}"), "the prompt has no classes. Give --classes"),
-    (("--task", "agnews", "--classes", "a,b"), "has classes of its own. Leave out --classes"),
-    (("--task", "agnews", "--system", "a"), "has a system message of its own"),
-)
-def test_a_prompt_needs_classes_and_a_task_has_them(dnip, folder, chats, options, told):
-    model = ("--model", chats.url, "--served-model", "m", "--out", "opt.csv")
-    dnip("prompt", "tickets.csv", *model, *options).assert_refused(told)
-
-
-def test_a_server_without_log_probabilities_says_so_at_the_first_answer(dnip, folder, chats):
-    chats.answer = lambda body: {"choices": [{"message": {"content": "bug"}}]}
-    options = ("--endpoint", "chat", "--out", "opt.csv")
-    dnip(*served(chats, *options)).assert_refused("no log-probabilities", "--votes")
-    assert len(chats.requests) == 1
-
-
-def test_json_is_scored_at_the_value_of_its_key(dnip, folder, chats):
-    def answer(body):
-        assert body["response_format"] == {"type": "json_object"}
-        if "Hi" in body["messages"][-1]["content"]:
-            text = "I cannot say."
-            return completion(text, *((word, {word: 0.9, "x": 0.1}) for word in text.split(" ")))
-        p = {"bug": 0.6, "billing": 0.3}
-        why = ('why": "no billing', {'why": "no billing': 1.0})
-        places = [('{"', {'{"': 1.0}), why, ('", "topic": "', {'", "topic": "': 1.0}), ("bug", p)]
-        text = "".join(token for token, _ in places) + '"}'
-        return completion(text, *places, ('"}', {'"}': 1.0}))
-
-    chats.answer = answer
-    options = ("--endpoint", "chat", "--extra-body", '{"response_format": {"type": "json_object"}}')
-    run = dnip(*served(chats, *COLUMNS[:4], *options, "--out", "opt.csv"))
-    assert run.status == 0
-    assert "warning: opt.csv: 33% of the answers are left out, 1 of 3 (no label: 1" in run.err
-    assert {body["max_tokens"] for body in chats.requests} == {256}
-    table = ProbabilityTable.read("opt.csv")
-    assert table.ids.tolist() == ["7", "8"]
-    assert table.probabilities == pytest.approx(np.array([[1 / 3, 2 / 3]] * 2))
-    metadata = json.loads((folder / "opt.csv.meta.json").read_text())
-    assert metadata["question"]["answer"] == "json"
-    assert metadata["left_out"]["rows"] == ["9"]
-
-
-def test_a_limit_of_requests_is_waited_out(dnip, folder, chats, monkeypatch):
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
-    chats.fault = lambda number: "429-seconds" if 2 <= number <= 8 else None
-    run = dnip(*served(chats, "--endpoint", "chat", "--concurrency", "1", "--out", "opt.csv"))
-    assert run.status == 0
-    assert "takes no more requests for now (status 429): waiting" in run.err
-    assert len(chats.requests) == 10
-
-
-@cases(("--data", "x"), ("--split", "train"))
-def test_what_went_names_what_to_type(dnip, flag, value):
-    run = dnip("prompt", "agnews", "--model", "m", "--out", "t.csv", flag, value)
-    assert run.status == 2
-    assert "Instead: dnip prompt " in run.err
-
-
-def test_audit_names_what_to_type(dnip):
-    run = dnip("audit", "agnews", "--model", "m")
-    assert (run.status, "Instead: dnip prompt TEXTS --check" in run.err) == (2, True)
-
-
-# --- a day ---
-DAY = ("billing", "bug", "other")
-
-
-def known(body):
-    """A chat API's answer; its probabilities follow from the text of the row alone."""
-    text = body["messages"][-1]["content"].split("\n")[0]
-    p = 0.9 * np.random.default_rng(crc32(text.encode())).dirichlet([2.0, 1.0, 0.5])
-    return completion("bug", ("bug", {**dict(zip(DAY, p.tolist(), strict=True)), "So": 0.1}))
-
-
-def plain_call(url, text):
-    """Label probabilities by one request of the standard library."""
-    message = {"role": "user", "content": f"{text}\nTopic:"}
-    body = {"model": "m", "messages": [message], "logprobs": True, "top_logprobs": 20}
-    headers = {"Content-Type": "application/json"}
-    request = Request(f"{url}/chat/completions", json.dumps(body).encode(), headers)
-    with urlopen(request) as response:
-        [place] = json.load(response)["choices"][0]["logprobs"]["content"]
-    p = {one["token"]: math.exp(one["logprob"]) for one in place["top_logprobs"]}
-    shares = np.array([p[name] for name in DAY])
-    return shares / shares.sum()
-
-
-def test_a_day_of_three_hundred_texts(dnip, folder):
-    rng = np.random.default_rng(0)
-    rows = [
-        {"ticket": f"t{n}", "text": f"ticket {n}", "topic": DAY[label], "checked": DAY[label]}
-        for n, label in enumerate(rng.integers(0, 3, 300).tolist())
-    ]
-
-    def write(some):
-        lines = [",".join(row.values()) for row in some]
-        (folder / "tickets.csv").write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
-
-    def labels():
-        table = ProbabilityTable.read("opt.csv")
-        names = dict(zip(table.ids.tolist(), table.labels.tolist(), strict=True))
-        return [DAY[names[row["ticket"]]] for row in rows if row["ticket"] in names]
-
-    with FailingServer(lambda body: known(body) if "messages" in body else (404, {}, "")) as server:
-        words = ("prompt", "tickets.csv", "--prompt", "{{ text }}\nTopic:", "--id", "ticket")
-        words += ("--classes", ",".join(DAY), "--model", server.url, "--served-model", "m")
-        words += ("--out", "opt.csv", "--label")
-        write(rows)
-        assert dnip(*words, "topic").status == 0
-        assert len(server.requests) == 301  # and one for completions, which are not there
-        table = ProbabilityTable.read("opt.csv")
-        for row in range(0, 300, 10):
-            expected = plain_call(server.url, rows[row]["text"])
-            np.testing.assert_allclose(table.probabilities[row], expected, rtol=1e-6)
-        assert dnip("fit", "opt.csv", "--out", "c.json", "--no-evidence").status == 0
-        before = len(server.requests)
-
-        for row in rows[:30]:
-            row["topic"] = row["checked"] = DAY[(DAY.index(row["topic"]) + 1) % 3]
-        write(rows)
-        run = dnip(*words, "topic")
-        assert "0 prompts asked now, 300 were there" in run.out
-        assert labels() == [row["topic"] for row in rows]
-
-        for row in rows:
-            row["checked"] = "other"
-        write(rows)
-        assert dnip(*words, "checked").status == 0
-        assert labels() == ["other"] * 300
-
-        whole = (folder / "opt.csv").read_bytes()
-        (folder / "opt.csv").write_bytes(whole[: len(whole) // 3])
-        assert dnip(*words, "checked").status == 0
-        assert (folder / "opt.csv").read_bytes() == whole
-
-        write(rows[:10])
-        assert dnip(*words, "checked", "--json").json["n"] == 10
-        assert labels() == ["other"] * 10
-        assert len(server.requests) == before
-        write([*rows, {**rows[0], "ticket": "again"}, {**rows[0], "ticket": "new", "text": "new"}])
-        run = dnip(*words, "checked", "--json")
-        assert [run.json[key] for key in ("n", "n_asked", "n_alike")] == [302, 1, 1]
-        assert len(server.requests) == before + 1
 
 
 def test_python_asks_as_the_command_does(dnip, folder, chats):

@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import pickle
 import shutil
+from contextlib import nullcontext
 
 import pytest
 
@@ -98,6 +100,27 @@ def test_a_model_is_loaded_only_where_there_is_something_to_ask(
     (folder / "test.jsonl").write_text(rows)
     os.utime(chat_model / "config.json", (0, 0))
     dnip(*job, "--model", chat_model).assert_refused("it is loaded")
+
+
+class Workers:
+    """A cluster that works in this process: what Ray would send to others is pickled."""
+
+    workers, gpus, seconds = 2, 0.0, 0.0
+
+    def map(self, work, items):
+        for item in items:
+            yield from pickle.loads(pickle.dumps(work))(pickle.loads(pickle.dumps(item)))
+
+
+def test_workers_of_a_cluster_score_the_same(dnip, job, folder, model, monkeypatch):
+    assert dnip(*job, "--model", model).status == 0
+    here = (folder / "t.csv").read_bytes()
+    for path in folder.glob("t.csv*"):
+        path.unlink()
+    monkeypatch.setattr("dnip.base.cluster.connect", lambda *_, **__: nullcontext(Workers()))
+    run = dnip(*job, "--model", model, "--on", "ray")
+    assert run.status == 0, run.err
+    assert (folder / "t.csv").read_bytes() == here
 
 
 def test_a_tokenizer_without_a_template_is_refused(dnip, job, folder, model):

@@ -31,23 +31,33 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
 
 
 @cases(
-    ("--coefficients topic=half.json", ["half.json", "not valid JSON"]),
-    ("--upstream h --coefficients q=c.json", ["upstream must begin with"]),
-    ("--upstream http://a..b --coefficients q=c.json", ["name a host"]),
-    ("--coefficients \udcff=c.json", ["'\\udcff' is not valid Unicode"]),
-    ("--coefficients q=c.json --timeout 0", ["timeout must be"]),
-    ("--coefficients q=c.json --max-body 0", ["max_body must be"]),
-    ("--coefficients q=c.json --grace -1", ["grace must be"]),
-    ("--coefficients q=c.json --drain -1", ["drain must be"]),
-    ("--coefficients q=c.json --port 70000", ["cannot listen", "--port"]),
-    ("--coefficients q=c.json --host no.such.host.invalid", ["cannot listen"]),
-    ("--coefficients q=c.json --record c.json", ["c.json: cannot make the folder"]),
-    ("--coefficients ../q=c.json --record r", ["'../q'", "name of a folder"]),
+    ("--coefficients topic=half.json", 1, "half.json: not valid JSON"),
+    ("--upstream h --coefficients q=c.json", 1, "upstream must begin with"),
+    ("--upstream http://a..b --coefficients q=c.json", 1, "name a host"),
+    ("--coefficients \udcff=c.json", 1, "'\\udcff' is not valid Unicode"),
+    ("--coefficients q=c.json --timeout 0", 1, "timeout must be"),
+    ("--coefficients q=c.json --max-body 0", 1, "max_body must be"),
+    ("--coefficients q=c.json --grace -1", 1, "grace must be"),
+    ("--coefficients q=c.json --drain -1", 1, "drain must be"),
+    ("--coefficients q=c.json --port 70000", 1, "cannot listen"),
+    ("--coefficients q=c.json --record c.json", 1, "c.json: cannot make the folder"),
+    ("--coefficients ../q=c.json --record r", 1, "name of a folder"),
+    ("--chat x=x.json", 1, "x.json: there is no such file"),
+    ("--chat gone.json", 1, "gone.json: there is no such file"),
+    ("--chat ./c.json --chat c=c.json", 2, "--chat gives 'c' twice"),
+    ("--coefficients topic=c.json --chat topic=c.json", 1, "'topic' is given twice"),
+    ("--chat a", 2, "--chat a has no file. To collect answers, give --classes and --record"),
+    ("--chat a --classes x,y", 2, "--chat a has no file"),
+    ("--coefficients q=c.json --classes x,y", 2, "--classes is for a --chat NAME without a file"),
+    ("--chat a --chat b --classes x,y --record r", 2, "cannot be distinguished"),
+    ("--chat a --chat b=c.json --classes x,y --record r", 1, "cannot be distinguished"),
+    ("--chat a --classes x --record r", 1, "at least 2 classes"),
 )
-def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
+def test_bad_input_is_refused_before_it_listens(dnip, folder, options, status, told):
     FITTED.save("c.json")
     (folder / "half.json").write_text(FITTED.to_json()[:50])
-    dnip(*UP, *options.split()).assert_refused(*told)
+    run = dnip(*UP, *options.split())
+    assert (run.status, run.out, told in run.err) == (status, "", True), run.err
 
 
 def test_a_port_in_use_is_refused(dnip, folder):
@@ -93,7 +103,7 @@ def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder
 def test_told_to_stop_it_is_not_ready_for_a_while_and_answers(folder):
     FITTED.save("c.json")
     upstream = Upstream(reply(SYSTEM_ONE))
-    with sidecar(upstream.url, 0, "--drain", "3") as process:
+    with sidecar(upstream.url, 0, "--drain", "1") as process:
         assert ask(process.port, "/readyz", "GET", None)[0] == 200
         process.terminate()
         began = time.monotonic()
@@ -101,7 +111,7 @@ def test_told_to_stop_it_is_not_ready_for_a_while_and_answers(folder):
         assert json.loads(ask(process.port)[1])["answers"]["topic"]["choice"] == "a"
         assert ask(process.port, "/healthz", "GET", None)[0] == 200
         assert process.wait() == 143
-        assert time.monotonic() - began > 2.5
+        assert time.monotonic() - began > 0.8
     with sidecar(upstream.url, 0, "--drain", "1000") as process:
         assert ask(process.port, "/readyz", "GET", None)[0] == 200
         process.terminate()
@@ -131,7 +141,9 @@ def test_settings_may_come_from_the_environment_and_what_is_typed_wins(folder, m
             process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
     upstream.close()
-    assert [event["message"].split(":")[0] for event in events[1:]] == ["topic", "mood"]
+    assert [event["message"] for event in events[1:]] == [
+        f"{name}: c.json corrects /v1/systemone and /v1/decisions" for name in ("topic", "mood")
+    ]
     assert {event["level"] for event in events} == {"info"}
     assert rest == ""
     [path] = Path("recorded/topic").iterdir()
@@ -168,51 +180,6 @@ def assert_raw(table, numbers):
     np.testing.assert_allclose(table.probabilities, np.c_[a, 1 - a], rtol=1e-12)
 
 
-def test_the_first_lines_say_which_file_corrects_what(folder):
-    FITTED.save("c.json")
-    with sidecar("http://127.0.0.1:9", 0, "--chat", "tone=c.json") as process:
-        lines = [process.stdout.readline() for _ in range(2)]
-    assert lines == [
-        "topic: c.json corrects /v1/systemone and /v1/decisions\n",
-        "tone: c.json corrects /v1/chat/completions\n",
-    ]
-
-
-@cases(
-    (["--chat", "x=x.json"], "x.json: there is no such file"),
-    (["--chat", "gone.json"], "gone.json: there is no such file"),
-    (["--chat", "./c.json", "--chat", "c=c.json"], "--chat gives 'c' twice"),
-    (["--chat", "topic=c.json"], "'topic' is given twice"),
-    (["--chat", "a=c.json", "--chat", "a=c.json"], "--chat gives 'a' twice"),
-    (["--chat", "a"], "--chat a has no file. To collect answers, give --classes and --record"),
-    (["--chat", "a", "--classes", "x,y"], "--chat a has no file"),
-    (["--classes", "x,y"], "--classes is for a --chat NAME without a file"),
-    (
-        ["--chat", "a", "--chat", "b", "--classes", "x,y", "--record", "r"],
-        "cannot be distinguished",
-    ),
-    (
-        ["--chat", "a", "--chat", "b=c.json", "--classes", "x,y", "--record", "r"],
-        "cannot be distinguished",
-    ),
-    (["--chat", "a", "--classes", "x", "--record", "r"], "at least 2 classes"),
-)
-def test_chats_that_cannot_be_corrected_are_refused(dnip, folder, options, told):
-    FITTED.save("c.json")
-    run = dnip(*UP, "--coefficients", "topic=c.json", *options)
-    assert (run.status in (1, 2), told in run.err) == (True, True)
-
-
-def test_records_are_for_their_owner_alone(folder, upstream):
-    with sidecar(upstream, 0, *RECORD) as process:
-        ask_for(process.port, range(3))
-    modes = {str(path): path.stat().st_mode & 0o777 for path in Path("recorded").rglob("*")}
-    [file] = set(modes) - {"recorded/topic"}
-    assert (Path("recorded").stat().st_mode & 0o777, modes) == (
-        0o700, {"recorded/topic": 0o700, file: 0o600},
-    )  # fmt: skip
-
-
 def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstream):
     with sidecar(upstream, 0, *RECORD) as process:
         ask_for(process.port, range(200))
@@ -220,6 +187,8 @@ def test_a_killed_sidecar_leaves_a_table_for_every_command(dnip, folder, upstrea
         ask_for(process.port, range(200, 220))
         process.kill()
     [path] = Path("recorded/topic").iterdir()
+    modes = [one.stat().st_mode & 0o777 for one in (path, path.parent, path.parent.parent)]
+    assert modes == [0o600, 0o700, 0o700]  # for their owner alone
     whole = path.read_bytes()
     n_rows = whole.count(b"\n")
     assert 200 <= n_rows <= 220
@@ -264,7 +233,7 @@ def test_killed_and_begun_again_it_serves_clients_that_try_again(folder, upstrea
     with ThreadPoolExecutor(4) as clients:
         with sidecar(upstream, 0, *RECORD) as first:
             port = first.port
-            asked = [clients.submit(get, number) for number in range(400)]
+            asked = [clients.submit(get, number) for number in range(150)]
             wait_for(lambda: list(Path("recorded/topic").iterdir()))
             first.kill()
         with sidecar(upstream, port, *RECORD):
@@ -284,21 +253,15 @@ def test_killed_and_begun_again_it_serves_clients_that_try_again(folder, upstrea
 
 def test_two_sidecars_share_a_folder_and_a_request_sent_twice_is_one_row(folder, upstream):
     with sidecar(upstream, 0, *RECORD) as one, sidecar(upstream, 0, *RECORD) as other:
-        ask_for(one.port, range(0, 40))
+        ask_for(one.port, range(20))
+        wait_for(lambda: counts(one.port)["topic"] == 20)
+        Path("recorded").rename("moved")  # and both begin anew
+        ask_for(one.port, range(20, 40))
         ask_for(other.port, range(30, 70))
+    assert_raw(ProbabilityTable.read("moved/topic"), range(20))
     with pytest.warns(DNIPWarning, match="10 rows left out, with the id of an earlier row"):
         table = ProbabilityTable.read("recorded/topic")
-    assert sorted(table.ids) == sorted(f"r{number}" for number in range(70))
-
-
-def test_a_record_that_is_moved_away_begins_anew(folder, upstream):
-    with sidecar(upstream, 0, *RECORD) as process:
-        ask_for(process.port, range(20))
-        wait_for(lambda: counts(process.port)["topic"] == 20)
-        Path("recorded").rename("moved")
-        ask_for(process.port, range(20, 40))
-    assert_raw(ProbabilityTable.read("moved/topic"), range(20))
-    assert_raw(ProbabilityTable.read("recorded/topic"), range(20, 40))
+    assert sorted(table.ids) == sorted(f"r{number}" for number in range(20, 70))
 
 
 def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch):

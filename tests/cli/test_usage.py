@@ -105,29 +105,55 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
     (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),
     (["fit", "t.csv", "--preset", "mine"], "'paper'"),
-    (["fit", "t.csv", "--preset=authors"], "`dnip fit --preset authors` is gone. Instead: "),
     (["fit", "-"], "- is not a file"),
     (["fit", "t.csv", "--rows", "1e3"], "rows"),
     (["export", "c.json"], "--to"),
     (["export", "c.json", "--to", "csv"], "'csv' is not one of 'logit-bias', 'transformers'"),
-    ([*SQL, "--dialect", "oracle"], "oracle"),
     ([*SQL, "--chat"], "--chat is for logit-bias and transformers, not for sql"),
     (["export", "c.json", "--to", "onnx", *SQLITE], "--dialect is for sql, not for onnx"),
     (["export", "c.json", "--to", "spark", *SQLITE], "--dialect is for sql, not for spark"),
     ([*SERVE, "c.json"], "QUESTION=FILE"),
     ([*SERVE, "q=c.json", "--coefficients", "q=d.json"], "'q' twice"),
-    ([*SERVE, "q=c.json", "--chat", "d"], "--chat d has no file"),
     ([*SERVE, "q=c.json", "--max-body", "much"], "'much' is not a size"),
     (["import", "a.csv", *CLASSES, "--map", "ham"], "'ham' is not CLASS=NAME"),
-    (["import", "a.csv", "-", *CLASSES], "- is not a file"),
-    (["help", "nonsense"], "No such command 'nonsense'"),
-    (["tune", "t.csv"], "No such command 'tune'"),
     (["check", "c.json", "--coefficients", "c.json", "a b"], "unexpected extra argument (a b)"),
     (["compare", "a.csv", "b.csv"], "A second file is given with --test or --unlabelled"),
 )
 def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
     with unchanged():
         dnip(*arguments).assert_wrong_usage(told)
+
+
+@cases(
+    ("fit t.csv --out no/c.json", "no/c.json cannot be written: the folder no does not exist"),
+    ("apply t.csv --coefficients c.json --out .", "it is a folder"),
+    ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
+    ("apply t.csv --coefficients c.json --out /dev/stdout", "is that of no known table format"),
+    ("check t.csv --coefficients c.json --alpha 1e-308", "below 1; got 1e-308"),
+    ("evaluate t.csv --picture p.bmp", "its name must end in .png or .svg or .pdf"),
+    ("report t.csv --out r.pdf", "r.pdf cannot be written: its name must end in .html. Name it r"),
+    ("fit t.csv --out model.csv", "its name must end in .json. Name it model.json"),
+    ("export c.json --to javascript --out x.py", "must end in .js or .mjs. Name it x.js"),
+    ("evaluate t.csv --picture no/p.png", "no/p.png cannot be written"),
+    ("apply t.csv --coefficients c.json --out q.xls", "The known suffixes are .csv"),
+)
+def test_bad_input_is_status_1(dnip, files, unchanged, words, told):
+    with unchanged():
+        dnip(*words.split()).assert_refused(told)
+
+
+@cases(
+    "evaluate t.csv --coefficients bad.csv",
+    "evaluate t.csv --target-prior bad.json",
+    "fit t.csv --costs bad.csv",
+    "import bad.json --classes 0,1 --out out.csv",
+    "import bad-a.json --classes 0,1 --out out.csv --gold bad.csv",
+)
+def test_a_device_without_end_is_refused(dnip, files, words):
+    (files / "bad-a.json").write_text('{"answers": {"q": {"type": "choice", "choice": "0"}}}')
+    for name in ("bad.csv", "bad.json"):
+        (files / name).symlink_to("/dev/zero")
+    dnip(*words.split()).assert_refused("this is a device, not a file")
 
 
 def test_help_is_shown_beside_a_stray_file(dnip):
