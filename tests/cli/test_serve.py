@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 from cases import cases
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from dnip.llm.decisions import correct
+from dnip.method.coefficients import FitRecord
 from failing_server import FailingServer
 from processes import wait_for
 from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, decision, numbers, reply, sidecar
@@ -278,7 +280,8 @@ def test_what_a_full_disk_does_not_take_is_counted(folder, upstream, monkeypatch
 
 
 def test_the_log_may_be_lines_of_json(folder):
-    FITTED.save("c.json")
+    record = FitRecord(evidence={"verdict": "no signal"})
+    replace(FITTED, fit=record).save("c.json")
     upstream = Upstream(reply(b"no"))
     with sidecar(upstream.url, 0, "--log", "json", "--host", "0.0.0.0") as process:
         ask(process.port)
@@ -288,11 +291,11 @@ def test_the_log_may_be_lines_of_json(folder):
         ask(process.port)
     upstream.close()
     events = [json.loads(line) for line in process.err.splitlines()]
-    levels = ["warning", "info", "warning", "warning", "warning", "info"]
+    levels = ["warning", "warning", "info", "warning", "warning", "warning", "info"]
     assert [event["level"] for event in events] == levels
-    assert [event.get("status") for event in events] == [None, None, 502, 422, None, None]
-    told = ["everybody who", "do not say which question", "is not JSON", "question 'topic' has"]
-    told += ["keeps the", "terminated"]
+    assert [event.get("status") for event in events] == [None, None, None, 502, 422, None, None]
+    told = ["everybody who", "the fit found no signal", "do not say which question", "is not JSON"]
+    told += ["question 'topic' has", "keeps the", "terminated"]
     for event, text in zip(events, told, strict=True):
         assert text in event["message"]
         assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]{12}\+00:00", event["time"])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from dnip.cli import options
 from dnip.cli.console import Verbosity, complain, say
+
+if TYPE_CHECKING:
+    from dnip.method.coefficients import Coefficients
 
 
 def _chat(text: str) -> tuple[str, str | None]:
@@ -144,9 +147,7 @@ def serve(
 
     for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):
         load_optional(library, purpose="serve", extra="serve")
-    from dnip.base.errors import listed
     from dnip.llm.decisions import load_coefficients
-    from dnip.llm.questions import question_of
     from dnip.llm.serving.application import CHATS, DECISIONS, make_app
     from dnip.llm.serving.exchanges import by_api
     from dnip.llm.serving.recording import Recorder
@@ -195,14 +196,8 @@ def serve(
         address, port = listening.getsockname()[:2]
         if not ip_address(address.partition("%")[0]).is_loopback:
             complain("warning", "everybody who reaches this address can use it; it asks for no key")
-        known = load_coefficients(files)
-        if unknown := [name for name, fitted in known.items() if question_of(fitted.fit) is None]:
-            complain(
-                "note",
-                f"the coefficients of {listed(unknown)} do not say which question they were fitted "
-                "on: any question with their options is corrected, of chats any that is answered "
-                "in plain text",
-            )
+        for level, text in _notes(load_coefficients(files)):
+            complain(level, text)
         shown = f"[{host}]" if ":" in host else host
         report(f"http://{shown}:{port} passes requests on to {upstream}")
         for paths, corrected in ((DECISIONS, decisions), (CHATS, chats)):
@@ -212,3 +207,20 @@ def serve(
         if collect is not None:
             report(f"{bare[0]}: answers of /v1{CHATS[0]} are recorded, and stay as they are")
         make_server(app, grace=grace, timeout=timeout, drain=drain).run(sockets=[listening])
+
+
+def _notes(known: Mapping[str, Coefficients]) -> Iterator[tuple[str, str]]:
+    """Yield what an operator should know of coefficients, by name, before they are used."""
+    from dnip.base.errors import listed
+    from dnip.llm.questions import question_of
+
+    for name, fitted in known.items():
+        if (fitted.fit.evidence or {}).get("verdict") == "no signal":
+            yield "warning", f"{name}: the fit found no signal, so that the weights mean nothing"
+    if unknown := [name for name, fitted in known.items() if question_of(fitted.fit) is None]:
+        yield (
+            "note",
+            f"the coefficients of {listed(unknown)} do not say which question they were fitted on: "
+            "any question with their options is corrected, of chats any that is answered in plain "
+            "text",
+        )

@@ -19,14 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import (
-    BackendError,
-    DNIPError,
-    InvalidInputError,
-    first_line,
-    listed,
-    load_optional,
-)
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line, load_optional
 from dnip.base.files import read_text, valid_unicode
 from dnip.llm.prompting.labels import LabelTokens, prompt_label_tokens
 from dnip.llm.prompting.prompt import Prompt
@@ -81,7 +74,7 @@ def find_here(text: str, what: str, revision: str | None = None) -> Path | None:
                 f"{text} lies on this machine and has no revision {revision!r}",
                 hint="Give a revision with a name on the hub only",
             )
-        return path if is_gguf and path.is_file() else gguf_in(path) or path
+        return path
     is_path = text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text
     if is_gguf or is_path or not text:
         raise InvalidInputError(
@@ -169,7 +162,7 @@ def load(loader: Callable[..., Any], source: Path, what: str, **options: Any) ->
     safe = {"local_files_only": True, "trust_remote_code": False, **options}
     hint = (
         "Give a causal language model in the format of transformers, its weights as .safetensors, "
-        "with its tokenizer"
+        "with its tokenizer; or a GGUF file by its own name"
     )
     try:
         if source.is_file():
@@ -281,8 +274,9 @@ class HubTokenizer:
             raise InvalidInputError(
                 f"prompts {bad[:10]} are not valid Unicode", hint="Clean these rows of the data"
             ) from error
-        cut = self._closing and not chat
-        return [row[: -self._closing] for row in rows] if cut else rows
+        if not self._closing or chat:
+            return rows
+        return [row[: -self._closing] for row in rows]
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of token ids."""
@@ -442,25 +436,6 @@ class _GGUFFile:
                 f"tensors hold {self.n_elements:,}"
             )
         return config
-
-
-def gguf_in(folder: Path) -> Path | None:
-    """Return the GGUF file of a folder that holds a model in no other form; None for others.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are several.
-    """
-    if (folder / "config.json").exists():
-        return None
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX)
-    if len(paths) > 1:
-        raise InvalidInputError(
-            f"{folder} holds {len(paths)} GGUF files: {listed([path.name for path in paths])}",
-            hint=f"Name the one that you mean, such as {paths[0]}",
-        )
-    return paths[0] if paths else None
 
 
 @lru_cache(maxsize=1)
