@@ -164,17 +164,11 @@ def fill(template):
 
 
 @cases(
-        ("{{ text }}\n", " a joy \n"),
-        ("{{ text.strip()|upper ~ '.' }}", "A JOY."),
-        ("{% for c in choices %}{{ loop.index }}{{ c }}{{ '' if loop.last else ', ' }}{% endfor %}",
-         "1u, 2v"),
-        ("{% set n = namespace(a=1) %}{% for c in choices %}{% set n.a = 3 %}{% endfor %}{{ n.a }}",
-         "3"),
-        ("{% for key, value in deep.items() %}{{ key }}{{ value.b }}{% endfor %}", "a1"),
-        ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no"),
-        ("{{ '{:>4}|{{{x}}}'.format(1, x='y') }}{{ '%03d %s'|format(7, 'z') }}", "   1|{y}007 z"),
-        ("{{ '%s-%d' % ('a', 2) }}{{ '{x}'.format_map({'x': 1}) }}", "a-21"),
-)  # fmt: skip
+    ("{{ text }}\n", " a joy \n"),
+    ("{% for c in choices %}{{ c }}{{ '' if loop.last else ', ' }}{% endfor %}", "u, v"),
+    ("{{ text.strip()|upper }}{{ '{:>4}|{x}'.format(1, x='y') }}", "A JOY   1|y"),
+    ("{% if more is defined %}{{ more }}{% endif %}{{ more|default('no') }}", "no"),
+)
 def test_templates_write_fields_with_conditions_loops_and_filters(template, expected):
     assert fill(template) == expected
 
@@ -204,12 +198,6 @@ def test_no_code_runs_and_no_file_is_read(tmp_path, monkeypatch, template):
 def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):
         fill(template)
-
-
-def test_long_texts_are_no_trouble():
-    row = {**ROW, "text": "line\n" * 100_000}
-    task = replace(TASK, template="{{ (text|replace('\n', ' | '))[:9] }}", fields=tuple(ROW))
-    assert PromptBuilder(task).prompt(row).example == "line | li"
 
 
 CHAT = """{{- bos_token }}

@@ -41,8 +41,10 @@ def reference(tiny_model):
     return cache(lambda kind: PlainLanguageModel(tiny_model(kind)))
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"])
-@pytest.mark.parametrize("shots", [0, 2])
+KINDS = ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"]
+
+
+@cases(*((kind, 2) for kind in KINDS), ("llama", 0), ("mamba", 0))
 def test_equals_one_prompt_at_a_time(tiny_model, reference, kind, shots):
     prompts = random_prompts(TASK, shots, 8, seed=shots)
     engines = [TransformersEngine(tiny_model(kind), batch_tokens=tokens) for tokens in (1, 120)]
@@ -278,12 +280,7 @@ def test_equals_one_chat_at_a_time(copy, template):
         np.testing.assert_allclose(captured(engine, prompts, TASK, scoring), expected, atol=ATOL)
 
 
-@cases(
-    "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
-    "{{ messages.__class__.__mro__[1].__subclasses__() }}",
-    "{{ messages.append(1) }}",
-    "{% include 'config.json' %}",
-)
+@cases("{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}", "{{ messages.append(1) }}")
 def test_a_template_reads_and_runs_nothing(copy, monkeypatch, template):
     add_chat_template(copy, template)
     before = sorted(copy.iterdir())

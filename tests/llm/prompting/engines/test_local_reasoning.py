@@ -82,8 +82,10 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
     return expected
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"])
-@pytest.mark.parametrize("shots", [0, 2])
+@cases(
+    *((kind, 2) for kind in ("llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba")),
+    *(("llama", 0), ("mamba", 0)),
+)
 def test_equals_one_prompt_at_a_time(case, kind, shots):
     folder, oracle, task = case(kind)
     prompts = random_prompts(task, shots, 6, seed=shots, chain_of_thought=True)

@@ -1,7 +1,6 @@
 """What OpenAI-compatible servers are asked for, and what is read from their answers."""
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -152,21 +151,6 @@ def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
     assert whole.details["new_tokens"] == 1
 
 
-@cases(
-    ([" go", "od", ", then"], 0),  # a label of two tokens
-    ([" go", ".", " good"], 2),  # the beginning of a label is none
-    ([" goodness", " me"], None),
-)
-def test_a_label_is_spelled_whole(tokens, last):
-    top = {" go": 0.0625, " good": 0.125, " goodness": 0.03125, "good": 0.01}
-    places = [(token, {token: 0.5} | top) for token in tokens]
-    if last is not None:
-        places[last] = (tokens[last], top | {" bad": 0.75})
-    row, _ = asked(completion(*places))
-    assert row.details["fallback"] == (last is None)
-    assert (row.captured[2] == 0.75) == (last is not None)
-
-
 # --- a label with a reason, or in JSON ---
 JSON = {"extra_body": {"response_format": {"type": "json_object"}}}
 TOLD = [0.5, 0.25, 0.125]
@@ -175,18 +159,8 @@ GOOD = place("good", dict(zip(WORDS, TOLD, strict=True)))
 
 @each_shape
 @cases(
-    (JSON, [place('{"'), place("label"), place('": "'), GOOD, place('"}')], 256),
     (JSON, [place('{"why": "bad'), place('", "label": "'), GOOD, place('"}')], 256),
-    (
-        {"max_new_tokens": 30},
-        [
-            place(" Good", {" Good": 0.5, " great": 0.25, " bad": 0.125}),
-            place(", because bad"),
-            place(" is bad."),
-        ],
-        30,
-    ),
-    ({"max_new_tokens": 30}, [place("Sentiment:"), place(" good", SURE), place(".\n")], 30),
+    ({"max_new_tokens": 30}, [GOOD, place(", because bad"), place(" is bad.")], 30),
 )
 def test_an_answer_is_scored_where_it_states_its_label(endpoint, shape, settings, places, longest):
     row, request = asked(shape(*places), kind=OpenAIEngine, endpoint=endpoint, **settings)
@@ -195,19 +169,14 @@ def test_an_answer_is_scored_where_it_states_its_label(endpoint, shape, settings
     assert row.answer == "".join(token for token, _ in places)
 
 
-@cases(("It is hard to say.", "no label"), ("good or bad", "several labels"), ("", "empty answer"))
-def test_an_answer_that_states_no_label_is_not_scored(text, reason):
-    places = [place(word, {word: 0.5, "x": 0.25}) for word in re.findall(r" ?[\w.]+", text)]
-    row, _ = asked(completion(*places, text=text), kind=OpenAIEngine, max_new_tokens=9)
+@cases((9, "Hard to say.", "no label"), (9, "good or bad", "several labels"), (None, "I", "refusal"))
+def test_an_answer_that_states_no_label_is_not_scored(longest, text, reason):
+    answer = chat(place(text), text=text)
+    if reason == "refusal":
+        answer["choices"][0]["finish_reason"] = "content_filter"
+    row, _ = asked(answer, kind=OpenAIEngine, endpoint="chat", max_new_tokens=longest)
     assert row.details == {"unread": reason, "said": text}
     assert not row.captured.any()
-
-
-def test_a_refusal_is_not_scored_where_one_token_is_asked_for():
-    refusal = chat(place("I"))
-    refusal["choices"][0] |= {"finish_reason": "content_filter"}
-    row, _ = asked(refusal, kind=OpenAIEngine, endpoint="chat")
-    assert row.details["unread"] == "refusal"
 
 
 @cases(({"max_tokens": None, "max_completion_tokens": 50}, True), ({"max_tokens": 1}, False))
@@ -321,12 +290,6 @@ def test_built_in_tasks_can_be_told_apart(name, chat):
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):
         label_reader(replace(TASK, label_words=words), **settings)
-
-
-def test_a_letter_that_is_the_answer_counts():
-    task = replace(TASK, label_words=("A", "B", "C"))
-    found = match(label_reader(task, chat=True), report(("A", 0.5), (" B", 0.25)))
-    assert found.captured == pytest.approx([0.5, 0.25, 0])
 
 
 @given(st.lists(st.integers(1, 1000), min_size=5, max_size=12), st.integers(1, 8))

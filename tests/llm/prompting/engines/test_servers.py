@@ -5,9 +5,6 @@ import json
 import logging
 import math
 import pickle
-import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -15,13 +12,11 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import BackendError, InvalidInputError, ProbabilityTable
-from dnip.llm.answers.fill import Fill
+from dnip import BackendError, InvalidInputError
 from dnip.llm.prompting.engines.servers import DecisionEngine, OpenAIEngine, Server, VotingEngine
 from dnip.llm.prompting.prompt import Prompt
-from dnip.llm.prompting.run import run_plan
 from failing_server import FAULTS, FailingServer
-from fakes import TASK, plan_of, scores, write_data
+from fakes import TASK, scores
 from processes import free_port, wait_for
 
 pytest.importorskip("openai")
@@ -114,26 +109,6 @@ def test_no_row_is_lost_on_a_server_that_fails_one_request_in_five(kind, answer,
     assert server.authorizations == {f"Bearer {KEY}"}
 
 
-def test_a_failing_server_costs_a_run_no_row_and_its_files_hold_no_key(tmp_path):
-    plan = plan_of(write_data(tmp_path, n_test=200), shots=1)
-    out, refused = tmp_path / "table.csv", (401, {}, f"no {KEY}")
-    with FailingServer(completion) as server:
-        server.answer = lambda body: completion(body) if len(server.requests) < 150 else refused
-        with pytest.raises(BackendError, match="refuses access"):
-            run_plan(plan, engine(server.url), out=out, fill=Fill.ZERO)
-        assert not out.exists()
-        server.answer = completion
-        summary = run_plan(plan, engine(server.url), out=out, fill=Fill.ZERO)
-    assert summary.n == 200
-    assert 100 < summary.n_kept < 150
-    assert summary.n_asked == 200 - summary.n_kept
-    table = ProbabilityTable.read(out, TASK.classes)
-    p = np.array([scores(prompt.text, 2) for prompt in plan.prompts])
-    np.testing.assert_allclose(table.probabilities, p / p.sum(axis=1, keepdims=True), rtol=1e-9)
-    files = [file for file in tmp_path.iterdir() if file.is_file()]
-    assert not any(b"SECRET" in file.read_bytes() for file in files)
-
-
 def test_no_more_requests_at_a_time_than_asked_for():
     three = threading.Barrier(3)
 
@@ -145,24 +120,6 @@ def test_no_more_requests_at_a_time_than_asked_for():
     with FailingServer(answer) as server:
         assert len(score(server.url, 40, concurrency=3, timeout=200)) == 40
     assert server.most_under_way == 3
-
-
-def test_no_sender_more_begins_than_requests_are_allowed():
-    drawn, before = [], []
-
-    def bodies():
-        for row in range(9):
-            drawn.append(row)
-            yield row, {"prompt": f"message {row}"}
-
-    def answer(body):
-        before.append(len(drawn))
-        return completion(body)
-
-    with FailingServer(answer) as server:
-        rows = Server(server.url, concurrency=3).ask("completions", bodies(), lambda body: body)
-        assert sorted(row for row, _ in rows) == list(range(9))
-    assert before[:2] == [1, 4]  # the first is alone, and then all senders begin
 
 
 def test_it_runs_inside_an_event_loop_too():
@@ -288,36 +245,6 @@ def test_closing_ends_requests_under_way():
         assert len(server.requests) <= 12
 
 
-CTRL_C = """
-import signal, threading
-from dnip.llm.prompting.engines.servers import OpenAIEngine
-from dnip.llm.prompting.engines.servers import Server
-from dnip.llm.prompting.prompt import Prompt
-from dnip.llm.prompting.task import load_task
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-engine = OpenAIEngine("small", Server({url!r}))
-try:
-    print("begin", flush=True)
-    list(engine.score([Prompt("", "x")] * 20, load_task("sst5")))
-except KeyboardInterrupt:
-    print("interrupted", [thread.name for thread in threading.enumerate()])
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
-def test_ctrl_c_ends_it_at_once_and_leaves_no_thread():
-    with FailingServer(completion, lambda _: "hang", hang=1000) as server:
-        command = [sys.executable, "-c", CTRL_C.format(url=server.url)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        child = subprocess.Popen(command, **pipes)
-        wait_for(lambda: server.requests)
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=200)  # far less than a request may take
-    assert out.splitlines() == ["begin", "interrupted ['MainThread']"]
-    assert err == ""
-
-
 # --- keys and settings ---
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
 def test_the_key_is_nowhere_to_be_seen(status, caplog, capfd):
@@ -343,18 +270,12 @@ def test_a_key_that_is_none_is_refused_unseen(key, monkeypatch):
     assert "sk-" not in everything_said(caught.value)
 
 
-@cases("http://me:SECRET@host", "http://h?k=SECRET", "ftp://SECRET@h", "http://SECRET@h:port")
-def test_a_url_with_secrets_is_refused_unseen(url):
-    with pytest.raises(InvalidInputError, match="base_url") as caught:
-        Server(url)
-    assert "SECRET" not in everything_said(caught.value)
-
-
 @cases(
     (Server, {"base_url": "host:8000"}, "base_url must begin with http"),
-    (Server, {"base_url": "http://a/v1\n"}, "base_url must begin with http"),
     (Server, {"base_url": "http://a..b/v1"}, "name a host"),
-    (Server, {"base_url": f"http://{'a' * 70}/v1"}, "name a host"),
+    (Server, {"base_url": "http://me:SECRET@host"}, "base_url"),
+    (Server, {"base_url": "http://h?k=SECRET"}, "base_url"),
+    (Server, {"base_url": "ftp://SECRET@h"}, "base_url"),
     (Server, {"retries": -1}, "retries"),
     (OpenAIEngine, {"model": ""}, "model must be"),
     (OpenAIEngine, {"endpoint": "embeddings"}, "endpoint must be one of completions, chat"),
@@ -365,5 +286,6 @@ def test_a_url_with_secrets_is_refused_unseen(url):
 )
 def test_settings_out_of_range_are_refused(kind, settings, message):
     needed = {} if kind is Server else {"model": "small"}
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=message) as caught:
         kind(**needed | settings)
+    assert "SECRET" not in everything_said(caught.value)
