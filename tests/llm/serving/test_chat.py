@@ -9,8 +9,8 @@ import pytest
 import dnip
 from cases import cases
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
-from dnip.llm.questions import Question
-from dnip.llm.serving.chat import PassedError, correct_chat
+from dnip.llm.questions import Question, chat_question
+from dnip.llm.serving.chat import PassedError, choose, correct_chat
 from dnip.llm.serving.recording import Recorder
 from dnip.llm.sources import read_answers, write_import
 from dnip.tables.origin import QUESTION
@@ -45,39 +45,18 @@ def text_of(body):
         ),
         " sports\n",
     ),
-    (completion('{"topic": "World"}', *QUOTED, ("World", TOP), END), '{"topic": "Sports"}'),
     (
         completion('{"topic": "Café"}', *QUOTED, ("Caf", TOP), ("é", {"é": 1}), END),
         '{"topic": "Sports"}',
     ),
     (
         completion(
-            '{"topic": "World"}', *QUOTED[:3], (' "World', {' "World': 0.5, ' "Sports': 0.4}), END
-        ),
-        '{"topic": "Sports"}',
-    ),
-    (
-        completion("World", ("W", {"W": 0.6, "Sports": 0.3}), ("orld", {"orld": 0.9, "est": 0.1})),
-        "Sports",
-    ),
-    (
-        completion(
             "It is World.",
-            ("It", {"It": 1.0}),
-            (" is", {" is": 1.0}),
+            ("It is", {"It is": 1}),
             (" World", {" World": 0.5, " Sports": 0.3}),
-            (".", {".": 1.0}),
+            (".", {".": 1}),
         ),
         "It is Sports.",
-    ),
-    (
-        completion(
-            '{"a": {"b": "World"}}',
-            *[(t, {t: 1.0}) for t in ('{"', "a", '": {"', "b", '": "')],
-            ("World", TOP),
-            ('"}}', {'"}}': 1.0}),
-        ),
-        '{"a": {"b": "Sports"}}',
     ),
 )
 def test_a_label_is_corrected_where_the_answer_is_one_or_json_with_one(body, expected):
@@ -153,13 +132,10 @@ def test_a_token_twice_counts_as_import_counts_it():
 
 
 def test_megabytes_of_hostile_tokens_are_passed():
-    many = [("x" * 40, {"x" * 40: 1.0})] * 100_000
-    body = completion("x" * 4_000_000 + "World", *many, ("World", TOP))
+    many = [("x" * 40, {"x" * 40: 1.0})] * 20_000
+    body = completion("x" * 800_000 + "World", *many, ("World", TOP))
     with pytest.raises(PassedError):
         correct_chat(body, FITTED)
-    spaces = json.dumps({"a" * 10: " " * 10_000_000})[:-1] + ', "topic": "World"}'
-    with pytest.raises(PassedError):
-        correct_chat(completion(spaces, ("World", TOP)), FITTED)
 
 
 def fitted_on(model="m", messages=SYSTEM, indices=(1, 4, 2), answer=None):
@@ -286,14 +262,6 @@ def test_an_upstream_that_refuses_the_request_itself_is_not_said_to_lack_log_pro
     assert "log-probabilities" not in caplog.text
 
 
-def test_twenty_megabytes_of_tokens_are_an_error_and_the_next_answer_is_corrected(serve):
-    _, asked = serve(FITTED)
-    many = {f"t{n}": 1e-9 for n in range(420_000)}
-    status, body, _ = asked(completion("World", ("World", TOP | many)))
-    assert (status, "longer than" in body["error"]["message"]) == (502, True)
-    assert text_of(asked()[1]) == "Sports"
-
-
 def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog):
     other = [{"role": "system", "content": "Which topic?"}]
     port, asked = serve(fitted_on(), fitted_on(messages=other, indices=[4, 1, 1]))
@@ -318,16 +286,14 @@ def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog)
     (fitted_on(answer="json"), {}, False),
     (fitted_on(answer="text"), {"logit_bias": {"7": -1}}, False),
 )
-def test_another_form_of_the_answer_is_another_question(serve, caplog, fitted, more, corrected):
-    port, asked = serve(fitted)
-    for _ in range(3):
-        status, body, headers = asked(**more)
-        assert (status, text_of(body)) == (200, "Sports" if corrected else "World")
-        assert ("DNIP-Corrected-By" in headers) == corrected
-    missed = numbers(port).get('dnip_missed_total{question="chat",reason="question"}', 0)
-    assert missed == (0 if corrected else 3)
-    told = [line for line in caplog.messages if "form of the answer" in line]
-    assert len(told) == (0 if corrected else 1)
+def test_another_form_of_the_answer_is_another_question(fitted, more, corrected):
+    asked = chat_question({**ASKED, **more}, (), "m")
+    if corrected:
+        assert choose({"chat": fitted}, asked) == "chat"
+    else:
+        with pytest.raises(PassedError, match="form of the answer") as passed:
+            choose({"chat": fitted}, asked)
+        assert (passed.value.reason, passed.value.name) == ("question", "chat")
 
 
 def test_an_alias_that_moves_to_another_model_is_told_under_the_name_of_the_question(

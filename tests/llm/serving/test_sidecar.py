@@ -37,15 +37,6 @@ def test_decisions_are_corrected(start, upstream, path, body):
     assert sent["authorization"] == KEY
 
 
-def test_a_compressed_decision_is_corrected(start, upstream):
-    packed = gzip.compress(json.dumps(SYSTEM_ONE).encode())
-    upstream.answer = reply(packed, "200 OK", "Content-Encoding: gzip")
-    status, content, headers = ask(start(), headers={"Accept-Encoding": "gzip"})
-    assert (status, json.loads(content)["answers"]["topic"]["choice"]) == (200, "a")
-    assert "Content-Encoding" not in headers
-    assert "accept-encoding" not in upstream.requests[0][1]
-
-
 def test_everything_else_passes_unchanged(start, upstream):
     packed = gzip.compress(b"models")
     cookies = ("Set-Cookie: a=1", "Set-Cookie: b=2")
@@ -90,6 +81,19 @@ def test_cookies_and_other_headers_of_a_client_pass(start, upstream, path):
 
 
 YES_NO = {"type": "noul", "noul": 0.5}
+PACKED = gzip.compress(json.dumps(SYSTEM_ONE).encode(), mtime=0)
+
+
+def packed(content, way="gzip"):
+    return reply(content, "200 OK", f"Content-Encoding: {way}")
+
+
+def test_a_compressed_decision_is_corrected(start, upstream):
+    upstream.answer = packed(PACKED)
+    status, content, headers = ask(start(), headers={"Accept-Encoding": "gzip"})
+    assert (status, json.loads(content)["answers"]["topic"]["choice"]) == (200, "a")
+    assert "Content-Encoding" not in headers
+    assert "accept-encoding" not in upstream.requests[0][1]
 
 
 @cases(
@@ -107,6 +111,11 @@ YES_NO = {"type": "noul", "noul": 0.5}
     (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
     (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
     (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
+    (packed(PACKED[:50]), 502, "not JSON"),
+    (packed(PACKED[:-8] + b"\0" * 8), 502, "lost"),
+    (packed(b"{}"), 502, "lost"),
+    (packed(gzip.compress(b" " * 2_000_000, mtime=0)), 502, "longer than 1,000,000 bytes"),
+    (packed(b"{}", "br"), 502, "lost"),
 )
 def test_an_answer_that_is_no_decision_is_an_error(start, upstream, answer, status, told):
     upstream.answer = iter([answer])

@@ -347,22 +347,6 @@ def test_the_first_answer_of_another_path_that_passes_is_told_and_all_are_counte
     assert numbers(port)["dnip_uncorrected_total"] == 6
 
 
-# --- answers that nobody asked to be packed ---
-PACKED = gzip.compress(json.dumps(SYSTEM_ONE).encode(), mtime=0)
-
-
-@cases(
-    (PACKED[:50], "gzip"),
-    (PACKED[:-8] + b"\0" * 8, "gzip"),
-    (b"{}", "gzip"),
-    (gzip.compress(b" " * 2_000_000, mtime=0), "gzip"),
-    (b"{}", "br"),
-)
-def test_a_packed_answer_that_is_not_whole_is_an_error(start, upstream, content, encoding):
-    upstream.answer = reply(content, "200 OK", f"Content-Encoding: {encoding}")
-    assert ask(start(max_body=1_000_000))[0] == 502
-
-
 # --- the upstream ---
 def test_what_was_never_sent_is_sent_again_once(start, upstream, monkeypatch):
     upstream.answer = reply(SYSTEM_ONE)

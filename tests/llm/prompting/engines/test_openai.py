@@ -1,6 +1,7 @@
 """What OpenAI-compatible servers are asked for, and what is read from their answers."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -169,9 +170,12 @@ def test_an_answer_is_scored_where_it_states_its_label(endpoint, shape, settings
     assert row.answer == "".join(token for token, _ in places)
 
 
-@cases((9, "Hard to say.", "no label"), (9, "good or bad", "several labels"), (None, "I", "refusal"))
+@cases(
+    (9, "Hard to say.", "no label"), (9, "good or bad", "several labels"), (None, "I", "refusal")
+)
 def test_an_answer_that_states_no_label_is_not_scored(longest, text, reason):
-    answer = chat(place(text), text=text)
+    words = re.findall(r" ?[\w.]+", text)
+    answer = chat(*(place(word, {word: 0.5, "x": 0.25}) for word in words))
     if reason == "refusal":
         answer["choices"][0]["finish_reason"] = "content_filter"
     row, _ = asked(answer, kind=OpenAIEngine, endpoint="chat", max_new_tokens=longest)
