@@ -2,8 +2,6 @@
 
 import itertools
 import warnings
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +11,8 @@ import oracles
 from cases import cases
 from dnip import Constraints, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.fitting.estimate import _ConstraintRepair, round_to_scale
+from dnip.fitting.estimate import round_to_scale
 from dnip.fitting.fit import fit
-from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from populations import Rows, biased_rows, few, solve_robustly
@@ -186,15 +183,12 @@ def check(solution, p, labels, mass=None):
 
 
 @pytest.mark.parametrize("make", AWKWARD.values(), ids=AWKWARD)
-@pytest.mark.parametrize(
-    ("robust", "others"), [("auto", None), ("auto", "alike"), ("on", "turned"), ("off", None)]
-)
+@pytest.mark.parametrize(("robust", "others"), [("auto", None), ("on", "turned"), ("off", None)])
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_every_fit_ends_in_weights(make, robust, others):
     p, labels = make(np.random.default_rng(0))
     table = ProbabilityTable(p, labels)
-    rows = {"alike": p, "turned": np.roll(p, 1, axis=1)}
-    unlabelled = ProbabilityTable(rows[others]) if others else None
+    unlabelled = ProbabilityTable(np.roll(p, 1, axis=1)) if others else None
     fitted = fit(table, robust=robust, unlabelled=unlabelled, evidence=False)
     check(fitted.solution, p, labels)
     assert fitted.coefficients.predict(p).shape == labels.shape
@@ -226,8 +220,8 @@ def test_tables_of_any_kind(table, scale, unlabelled):
 
 
 # --- constraints ---
-@cases((30, 0, True), (30, 1, False), ("log:30", 0, True), ("log:1000", 3, True))
-def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed, goes):
+@cases((30, 0, 0.65), (30, 1, 0.0), ("log:30", 0, 0.95), ("log:1000", 3, 1.0))
+def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed, way):
     p, labels = few(pool, 15, seed)
     raw = oracles.confusion_at(p, labels, np.ones(4))
     asked = Constraints(0.0, {0: 0.7, 3: 0.5})
@@ -237,12 +231,11 @@ def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, s
     assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
     np.testing.assert_array_equal(found.solution.confusion, reached)
     assert found.solution.constraints["class_accuracies"]["0"] >= 0.7
-    free, toward = solve_robustly(p, labels, **settings), found.decision.toward_constraints
-    assert oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5}) != goes
-    assert (toward > 0, f"{toward:.0%} of the way" in found.decision.sentence) == (goes, goes)
-    assert found.decision.to_dict()["toward_constraints"] == toward
-    same = (found.solution.weights == free.solution.weights).all()
-    assert same != goes
+    free = solve_robustly(p, labels, **settings)
+    goes = not oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5})
+    assert goes == (way > 0) == (f"{way:.0%} of the way" in found.decision.sentence)
+    assert found.decision.to_dict()["toward_constraints"] == way
+    assert (found.solution.weights != free.solution.weights).any() == goes
 
 
 @pytest.mark.parametrize("scale", [30, "log:30"])
@@ -278,30 +271,3 @@ def test_hardly_any_weights_of_the_scale_are_closer(name):
         every = itertools.product(np.log(scale.levels), repeat=3)
         best = min(error(np.array(levels), log_weights) for levels in every)
         assert error(np.log(scale.multipliers(found)), log_weights) <= 1.5 * best + 0.02
-
-
-@pytest.mark.parametrize("name", [30, "log:30"])
-def test_indices_come_back(name):
-    scale = WeightScale.of(name)
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        indices = rng.integers(1, 31, 5)
-        indices[rng.integers(5)] = 30
-        found = round_to_scale(np.log(scale.weights(indices)), scale)
-        ratios = scale.levels[found - 1] / scale.levels[indices - 1]
-        np.testing.assert_allclose(ratios, ratios[0])
-
-
-def test_the_first_weights_on_the_way_that_keep_are_taken():
-    scale = WeightScale.of(100)
-    p, labels = np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([0, 1])
-    repair = _ConstraintRepair(Constraints(), Problem.of(p, labels))
-    repair._problem = SimpleNamespace(confusion=lambda multipliers: multipliers)
-    repair.keeps = lambda multipliers: multipliers[1] / multipliers[0] <= 0.5
-    optimum = solve(p, labels, scale=scale)
-    start, end = np.array([100, 100]), np.array([100, 25])
-    indices, part = repair.repair(start, lambda: replace(optimum, weight_indices=end), scale)
-    assert (indices[1] / indices[0], part) == (0.5, 0.5)
-    assert repair.repair(end, None, scale)[1] == 0.0
-    repair.keeps = lambda _: False
-    assert repair.repair(start, lambda: replace(optimum, weight_indices=end), scale)[1] == 1.0

@@ -36,12 +36,6 @@ def test_the_fit_is_what_solve_finds(table):
     assert fitted.coefficients.classes == NAMES
 
 
-def test_a_function_may_be_fitted_robustly(table):
-    fitted = fit(table, objective=lambda counts: -np.trace(counts), robust="on")
-    assert fitted.decision is not None
-    assert fitted.alternatives == ()
-
-
 def test_the_artefact_remembers_data_and_settings(table):
     fitted = fit(
         table, objective=Objective(terms=("error", "cobias")), scale=9, seed=4, evidence=False
@@ -186,14 +180,6 @@ def test_what_is_told_of_a_sample_is_of_all_rows(large, path, mix):
     np.testing.assert_allclose(fitted.coefficients.class_shares, shares)
     best = fit(large, robust="off", seed=3, target_prior=mix, evidence=False).solution.value
     assert best - 1e-3 < fitted.solution.value < best + 0.01
-
-
-def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
-    sample = sample_of(path, rows=1_000)
-    assert np.bincount(sample.table.labels + 1)[-1] == 3
-    assert sample.class_sizes.tolist() == list(SIZES)
-    weights = np.bincount(sample.table.labelled().labels, sample.weights)
-    np.testing.assert_allclose(weights, SIZES)
 
 
 def test_nothing_is_proven_by_a_sample_and_constraints_are_kept_there(path):

@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from cases import cases
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.base.records import as_plain
@@ -30,8 +29,7 @@ def repeated(p, labels, times):
     return ProbabilityTable(np.repeat(p, counts, axis=0), np.repeat(labels, counts))
 
 
-@pytest.mark.parametrize("scale", [30, "log:30"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "scale"), [(0, 30), (1, "log:30")])
 def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     p, labels = rows(seed)
     few = repeated(p, labels, [1, 2, 3])
@@ -77,7 +75,7 @@ def test_what_coefficients_keep():
     assert as_plain(read.calibration) == as_plain(plain.calibration)
 
 
-@pytest.mark.parametrize("robust", ["off", "auto", "on"])
+@pytest.mark.parametrize("robust", ["off", "on"])
 def test_an_estimate_comes_from_rows_without_labels(robust):
     p, labels = rows(1, n=600, shares=(1 / 3, 1 / 3, 1 / 3))
     others, _ = rows(2, n=3_000, shares=(0.1, 0.2, 0.7))
@@ -93,8 +91,7 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
     np.testing.assert_array_equal(same.coefficients.weights, beside.coefficients.weights)
 
 
-@pytest.mark.parametrize("scale", [30, "log:30"])
-@pytest.mark.parametrize("robust", ["off", "auto", "on"])
+@pytest.mark.parametrize(("robust", "scale"), [("off", 30), ("on", "log:30")])
 def test_a_class_without_share_gets_the_least_weight_and_counts_nowhere(robust, scale):
     p, labels = rows(n=300)
     mix = [0.5, 0.0, 0.5]
@@ -130,16 +127,11 @@ def test_a_robust_fit_goes_where_the_mix_is():
 
     mix = [0.05, 0.05, 0.9]
     objective = Objective(beta=0.2)
-    for robust in ("off", "on"):
-        there, here = (
-            fit(ProbabilityTable(p, labels), objective=objective, robust=robust, target_prior=m)
-            for m in (mix, None)
-        )
-        gain = accuracy_in(mix, there.coefficients) - accuracy_in(mix, here.coefficients)
-        assert gain > 0.02
-
-
-SOUND = {"log_weights": [0.5, 0.0, -0.5], "sharpness": 0.8, "labels": [3.0, 4.0, 5.0]}
+    there, here = (
+        fit(ProbabilityTable(p, labels), objective=objective, robust="on", target_prior=m)
+        for m in (mix, None)
+    )
+    assert accuracy_in(mix, there.coefficients) > accuracy_in(mix, here.coefficients) + 0.02
 
 
 @pytest.fixture(scope="module")
@@ -189,14 +181,3 @@ class TestAdjusted:
         old = replace(fitted, fit=replace(fitted.fit, **{name: None}))
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):
             old.adjusted("uniform")
-
-    @cases(
-        *(("class_shares", v) for v in ([0.5, 0.5], ["a", "b", "c"], [0.5, 0.6, -0.1])),
-        *(("calibration", value) for value in ("none", [], {"log_weights": [0.5, 0.0, -0.5]})),
-        *(("calibration", SOUND | {"log_weights": v}) for v in ([1, 1], [1, 1, None], [*"abc"])),
-        *(("calibration", SOUND | {"labels": labels}) for labels in ([1.0, 1.0, -1.0], 3)),
-        *(("calibration", SOUND | {"sharpness": v}) for v in (0, "sharp", float("nan"))),
-    )
-    def test_a_damaged_file(self, fitted, name, value):
-        with pytest.raises(CoefficientsFormatError, match=f"fit.{name}"):
-            replace(fitted, fit={**fitted.fit.to_dict(), name: value})

@@ -43,16 +43,6 @@ def test_frames_have_a_row_for_each_class():
         fitted.to_frame("excel")
 
 
-def test_coefficients_may_be_paths(tmp_path):
-    path = tmp_path / "c.json"
-    Coefficients(NAMES, [30, 20, 10], 30).save(path)
-    for given in (path, str(path)):
-        assert dnip.evaluate(FRAME, Y, given).reweighted.sum() == len(Y)
-        assert dnip.report(FRAME, Y, coefficients=given).coefficients.scale.size == 30
-    with pytest.raises(InvalidInputError, match="got a dict"):
-        dnip.evaluate(FRAME, Y, coefficients={})
-
-
 def test_a_fit_stands_for_its_coefficients_everywhere(tmp_path):
     fitted = dnip.fit(FRAME, Y, evidence=False)
     coefficients = fitted.coefficients
@@ -73,6 +63,8 @@ def test_a_fit_stands_for_its_coefficients_everywhere(tmp_path):
     ]
     for door in doors:
         assert door(fitted) == door(coefficients) == door(tmp_path / "c.json")
+    with pytest.raises(InvalidInputError, match="got a dict"):
+        dnip.evaluate(FRAME, Y, coefficients={})
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, polars.from_pandas, pyarrow.Table.from_pandas])

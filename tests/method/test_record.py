@@ -78,6 +78,12 @@ def test_files_of_earlier_versions_decide_as_they_did(name, tmp_path):
     ("class_shares", [0.5, 0.5]),
     ("class_shares", [0, 0, 0]),
     ("calibration", {"sharpness": 1.0}),
+    ("calibration", {"log_weights": [0.5, 0.0, -0.5], "sharpness": 0.0, "labels": [3.0, 4.0, 5.0]}),
+    (
+        "calibration",
+        {"log_weights": [0.5, 0.0, -0.5], "sharpness": 1.0, "labels": [-1.0, 4.0, 5.0]},
+    ),
+    ("calibration", {"log_weights": [0.5, 0.0, -0.5], "sharpness": 1.0, "labels": [3.0, 4.0]}),
     ("deferring", [1]),
     ("evidence", [1]),
     ("scores", 3),

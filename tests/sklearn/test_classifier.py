@@ -1,9 +1,7 @@
 """DNIPClassifier against plain NumPy, and against what scikit-learn asks of a classifier."""
 
-import pickle
 import re
 import sys
-import warnings
 from functools import partial
 
 import numpy as np
@@ -15,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -28,7 +26,6 @@ from cases import cases
 from dnip import Constraints, DNIPClassifier, DNIPWarning, InvalidInputError, fit, solve
 from dnip.metrics import class_accuracies
 from dnip.sklearn.classifier import predict_out_of_fold
-from dnip.solvers import Coordinate
 from populations import biased_rows
 from processes import ran
 
@@ -293,18 +290,14 @@ def test_groups_lie_in_one_fold_and_count_as_one_label(routing, cv):
     with pytest.raises(InvalidInputError, match=r"groups has shape \(3,\)"):
         DNIPClassifier(LogisticRegression()).fit(noisy, y, groups=[1, 2, 3])
     p = LogisticRegression().fit(noisy, y).predict_proba(noisy)
-    matrix = DNIPClassifier().fit(p, y, groups=users)
-    by_hand = fit(p, y, groups=users)
+    matrix, by_hand = DNIPClassifier().fit(p, y, groups=users), fit(p, y, groups=users)
     assert matrix.weights_.tolist() == by_hand.weights.tolist()
-    assert matrix.verdict_ == by_hand.verdict
 
 
 # --- Frames in and out ---
 @cases(
-    (lambda frame: frame, pd.Series),
     (lambda frame: frame, lambda y: pd.Series(y, dtype="category")),
     (pl.from_pandas, lambda y: pl.Series(y.tolist())),
-    (pl.from_pandas, lambda y: pl.Series(y.tolist(), dtype=pl.Categorical)),
 )
 def test_frames_in(shy, to_frame, to_series):
     table = to_frame(FRAME)
@@ -314,21 +307,6 @@ def test_frames_in(shy, to_frame, to_series):
     np.testing.assert_array_equal(classifier.weight_indices_, expected.weight_indices_)
     np.testing.assert_array_equal(classifier.predict(table), expected.predict(X))
     assert isinstance(classifier.predict(table), np.ndarray)
-
-
-# --- In the company of scikit-learn's own tools ---
-def test_clone_and_pickle(shy):
-    classifier = quick(shy, beta=1.0, solver=Coordinate(effort=0.5))
-    assert clone(classifier).get_params()["solver"] == Coordinate(effort=0.5)
-    restored = pickle.loads(pickle.dumps(classifier.fit(X, y)))
-    np.testing.assert_array_equal(restored.predict_proba(X), classifier.predict_proba(X))
-
-
-def test_grid_search_over_the_objective_and_the_estimator(shy):
-    grid = {"beta": [0.0, 2.7], "estimator__logisticregression__C": [1e-3, 1.0]}
-    classifier = quick(shy, cv=3)
-    search = GridSearchCV(classifier, grid, scoring="balanced_accuracy", cv=3).fit(X, y)
-    assert search.best_score_ > 0.9
 
 
 def test_the_default_goal_has_a_name(matrix):
@@ -371,13 +349,8 @@ def test_examples_are_deferred_as_a_fit_of_the_same_rows_would(biased, helper, m
     assert classifier.coefficients_.defer.to_dict() == fitted.defer.to_dict()
     deferred = classifier.deferred(p)
     assert deferred.tolist() == fitted.deferred(p).tolist()
-    q = classifier.predict_proba(p)
-    expected = q.max(axis=1) < fitted.defer.thresholds[q.argmax(axis=1)]
-    assert deferred.tolist() == expected.tolist()
     assert mix or deferred.mean() == pytest.approx(0.25, abs=0.02)
-    plain = clone(classifier).set_params(defer=None).fit(p, y)
-    assert plain.predict(p).tolist() == classifier.predict(p).tolist()
-    assert not plain.deferred(p).any()
+    assert not clone(classifier).set_params(defer=None).fit(p, y).deferred(p).any()
 
 
 def test_constraints_name_classes_by_their_labels(shy):
@@ -455,27 +428,3 @@ def test_parallel_folds_are_the_same_folds_and_the_estimator_stays_as_it_was():
     for alone, together in zip(out_of_fold(estimator), parallel, strict=True):
         np.testing.assert_array_equal(alone, together)
     assert not hasattr(estimator, "classes_")
-
-
-P = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
-Y_OF_P = ["ham", "spam"] * 2
-
-
-def test_a_tie_goes_to_the_first_class():
-    classifier = DNIPClassifier(classes=["spam", "ham"])
-    classifier.fit([[0.75, 0.25], [0.25, 0.75]], ["spam", "ham"])
-    assert classifier.weights_.tolist() == [1, 1]
-    assert classifier.predict([[0.5, 0.5]]).tolist() == ["spam"]
-
-
-@pytest.mark.parametrize("library", [pd, pl])
-@pytest.mark.parametrize("fitted_on_a_frame", [True, False])
-def test_probabilities_in_another_order_of_classes_are_taken_by_name(library, fitted_on_a_frame):
-    frame = library.DataFrame({"ham": P[:, 0], "spam": P[:, 1]})
-    classifier = DNIPClassifier().fit(frame if fitted_on_a_frame else P, Y_OF_P)
-    # scikit-learn tells a frame with names from the array of the fit
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X has feature names", UserWarning)
-        assert classifier.predict(frame).tolist() == Y_OF_P
-        for method in (classifier.predict, classifier.predict_proba):
-            np.testing.assert_array_equal(method(frame[["spam", "ham"]]), method(frame))
