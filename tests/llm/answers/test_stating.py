@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.llm.answers import stating
 from dnip.llm.answers.stating import NO_KEY, NONE, SEVERAL, Rule, without_thoughts
+from generated import make_answers
 from statements import ABC, BILLS, CASES, MOODS
 
 
@@ -151,6 +153,32 @@ def test_many_objects_without_a_label_are_read_in_linear_time():
 )
 def test_labels_that_are_numbers_are_compared_by_value(label, text, expected):
     assert stated((label, "7", "9"), text) == expected
+
+
+# --- what others wrote: a generator, and people ---
+def read(classes, text):
+    """The label that is read, or None."""
+    found = stated(classes, without_thoughts(text))
+    return found if found in classes else None
+
+
+def test_what_is_stated_is_read_and_nothing_else():
+    count = Counter()
+    for answer in make_answers(2000, seed=7):
+        label = read(answer.classes, answer.text)
+        count[answer.kind, "read"] += label is not None
+        count[answer.kind, "wrong"] += label is not None and label not in answer.allowed
+    assert count["plain", "read"] >= 0.95 * 1400
+    assert count["plain", "wrong"] == count["odd", "wrong"] == count["prose", "read"] == 0
+
+
+def test_odd_answers_are_read_as_a_careful_person_reads_them_or_left_out():
+    """They were written by hand before the reader was read."""
+    lines = Path(__file__).with_name("data").joinpath("odd.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    pairs = [(row["reading"], read(tuple(row["classes"]), row["text"])) for row in rows]
+    assert sum(label not in (None, reading) for reading, label in pairs) <= 0.01 * len(pairs)
+    assert sum(label == reading for reading, label in pairs) >= 0.85 * len(pairs)
 
 
 def test_labels_are_read_by_one_rule_alone():
