@@ -2,11 +2,11 @@
 
 import json
 import math
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from cases import cases
 from dnip.base.errors import DNIPWarning, InvalidInputError
@@ -109,18 +109,6 @@ def test_the_label_that_an_answer_states_is_read_and_others_are_left_out():
     assert (summary.several, summary.unstated) == (("7",), ("9",))  # nobody guesses
 
 
-@cases(
-    # an article is not the label a; and an answer that is cut within its label is no fallback
-    (["A", "B"], [("B", {"B": 0.6, "A": 0.2}), (" a", {" a": 0.9, " the": 0.1})], "stop", 0.25),
-    (["spam", "ham"], [("sp", {"sp": 0.6, "ha": 0.2, "!": 0.1})], "length", 0.75),
-)
-def test_a_label_is_found_as_it_is_said(classes, positions, reason, first):
-    said = chat("".join(token for token, _ in positions), *positions, reason=reason)
-    table, summary = read_answers([said], classes)
-    np.testing.assert_allclose(table.probabilities, [[first, 1 - first]])
-    assert (summary.several, summary.n_nameless) == ((), 0)
-
-
 @pytest.mark.parametrize(("fill", "ham"), [("zero", 0.0), ("half", 0.1), ("ceiling", 0.2)])
 def test_a_label_that_is_not_reported_is_bounded(fill, ham):
     answer = chat("spam", ("spam", {"spam": 0.3, "a": 0.3, "b": 0.2}))
@@ -131,18 +119,12 @@ def test_a_label_that_is_not_reported_is_bounded(fill, ham):
     assert summary.n_open == 1  # ham may be 0.125 in the second, and ties go to the lowest class
 
 
-def test_tokens_that_begin_two_labels_are_refused():
-    tokens = {"ne": 0.9, "positive": 0.05}
-    with pytest.raises(InvalidInputError, match="begins several labels"):
-        read_answers([chat("ne", ("ne", tokens))], ["negative", "neutral", "positive"])
-
-
 REFUSALS = {
     "decisions": {"answers": [{"type": "refusal", "name": None}]},
     "chat": chat(None, refusal="I cannot"),
     "content filter": chat("", reason="content_filter"),
     "Gemini": {"candidates": [{"finishReason": "SAFETY"}]},
-    "Gemini, no candidate": {"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}},
+    "Gemini, no candidate": {"promptFeedback": {"blockReason": "SAFETY"}},
     "Responses": {
         "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No"}]}]
     },
@@ -155,85 +137,6 @@ def test_refusals_are_counted_and_left_out(refusal):
     answers = [{**sound, "id": "a"}, {**refusal, "id": "b"}]
     table, summary = read_answers(answers, CLASSES)
     assert (table.ids.tolist(), summary.refused, summary.failed) == (["a"], ("b",), ())
-
-
-@cases(
-        ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
-        ("logprobs", {"choices": [{"text": "ham"}]}, "no log-.*, such as 'answer 1'"),
-        ("logprobs", {"type": "message", "content": [{"text": "ham"}]}, "no log-.*--votes"),
-        ("logprobs", {"content": "ham", "response_metadata": {}}, "the answer has no log-"),
-        ("logprobs", {"outputs": [{"text": "ham", "token_ids": [4]}]}, "the answer has no log"),
-        ("logprobs", {"message": {"content": "ham", "thinking": "?"}}, "the answer has no log-"),
-        ("logprobs", chat("spam", ("spam", {"spam": 0.5, "a": 0.5})), "no answer reports a token"),
-        ("logprobs", {"choices": []}, "0 answers to one prompt"),
-        ("logprobs", {"output": [{"type": "reasoning"}]}, "the answer has no log-"),
-        ("lm-eval", {"doc_id": 0, "resps": [["some text"]]}, "instead of log-likelihoods"),
-        ("lm-eval", {"doc_id": 0, "resps": [[[-1, True]]]}, "holds 1 log-likelihoods"),
-        ("lm-eval", {"doc_id": 0, "resps": [[[0.5, True]], [[-1, 0]]]}, "log-likelihood is 0.5"),
-        ("lm-eval", {"doc_id": 0, "resps": [[["x", True]], [[-1, False]]]}, "'x' is not a number"),
-        ("lm-eval", {"doc_id": 0, "resps": [[["nan", 1]], [[-1, 0]]]}, "log-likelihood is nan"),
-        ("logprobs", {"choices": chat("a", ("a", {"a": 0.5}))["choices"] * 5}, "5 answers to one"),
-        ("logprobs", {"candidates": [{"content": None}] * 2}, "2 answers to one prompt"),
-        ("lm-eval", {"doc_id": 0, "resps": [[[-1, 1], [-2, 1]]] * 2}, "is not a number"),
-        ("hugging-face", [{"label": "ham", "score": 0.9}], "1 of 2 classes"),
-        ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")] * 60, "120 scores"),
-        ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")], "sum to 1.8"),
-        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.003, 0.002]}, "sum to 0.005"),
-        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "is not whole"),
-        ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
-        ("hugging-face", [{"label": c, "score": 0.25} for c in ("ham", "spam", "egg")],
-         "the options are ham, spam, egg, but the classes are ham, spam"),
-        ("hugging-face", [{"label": f"LABEL_{n}", "score": 0.25 + n / 2} for n in (1, 0)],
-         "their order, --map ham=LABEL_0 --map spam=LABEL_1"),
-        ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam; the columns are ham, egg"),
-        ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
-        ("columns", {"ham": 0.5, "spam": -0.5}, "Take a softmax of logits"),
-        ("columns", {"ham": 0.5, "spam": 0.5, "mass": 2}, "answer 1, mass"),
-        ("columns", {"ham": 0.0, "spam": 0.0}, "all class probabilities are 0"),
-        ("decisions", choice({"type": "box", "box": {}}), "type 'box'"),
-        ("decisions", choice({"type": "choice", "choice": "a", "probabilities": {"a": 1, "b": 0}}),
-         "the options are a, b, but the classes are ham, spam")
-)  # fmt: skip
-def test_damaged_answers_are_refused(source, answer, told):
-    assert SOURCES[source].recognises(answer)
-    with pytest.raises(InvalidInputError, match=told) as raised:
-        read_answers([answer], CLASSES)
-    assert str(raised.value).startswith("answer")
-
-
-JUNK = [None, True, -1, 1e999, float("nan"), "", "x", [], {}, [[]], [{}], {"a": 1}]
-
-
-def places_in(value, path=()):
-    yield path
-    if isinstance(value, dict | list):
-        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from places_in(one, (*path, key))
-
-
-def spoilt(value, path, junk):
-    if not path:
-        return junk
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = spoilt(copy[path[0]], path[1:], junk)
-    return copy
-
-
-@pytest.mark.parametrize(("source", "answer"), ALL)
-def test_spoilt_answers_are_read_or_refused_with_a_message(source, answer):
-    for path, junk in product(places_in(answer), JUNK):
-        try:
-            table, _ = read_answers([spoilt(answer, path, junk)], CLASSES, source=source)
-        except InvalidInputError:
-            continue
-        assert np.isfinite(table.probabilities).all()
-
-
-def test_a_target_that_may_be_a_place_or_a_text_is_refused():
-    answer = {"doc_id": 0, "target": "1", "resps": [[[-1, False]], [[-1, False]]]}
-    answer["arguments"] = [["?", " 1"], ["?", " 2"]]
-    with pytest.raises(InvalidInputError, match="the number of a choice, or its text"):
-        read_answers([answer], ["1", "2"])
 
 
 # --- votes ---
@@ -345,14 +248,13 @@ def test_a_column_of_log_probabilities_for_each_class_is_read(pattern):
     assert (summary.source, summary.n_normalised, table.mass.tolist()) == ("columns", 0, [0.8])
     rows = [row, {**row, pattern.format("ham"): ""}]  # not reported: at most .4, of which half
     np.testing.assert_allclose(read_answers(rows, CLASSES).table.probabilities[1], [0.25, 0.75])
-    with pytest.raises(InvalidInputError, match=r"exponentials sum to 1 at most.*softmax"):
-        read_answers([{pattern.format("ham"): -0.1, pattern.format("spam"): -0.1}], CLASSES)
 
 
 def test_of_two_readings_one_is_taken_and_told():
     pieces = [{"token": "sp", "logprob": math.log(0.6)}, {"token": "am", "logprob": -0.01}]
-    with pytest.raises(InvalidInputError, match=r"only the chosen token.*top_logprobs=20"):
-        read_answers([{"answer": "spam", "lp": pieces}, {"answer": "ham", "lp": [HAM]}], CLASSES)
+    said = [{"id": "a", "answer": "spam", "lp": pieces}, {"answer": "ham", "lp": [HAM]}]
+    with pytest.raises(InvalidInputError, match=r"only the chosen token.*: 2, such as 'a'"):
+        read_answers(said, CLASSES)
     tops = [{**HAM, "top_logprobs": [HAM, {"token": "spam", "logprob": math.log(0.1)}]}]
     _, summary = read_answers([{"first": {"ham": -3.0, "spam": -0.1}, "all": tops}], CLASSES)
     assert (summary.question, summary.columns) == ("all", ("all", "first"))
@@ -362,18 +264,6 @@ def test_of_two_readings_one_is_taken_and_told():
 
 
 HAM = {"token": "ham", "logprob": math.log(0.6)}
-
-
-@cases(
-    ({"answer": "ham", "confidence": 0.9}, "no column holds probabilities.*logprobs=True.*--votes"),
-    ({"outputs": ["CompletionOutput(index=0, text='ham')"]}, "dataclasses.asdict"),
-    ({"lp": "{'ham': -0.5"}, "no column ham; the columns are lp"),
-    ({"lp": "__import__('os').system('true')"}, "no column ham"),
-    ({"lp": "[" * 5000}, "no column ham"),
-)
-def test_rows_that_tell_nothing_say_what_they_lack(row, told):
-    with pytest.raises(InvalidInputError, match=told):
-        read_answers([row], CLASSES)
 
 
 def test_failed_rows_are_counted_and_nested_ids_are_found():
@@ -399,19 +289,108 @@ def test_failed_rows_are_counted_and_nested_ids_are_found():
     assert summary.silent == ("3",)
 
 
-def test_votes_of_a_row_may_stand_in_one_batch_file():
-    def line(name, text):
-        body = {"choices": [{"message": {"content": text}}]}
-        return {"custom_id": name, "response": {"status_code": 200, "body": body}}
-
-    lines = [line(f"r{n}-{i}", "spam" if i else "ham") for n in range(3) for i in range(4)]
-    table, _ = read_answers(lines, CLASSES, votes=True)
-    assert table.ids.tolist() == ["r0", "r1", "r2"]
-    np.testing.assert_allclose(table.probabilities, [[0.3, 0.7]] * 3)
-
-
 def test_nested_ids_meet_the_plain_ids_of_a_gold_file(tmp_path):
     (tmp_path / "gold.csv").write_text("id,label\n1,spam\n2,ham\n")
     rows = [{"of": {"id": n}, "lp": {"ham": -1.0, "spam": -2.0}} for n in (1, 2)]
     table, _ = read_answers(rows, CLASSES, on="of.id", gold=tmp_path / "gold.csv")
     assert table.labels.tolist() == [1, 0]
+
+
+# --- files of tools, and what stands next to answers there ---
+P = (0.9, 0.2, 0.6)
+
+
+def said(p, name="7"):
+    """An answer that gives ham the probability p."""
+    token = "ham" if p >= 0.5 else "spam"
+    return {**completion(token, (token, {"ham": p, "spam": 1 - p})), "id": name}
+
+
+def test_labels_ids_and_the_model_of_a_log_are_read():
+    samples = [
+        {"id": n, "target": CLASSES[n % 2], "output": {"model": "m", "choices": said(p)["choices"]}}
+        for n, p in enumerate(P)
+    ]
+    table, summary = read_answers([{"eval": {}, "samples": samples}], CLASSES, label="target")
+    assert (table.labels.tolist(), table.ids.tolist()) == ([0, 1, 0], ["0", "1", "2"])
+    assert summary.model == "m"
+
+
+def test_results_of_lm_evaluation_harness_hold_samples_by_task():
+    logs = np.array([[-2.5, -0.3], [-0.5, -1.3], [-6.0, -16.0]])
+    doc = {"choices": {"text": ["ham", "old spam"]}}
+    rows = [
+        {"doc_id": n, "target": 1, "doc": doc, "resps": [[[one, False]] for one in row]}
+        for n, row in enumerate(logs.tolist())
+    ]
+    names, content = {"spam": "old spam"}, {"results": {}, "samples": {"task": rows}}
+    table = read_answers([content], CLASSES, names=names).table
+    np.testing.assert_allclose(table.probabilities, softmax(logs, axis=1))
+    assert table.labels.tolist() == [1, 1, 1]
+    assert table.mass is None  # of a choice of several words it says nothing
+    table = read_answers([content], CLASSES, names=names, normalise="characters").table
+    np.testing.assert_allclose(table.probabilities, softmax(logs / [3, 8], axis=1))
+    content["samples"]["other"] = rows
+    with pytest.raises(InvalidInputError, match="several questions: task, other"):
+        read_answers([content], CLASSES)
+
+
+def test_an_object_may_hold_rows_by_their_ids():
+    p = dict(zip(("id0", "id1", "id2"), P, strict=True))
+    chats = {name: {"choices": said(one)["choices"]} for name, one in p.items()}
+    columns = {name: {"ham": one, "spam": 1 - one} for name, one in p.items()}
+    for content in (chats, columns):
+        table = read_answers([content], CLASSES).table
+        np.testing.assert_allclose(table.probabilities[:, 0], P)
+        assert table.ids.tolist() == [*p]
+
+
+def test_a_batch_is_put_in_order(tmp_path):
+    batch = [{"index": n, "choices": said(p)["choices"]} for n, p in enumerate(P)]
+    (tmp_path / "gold.csv").write_text("label\nham\nspam\nham\n")
+    shuffled = [batch[2], batch[0], batch[1]]
+    table = read_answers([shuffled], CLASSES, gold=tmp_path / "gold.csv", on="row").table
+    np.testing.assert_allclose(table.probabilities[:, 0], P)
+    assert table.labels.tolist() == [0, 1, 0]
+
+
+TELL_NOTHING = {
+    "none": lambda choice, place: choice | {"logprobs": None},
+    "empty": lambda choice, place: place | {"top_logprobs": []},
+    "chosen": lambda choice, place: place | {"top_logprobs": place["top_logprobs"][-1:]},
+    "camel": lambda choice, place: place | {"topLogprobs": None, "top_logprobs": None},
+}
+
+
+@pytest.mark.parametrize("kind", TELL_NOTHING)
+def test_answers_that_tell_too_little_are_left_out_and_counted(kind):
+    silent = said(0.2, kind)
+    [choice] = silent["choices"]
+    [place] = choice["logprobs"]["content"]
+    (choice if kind == "none" else place).update(TELL_NOTHING[kind](choice, place))
+    table, summary = read_answers([said(0.9, "a"), silent, said(0.6, "b")], CLASSES)
+    np.testing.assert_allclose(table.probabilities[:, 0], (0.9, 0.6))
+    assert summary.silent == (kind,)
+    with pytest.raises(InvalidInputError, match=r": 2, such as .*top_logprobs=20"):
+        read_answers([silent] * 2, CLASSES)
+
+
+def test_classes_that_no_answer_reports_are_told():
+    tenths = [*map(str, range(1, 11))]
+    answers = [
+        chat("10", ("10", {"10": 0.5, "9": 0.3, "8": 0.2})),
+        chat("1", ("1", {"1": 0.5, "10": 0.3, "8": 0.2})),
+    ]
+    table, summary = read_answers(answers, tenths)
+    assert summary.unreported == tuple("234567")
+    np.testing.assert_allclose(table.probabilities[:, 9], [0.5, 0.3])
+
+
+def test_a_batch_of_bedrock_is_counted():
+    lines = [
+        {"recordId": f"1-{n}", "modelInput": {}, "modelOutput": SAYS["Anthropic"](text, 0)}
+        for n, text in enumerate(("ham", "ham", "spam"))
+    ]
+    lines.append({"recordId": "1-3", "modelInput": {}, "error": {"errorCode": 429}})
+    table, summary = read_answers(lines, CLASSES, votes=True)
+    assert (table.probabilities[0, 0], summary.failed) == (2.5 / 4, ("1-3",))

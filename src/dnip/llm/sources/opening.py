@@ -233,7 +233,7 @@ def _answers_in(content: Answer, where: str) -> list[Answer] | None:
     elif content and content.keys() <= {"spec", "final_report"}:  # of OpenAI's evals
         answers = []
     elif isinstance(columns, list) and isinstance(data, list):  # of pandas, and of W&B
-        answers = [dict(zip(columns, cells, strict=True)) for cells in data]
+        answers = [dict(zip(map(str, columns), cells, strict=True)) for cells in data]
     return _rows_within(content, where) if answers is None else answers
 
 
