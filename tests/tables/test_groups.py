@@ -93,7 +93,7 @@ def test_a_class_that_is_not_known_is_named_at_every_door(tmp_path, kind, door):
     path = given(kind, NEW.assign(label=["ham", "spam"]), tmp_path)
     doors = {
         "apply": lambda: apply(Scan(path, NAMES), FITTED, tmp_path / "out.csv"),
-        "check": lambda: check(Scan(path, NAMES), FITTED),
+        "check": lambda: check(Scan(path, NAMES), dnip.fit(ROWS[["label", *NAMES]])),
         "evaluate": lambda: dnip.evaluate(path, coefficients=FITTED),
         "read": lambda: ProbabilityTable.read(path, NAMES),
     }

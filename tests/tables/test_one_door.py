@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,7 @@ import dnip
 from cases import cases
 from dnip import Coefficients, Constraints, DNIPWarning, InvalidInputError, ProbabilityTable
 from dnip.cli.app import commands
-from dnip.tables import open_writer
-from dnip.tables.files import read_rows
+from dnip.tables import Scan, open_writer
 from dnip.tables.formats import FORMATS
 
 NAMES = ["a", "b", "c"]
@@ -99,12 +98,18 @@ NO_LABELS = ("--no-labels", "--unlabelled", "check", "apply")
 OLD = ("old.json", "old.svg", "old.html", "old.csv")
 
 
+@cache
+def fitted():
+    """A fit of other rows; what made it is in the coefficients."""
+    return dnip.fit(P, Y, classes=NAMES, **QUICK)
+
+
 @pytest.fixture
 def refused(folder, dnip):
     """A function that runs a command, which must be refused, and returns what it says."""
     sound = np.random.default_rng(1).dirichlet(np.ones(3), 12)
     ProbabilityTable(sound, Y, classes=NAMES).write("sound.csv")
-    Coefficients(NAMES, [10, 20, 30], 30).save("c.json")
+    fitted().save("c.json")
     for name in OLD:
         (folder / name).write_text("old")
 
@@ -360,7 +365,7 @@ def test_an_id_that_appears_twice_is_told_with_both_places(tmp_path, suffix, blo
     frame = pd.DataFrame({"id": ids, "p0": 0.5, "p1": 0.5})
     path = written(frame, tmp_path / f"t.{suffix}")
     with pytest.raises(InvalidInputError, match=f"row 10: the id 'row 3' is already {place}"):
-        list(read_rows(path, block_rows=block_rows))
+        list(Scan(path, block_rows=block_rows))
 
 
 def test_of_very_many_ids_only_the_first_are_compared(tmp_path, monkeypatch):
@@ -368,7 +373,7 @@ def test_of_very_many_ids_only_the_first_are_compared(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("id,p0,p1\n" + "".join(f"{n},0,1\n" for n in (*range(9), 3, 10, 11)))
     with pytest.warns(DNIPWarning, match="ids were compared in the first 5 rows only"):
-        assert sum(map(len, read_rows(path, block_rows=6))) == 12
+        assert sum(map(len, Scan(path, block_rows=6))) == 12
 
 
 @cases(

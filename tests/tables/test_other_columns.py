@@ -8,7 +8,6 @@ import pytest
 
 from dnip import Coefficients, DNIPWarning
 from dnip.tables import Asked, ProbabilityTable, Scan, open_writer
-from dnip.tables.files import read_rows
 from dnip.tables.rows import LOW_MASS, CapturedMass, MassCounts
 from dnip.using.application import apply
 
@@ -47,7 +46,7 @@ def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, block_rows)
     table = low_table()
     path = tmp_path / f"low.{suffix}"
     table.write(path)
-    for read in (ProbabilityTable.read, lambda path: list(read_rows(path, block_rows=block_rows))):
+    for read in (ProbabilityTable.read, lambda path: list(Scan(path, block_rows=block_rows))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             rows = read(path)

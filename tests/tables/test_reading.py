@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from dnip import DNIPWarning, InvalidInputError, ProbabilityTable
-from dnip.tables import open_writer
+from dnip.tables import Scan, open_writer
 from dnip.tables.cells import ROW_SUM_TOLERANCE, check_probabilities
-from dnip.tables.files import ahead, read_rows
+from dnip.tables.files import ahead
 from dnip.tables.formats import format_of
 from dnip.tables.rows import joined
 
@@ -67,7 +67,7 @@ def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, b
     path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"
     table.write(path)
     with open_writer(copy, table.classes) as writer:
-        for chunk in read_rows(path, table.classes, block_rows=block_rows):
+        for chunk in Scan(path, table.classes, block_rows=block_rows):
             assert 1 <= len(chunk) <= block_rows
             writer.write(chunk)
     assert_same(ProbabilityTable.read(copy), table)  # class names travel inside the file
@@ -168,7 +168,7 @@ class TestOtherPeoplesFiles:
         (tmp_path / "_SUCCESS").touch()
         (tmp_path / "_metadata.parquet").write_bytes(b"junk")
         assert_same(ProbabilityTable.read(tmp_path), table)
-        assert sum(len(chunk) for chunk in read_rows(tmp_path, block_rows=7)) == 40
+        assert sum(len(chunk) for chunk in Scan(tmp_path, block_rows=7)) == 40
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -191,7 +191,7 @@ def percentages(tmp_path):
 def test_normalised_rows_are_told_once_per_file(percentages, block_rows):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        chunks = list(read_rows(percentages, block_rows=block_rows))
+        chunks = list(Scan(percentages, block_rows=block_rows))
     assert [str(warning.message) for warning in caught] == [
         f"{percentages}: 9 of 10 rows did not sum to 1 and were normalised "
         f"(the first is {percentages}: row 2, sum 100)"
@@ -258,7 +258,7 @@ def test_arrays_are_tables(tmp_path, y, kind):
         np.save(tmp_path / f"{name}_test.npy", array)
     for name in ("test.npz", "p_test.npy"):
         for block_rows in (1, 100):
-            blocks = read_rows(tmp_path / name, ["good", "bad"], block_rows=block_rows)
+            blocks = Scan(tmp_path / name, ["good", "bad"], block_rows=block_rows)
             assert ProbabilityTable(joined(blocks)).data_hash == expected.data_hash
 
 

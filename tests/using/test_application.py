@@ -10,7 +10,7 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, CoefficientsFormatError, InvalidInputError, ProbabilityTable
-from dnip.tables.files import read_rows
+from dnip.tables import Scan
 from dnip.using.application import apply
 from strategies import random_probabilities
 
@@ -29,7 +29,7 @@ def table():
 def test_a_file_can_be_applied_in_place(tmp_path, table):
     path = tmp_path / "t.csv"
     table.write(path)
-    apply(read_rows(path, NAMES, block_rows=7), FITTED, path)
+    apply(Scan(path, NAMES, block_rows=7), FITTED, path)
     written = ProbabilityTable.read(path, NAMES)
     np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
     np.testing.assert_array_equal(written.labels, table.labels)
@@ -47,7 +47,7 @@ def test_what_is_refused_leaves_the_old_output(tmp_path, suffix, classes, rows, 
     old.write_bytes(b"old")
     fitted = Coefficients(classes, [1] * len(classes), 1)
     with pytest.raises((CoefficientsFormatError, InvalidInputError), match=told):
-        apply(read_rows(path, NAMES, block_rows=2), fitted, old)
+        apply(Scan(path, NAMES, block_rows=2), fitted, old)
     assert old.read_bytes() == b"old"
     assert set(tmp_path.iterdir()) == {path, old}
 

@@ -71,9 +71,8 @@ from dnip.priors import (
     to_power,
 )
 from dnip.solvers import Progress, Solver
-from dnip.tables import Asked, ProbabilityTable, Rows, Scan, ahead
+from dnip.tables import Asked, ProbabilityTable, Rows, Scan
 from dnip.tables.cells import check_some_weight, no_rows
-from dnip.tables.files import read_rows
 from dnip.tables.frames import make_frame
 from dnip.tables.groups import FittedRows, check_groups, find_copies, sizes_of
 from dnip.tables.labels import UNLABELLED
@@ -470,11 +469,11 @@ class FitRows:
         data_hash = DataHash(table.classes, labelled=True, n_rows=self.sample.n_rows)
 
         def hashed() -> Iterator[Rows]:
-            for rows in read_rows(table.source, table.classes, as_a_whole=False):
+            for rows in Scan(table.source, table.classes, as_a_whole=False):
                 data_hash.add(rows.probabilities, rows.labels)
                 yield rows
 
-        evaluation = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
+        evaluation = evaluate(hashed(), coefficients=coefficients, target=target)
         return evaluation, data_hash.hexdigest()
 
 

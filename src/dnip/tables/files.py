@@ -65,6 +65,10 @@ class Scan:
         Class names.
     asked : Asked, optional
         Columns to carry, next to those that mean the same in every table.
+    block_rows : int
+        Rows of a block at most.
+    as_a_whole : bool, default=True
+        Whether the first pass checks the table as a whole, too.
 
     Raises
     ------
@@ -88,13 +92,17 @@ class Scan:
         path: str | os.PathLike[str],
         classes: Sequence[str] | None = None,
         asked: Asked = NOTHING,
+        *,
+        block_rows: int = BLOCK_ROWS,
+        as_a_whole: bool = True,
     ) -> None:
-        _check_readable(path)
+        self._format = _check_readable(path)
         self.source = str(path)
         self._path = Path(path)
         self._classes = None if classes is None else check_classes(classes)
         self._asked = asked
-        self._checked_whole = self._begun = False
+        self._block_rows, self._as_a_whole = block_rows, as_a_whole
+        self._begun = False
 
     def __iter__(self) -> Iterator[Rows]:
         """Read the table from its first row; InvalidInputError for a pipe that was read before."""
@@ -104,9 +112,9 @@ class Scan:
                 hint="Write it to a file first",
             )
         self._begun = True
-        whole = not self._checked_whole
-        yield from ahead(read_rows(self._path, self._classes, self._asked, as_a_whole=whole))
-        self._checked_whole = True
+        blocks = self._format.read(self._path, self._classes, self._block_rows, self._asked)
+        yield from ahead(check_blocks(blocks, self.source, as_a_whole=self._as_a_whole))
+        self._as_a_whole = False
 
     def each(
         self, work: Callable[[Iterable[Rows]], Iterator[Item]], progress: Progress | None = None
@@ -182,29 +190,6 @@ def ahead(items: Iterator[Item]) -> Generator[Item]:
             items.close()  # type: ignore[attr-defined]
 
 
-def read_rows(
-    path: str | os.PathLike[str],
-    classes: Sequence[str] | None = None,
-    asked: Asked = NOTHING,
-    *,
-    block_rows: int = BLOCK_ROWS,
-    as_a_whole: bool = True,
-) -> Iterator[Rows]:
-    """Read and check a table block by block.
-
-    The path and the arguments are checked at once, the rows when they are read; see `check_blocks`.
-
-    Raises
-    ------
-    InvalidInputError
-        For a path that cannot be read, and for bad input in the file.
-    """
-    names = None if classes is None else check_classes(classes)
-    file = Path(path)
-    blocks = _check_readable(file).read(file, names, block_rows, asked)
-    return check_blocks(blocks, str(file), as_a_whole=as_a_whole)
-
-
 def _check_readable(file: str | os.PathLike[str]) -> Format:
     """Return the format of a table file, or say why it cannot be read.
 
@@ -248,7 +233,7 @@ class ClusterScan(Scan):
         self, work: Callable[[Iterable[Rows]], Iterator[Item]], progress: Progress | None = None
     ) -> Iterator[Item]:
         """As for `Scan`; a worker does the work on each piece."""
-        count_groups = format_of(self._path).count_groups
+        count_groups = self._format.count_groups
         pieces: list[range | None] = [None]
         if count_groups is not None:
             n_groups = count_groups(self._path)

@@ -31,7 +31,7 @@ from dnip.tables.cells import (
     texts_of,
 )
 from dnip.tables.columns import CONTENT_FREE, NOTHING, Asked
-from dnip.tables.files import Scan, block_of, open_writer, read_rows
+from dnip.tables.files import Scan, block_of, open_writer
 from dnip.tables.frames import check_same_order, make_frame, read_frame
 from dnip.tables.groups import FittedRows, Overlap
 from dnip.tables.labels import (
@@ -195,7 +195,7 @@ class ProbabilityTable(Rows):
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return cls(joined(read_rows(path, classes, asked)))
+        return cls(joined(Scan(path, classes, asked)))
 
     @classmethod
     def from_frame(
