@@ -63,6 +63,10 @@ def test_the_choice_is_in_the_text_the_record_and_the_weights(skewed):
     assert fitted.weights.tolist() == dnip.fit(p, y, beta=1.0).weights.tolist()
     assert fitted.coefficients.fit.evidence["choice"] == fitted.choice
     assert [each.beta for each in fitted.alternatives if each.is_chosen] == [1.0]
+    for each in fitted.alternatives:
+        side = dnip.fit(p, y, beta=each.beta).evidence
+        assert (each.accuracy, each.cobias) == (side.accuracies[1], side.reweighted.cobias)
+        assert each.worst == side.reweighted.worst_class_accuracy
     usual = dnip.fit(p, y, beta=0.5)
     assert usual.choice is None
     assert usual.evidence.aim == fitted.evidence.aim == "error + COBias/2"

@@ -1,11 +1,10 @@
-"""The path over β, what a fit tells of other β, and limits on lost accuracy."""
+"""The path over β, and limits on lost accuracy."""
 
 import numpy as np
 import pytest
 
 from dnip import Constraints, InvalidInputError, Objective, fit
 from dnip.fitting.path import trace_path
-from dnip.fitting.refits import BETAS
 from dnip.metrics import METRICS
 from dnip.metrics.intervals import difference_intervals
 from populations import biased_rows
@@ -47,25 +46,6 @@ def test_a_point_is_the_fit_at_its_beta(costly):
         assert point.fit.coefficients.weights.tolist() == fitted.coefficients.weights.tolist()
         assert point.fit.evidence.to_dict(0.9)["reweighted"].items() >= point.expected.items()
         assert point.expected["cobias"] == fitted.evidence.reweighted.cobias
-
-
-# --- what a fit tells of other β ---
-@pytest.fixture(scope="module")
-def narrow(costly):
-    """A fit at a β so small that a class stays silent."""
-    return fit(*costly, Objective(beta=0.1))
-
-
-def test_alternatives_are_what_fits_at_their_beta_expect(costly, narrow):
-    assert [each.beta for each in narrow.alternatives] == [0.1, *BETAS]
-    assert [each.beta for each in narrow.alternatives if each.is_chosen] == []  # weights of 1
-    other = fit(*costly, beta=2.7)
-    assert [each.beta for each in other.alternatives if each.is_chosen] == [2.7]
-    for each in other.alternatives[1:]:
-        side = fit(*costly, Objective(beta=each.beta)).evidence
-        assert each.accuracy == side.accuracies[1]
-        assert each.cobias == side.reweighted.cobias
-        assert each.worst == side.reweighted.worst_class_accuracy
 
 
 # --- limits on lost accuracy ---

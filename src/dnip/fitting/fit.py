@@ -308,8 +308,7 @@ class Fit:
     choice : str or None
         What was chosen instead of the usual, and what it costs, in one line.
     alternatives : tuple of Alternative
-        What other β are expected to give on other rows; the one of this fit is among them. Empty
-        without refits, and for objectives without β.
+        What each β is expected to give on other rows, where one of them was chosen; else empty.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
     chosen : float or None
@@ -820,11 +819,10 @@ def _find_chosen(
     return None if drift is None else drift.p_value
 
 
-def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: bool = True) -> Fit:
+def fit_rows(rows: Prepared, progress: Progress | None = None) -> Fit:
     """Return the fit of prepared rows: what refits expect most of, or weights of 1.
 
-    The goal that the settings name is taken as it is; where they name none, β is chosen. Where one
-    is named, `alternatives` are judged only to be shown.
+    The goal that the settings name is taken as it is; where they name none, β is chosen.
     """
     settings, limit = rows.settings, rows.settings.constraints.max_accuracy_loss
     solution, decision = rows.estimator.solve(settings, rows.deadline, progress)
@@ -840,10 +838,9 @@ def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: 
     choice: str | None = None
     if limit is not None and is_limited:
         beta, choice = _beta_within(limit, rows)
-    elif has_beta and beta_of(settings.objective) > 0 and (alternatives or settings.chooses_beta):
+    elif settings.chooses_beta:
         others = {b: refits.judge(settings.at(b)).evidence for b in BETAS}
-        if settings.chooses_beta:
-            beta, choice = choose_beta(others)
+        beta, choice = choose_beta(others)
     if beta is not None and beta != beta_of(settings.objective):
         settings = settings.at(beta)
         solution, decision = rows.estimator.solve(settings, settings.deadline(), progress)
@@ -851,8 +848,6 @@ def fit_rows(rows: Prepared, progress: Progress | None = None, *, alternatives: 
     # or weights of 1
     judged = refits.judge(settings)
     evidence, is_kept = judged.evidence, beta is None
-    if others:
-        others[beta_of(settings.objective)] = evidence
     if not is_limited:
         gains = evidence.goal(solution.confusion) < evidence.goal(rows.raw_counts) - 1e-9
         is_kept = not (evidence.gains and gains)
