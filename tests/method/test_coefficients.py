@@ -282,9 +282,8 @@ def test_files_that_cannot_be_read_or_written(tmp_path):
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe")
     for path, reason in [(tmp_path, "Is a directory"), (binary, "not UTF-8 text")]:
-        with pytest.raises(CoefficientsFormatError, match=reason) as caught:
+        with pytest.raises(CoefficientsFormatError, match=reason):
             Coefficients.load(path)
-        assert "dnip fit" in caught.value.hint
     with pytest.raises(CoefficientsFormatError, match=r"no\.json: there is no such file"):
         Coefficients.load(tmp_path / "no.json")
     table = tmp_path / "opt.csv"

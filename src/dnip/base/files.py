@@ -55,25 +55,28 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_named(
-    path: str | os.PathLike[str], hint: str, kind: type[InvalidInputError] = InvalidInputError
+    path: str | os.PathLike[str], kind: type[InvalidInputError] = InvalidInputError
 ) -> str:
     """Return a file that a user has named whole, as text; an error says why it cannot be read."""
     try:
         return read_text(path)
-    except FileNotFoundError as error:
-        raise no_file(path, kind) from error
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise kind(f"{path}: cannot be read: {reason}", hint=hint) from error
+        raise cannot_read(path, error, kind) from error
 
 
-def no_file(
-    path: str | os.PathLike[str], kind: type[InvalidInputError] = InvalidInputError
+def cannot_read(
+    path: str | os.PathLike[str],
+    error: OSError | UnicodeDecodeError,
+    kind: type[InvalidInputError] = InvalidInputError,
 ) -> InvalidInputError:
-    """Return the error for a path where nothing is."""
-    return kind(
-        f"{os.fspath(path)}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"
-    )
+    """Return the error for a file that is not there, or cannot be read."""
+    name = os.fspath(path)
+    if isinstance(error, FileNotFoundError):
+        hint = f"Check the path; you are in {Path.cwd()}"
+        return kind(f"{name}: there is no such file", hint=hint)
+    reason = (error.strerror or error) if isinstance(error, OSError) else "not UTF-8 text"
+    hint = "Check the path and its permissions"
+    return kind(f"{name}: the file cannot be read: {reason}", hint=hint)
 
 
 def open_input(path: str | os.PathLike[str]) -> IO[bytes]:

@@ -628,7 +628,7 @@ class Coefficients:
                 f"{path} is a table, but a file of coefficients is needed",
                 hint="Give the coefficients.json that `dnip fit` wrote",
             )
-        text = read_named(path, GIVE_ANOTHER, CoefficientsFormatError)
+        text = read_named(path, CoefficientsFormatError)
         return cls.from_json(text, source=str(path))
 
 

@@ -492,7 +492,7 @@ class Costs:
         ...     Costs.read(file).in_order(["ham", "spam"]).values
         ((0.0, 5.0), (1.0, 0.0))
         """
-        source, text = str(path), read_named(path, _FORMS)
+        source, text = str(path), read_named(path)
         if source.lower().endswith(".json"):
             return _from_json(text, source)
         return _from_csv(text, source)

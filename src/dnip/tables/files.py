@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base import COEFFICIENTS
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.files import atomic_path, open_input
+from dnip.base.files import atomic_path, cannot_read, open_input
 from dnip.tables.cells import Cells
 from dnip.tables.columns import (
     CORRECTED,
@@ -28,7 +28,7 @@ from dnip.tables.columns import (
     Layout,
     class_columns,
 )
-from dnip.tables.formats import BlockWriter, Format, cannot_read, format_of
+from dnip.tables.formats import BlockWriter, Format, format_of
 from dnip.tables.labels import LABEL, check_classes, default_classes, read_indices
 from dnip.tables.rows import Block, Rows, Seen, WholeTable, check_block, check_blocks
 

@@ -29,7 +29,7 @@ from dnip.base.errors import (
     shown,
     warn,
 )
-from dnip.base.files import no_file, open_input, valid_unicode
+from dnip.base.files import cannot_read, open_input, valid_unicode
 from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, CellLocation, Cells, as_list, check_numbers, check_vector
 from dnip.tables.columns import (
@@ -248,16 +248,6 @@ def open_bytes(path: Path, opener: Callable[[], IO[bytes]] | None = None) -> Ite
 
 def _unpacked(file: IO[bytes]) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(file))
-
-
-def cannot_read(path: Path, error: OSError) -> InvalidInputError:
-    """Return the error for a file that cannot be opened or read."""
-    if isinstance(error, FileNotFoundError):
-        return no_file(path)
-    return InvalidInputError(
-        f"{path}: the file cannot be read: {error.strerror or error}",
-        hint="Check the path and its permissions",
-    )
 
 
 def _empty_file(source: str) -> InvalidInputError:

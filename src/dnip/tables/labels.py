@@ -493,7 +493,7 @@ def _unknown(
         message += f"{odd!r} is a number too"
     else:
         message = f"is a class index outside 0..{len(classes) - 1}"
-        hint += "; a row without a label has an empty cell (NaN or '' in an array)"
+        hint += "; a row without a label has an empty cell (NaN or '')"
     return InvalidInputError(f"{where}: {shown(text)} {message}", hint=hint)
 
 

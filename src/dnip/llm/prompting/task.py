@@ -250,7 +250,7 @@ def task_of(
 
 def _text_or_file(value: str | os.PathLike[str]) -> str:
     is_text = isinstance(value, str) and not os.path.isfile(value)  # noqa: PTH113 - a text may be long
-    return str(value) if is_text else read_named(value, "Give a text, or the name of a file")
+    return str(value) if is_text else read_named(value)
 
 
 def load_task(name: str | os.PathLike[str]) -> Task:
@@ -278,7 +278,7 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     if source in built_in:
         text = (_folder() / f"{source}{_SUFFIX}").read_text(encoding="utf-8")
     elif source.endswith(_SUFFIX):
-        text = read_named(source, hint)
+        text = read_named(source)
     else:
         raise InvalidInputError(f"there is no built-in task {source!r}", hint=hint)
     try:

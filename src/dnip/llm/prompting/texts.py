@@ -22,7 +22,7 @@ from dnip.base.errors import (
     load_optional,
     shown,
 )
-from dnip.base.files import no_file
+from dnip.base.files import cannot_read
 from dnip.base.typing import Labels
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.prompting.task import RATIONALE, Task
@@ -274,7 +274,7 @@ def _find_remote(source: str) -> tuple[str, Iterator[Found]]:
             retryable=True,
         ) from error
     if not is_there:
-        raise no_file(name)
+        raise cannot_read(name, FileNotFoundError())
     return name, read_values(name, partial(system.open_input_file, path))
 
 
