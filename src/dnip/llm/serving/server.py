@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import signal
 import socket
@@ -88,7 +87,7 @@ def make_server(
     most = _most_connections() if most is None else most
     settings = uvicorn.Config(
         app,
-        http=partial(_Bounded, _Bounds(timeout, most, app.metrics)),  # type: ignore[arg-type]
+        http=partial(_Bounded, app.metrics),  # type: ignore[arg-type]
         ws="none",
         log_config=None,
         log_level="error",
@@ -99,7 +98,7 @@ def make_server(
         timeout_graceful_shutdown=math.ceil(grace),
         backlog=most,
     )
-    return _Server(settings, app, drain)
+    return _Server(settings, app, drain, timeout, most)
 
 
 def _most_connections() -> int:
@@ -113,15 +112,19 @@ def _most_connections() -> int:
 
 
 class _Server(uvicorn.Server):
-    """A server that says for a while that it will stop, before it closes its port.
+    """A server that looks at its connections ten times a second, and says that it will stop.
 
-    Then a load balancer has noticed, and no client is refused. A second signal, or Ctrl-C, does not
-    wait.
+    Who waits too long without a request is given up, and who waits longest where there are too
+    many. Before the port is closed, a load balancer has noticed, and no client is refused; a second
+    signal, or Ctrl-C, does not wait.
     """
 
-    def __init__(self, config: uvicorn.Config, app: Sidecar, drain: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: Sidecar, drain: float, timeout: float, most: int
+    ) -> None:
         super().__init__(config)
         self._app, self._drain, self._until = app, drain, math.inf
+        self._timeout, self._most = timeout, most
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == signal.SIGTERM and self._drain > 0 and not self._app.is_draining:
@@ -131,45 +134,48 @@ class _Server(uvicorn.Server):
             super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        if time.monotonic() >= self._until:
+        now = time.monotonic()
+        if now >= self._until:
             self.handle_exit(signal.SIGTERM, None)
+        self._give_up_some(now)
         return await super().on_tick(counter)
 
-
-class _Bounds:
-    """What connections share: those without a request under way, the oldest first."""
-
-    def __init__(self, seconds: float, most: int, metrics: Metrics) -> None:
-        self.seconds, self.most, self.metrics = seconds, most, metrics
-        self.waiting: dict[_Bounded, asyncio.TimerHandle] = {}
+    def _give_up_some(self, now: float) -> None:
+        metrics = self._app.metrics
+        connections: set[Any] = self.server_state.connections
+        waiting = [each for each in connections if each.is_waiting]
+        for each in sorted(waiting, key=lambda each: each.since):
+            if now - each.since > self._timeout:
+                event = f"a client took more than {self._timeout:g} s to send a request"
+                metrics.failed(408, event, event)
+            elif len(connections) > self._most:
+                event = (
+                    f"{self._most:,} connections are open, as many as there are sockets for; the "
+                    "one that waited longest without a request was closed"
+                )
+                metrics.failed(503, event, event)
+            else:
+                break
+            connections.discard(each)
+            each.transport.close()
 
 
 class _Bounded(HttpToolsProtocol):
-    """A connection that sends the head of a request in time, not too long, and may be given up.
+    """A connection that knows since when it waits for a request, whose head is not too long."""
 
-    It is given up where many wait.
-    """
-
-    def __init__(self, bounds: _Bounds, **settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, metrics: Metrics, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(**settings)
-        self._bounds = bounds
+        self._metrics, self.since = metrics, time.monotonic()
         self._kept = 0  # bytes that the parser has of a head, or of another line
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        bounds = self._bounds
-        self._wait()
-        if len(self.connections) > bounds.most:
-            next(iter(bounds.waiting))._give_up()
-            event = (
-                f"{bounds.most:,} connections are open, as many as there are sockets for; the one "
-                "that waited longest without a request was closed"
-            )
-            bounds.metrics.failed(503, event, event)
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is under way."""
+        return self.cycle is None or self.cycle.response_complete
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
+    def on_response_complete(self) -> None:
+        self.since = time.monotonic()
+        super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         room = _MOST_HEAD - self._kept
@@ -187,37 +193,12 @@ class _Bounded(HttpToolsProtocol):
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        self._stop_waiting()
         self._kept = 0
         super().on_headers_complete()
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self.cycle.response_complete and not self.transport.is_closing():
-            self._wait()  # else a request that came early is under way
-
-    def _wait(self) -> None:
-        bounds = self._bounds
-        self._stop_waiting()
-        bounds.waiting[self] = self.loop.call_later(bounds.seconds, self._late)
-
-    def _stop_waiting(self) -> None:
-        if timer := self._bounds.waiting.pop(self, None):
-            timer.cancel()
-
-    def _late(self) -> None:
-        event = f"a client took more than {self._bounds.seconds:g} s to send a request"
-        self._bounds.metrics.failed(408, event, event)
-        self._give_up()
-
     def _refuse(self) -> None:
         event = f"the head of a request has more than {_MOST_HEAD:,} bytes"
-        self._bounds.metrics.failed(431, event, event)
-        if self in self._bounds.waiting:  # else it follows a body, and its answer is under way
+        self._metrics.failed(431, event, event)
+        if self.is_waiting:  # else it follows a body, and its answer is under way
             self.transport.write(_TOO_LONG)
-        self._give_up()
-
-    def _give_up(self) -> None:
-        self._stop_waiting()
-        self.connections.discard(self)
         self.transport.close()
