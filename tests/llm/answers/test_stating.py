@@ -135,7 +135,7 @@ def test_a_long_answer_is_read_in_time(piece):
 def test_many_objects_without_a_label_are_read_in_linear_time():
     """A megabyte of them once took 30 s."""
     rule, took = rule_of(ABC), []
-    for n in (40_000, 400_000):
+    for n in (20_000, 200_000):
         text, begin = "B\n" + '{"a": "b"} ' * (n // 11), time.process_time()
         assert len(rule.state(text).mentions) == 1
         took.append(time.process_time() - begin)

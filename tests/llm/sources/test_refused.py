@@ -154,7 +154,7 @@ def test_tokens_that_begin_two_labels_are_refused():
 
 
 # --- answers that are spoilt at any place ---
-JUNK = [None, True, -1, 1e999, float("nan"), "", "x", [], {}, [[]], [{}], {"a": 1}]
+JUNK = [None, True, -1, 1e999, float("nan"), "x", [], {}, [[{}]], {"a": 1}]
 SHAPES_FILE = Path(__file__).with_name("data") / "shapes.jsonl"
 SHAPES = [json.loads(line) for line in SHAPES_FILE.read_text("utf-8").splitlines()]
 

@@ -530,7 +530,8 @@ class _Page:
     """A text without the marks that do not count."""
 
     def __init__(self, text: str, marks: re.Pattern[str]) -> None:
-        kept, self._places, at = [], [], 0  # where each character of the page stands in the text
+        kept, at = [], 0
+        self._places: list[int] = []  # where each character of the page stands in the text
         for begin, end in [*(mark.span() for mark in marks.finditer(text)), (len(text),) * 2]:
             kept.append(text[at:begin])
             self._places.extend(range(at, begin))

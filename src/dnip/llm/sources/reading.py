@@ -22,7 +22,6 @@ from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_choice
 from dnip.llm.answers.answer import ID_PREFIX, Answer as ModelAnswer, SilentError
 from dnip.llm.answers.fill import Fill, fill_rows
-from dnip.llm.answers.stating import SEVERAL
 from dnip.llm.decisions import mark_of
 from dnip.llm.files import Found, Places, read_values
 from dnip.llm.questions import KEY, LAST, NAMES, READ, Question, chat_question
@@ -30,7 +29,7 @@ from dnip.llm.sources.columns import ANSWERS, COLUMNS, ROWS, are_shares
 from dnip.llm.sources.gold import BY_ROW, Gold, class_indices, join_by_id, join_by_row, read_gold
 from dnip.llm.sources.opening import SOURCES, Saved, flattened, opened, recognise
 from dnip.llm.sources.services import TOKEN_LOGPROBS
-from dnip.llm.sources.source import Answer, LeftOutError, Row, Source, Wanted
+from dnip.llm.sources.source import LOST, Answer, LeftOutError, Row, Source, Wanted
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.cells import check_ids, check_mass
 from dnip.tables.columns import ID, MASS, RESERVED, ROW, class_columns
@@ -40,23 +39,6 @@ from dnip.tables.labels import LABEL, UNLABELLED, check_classes
 from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path, warn_of_left_out
 from dnip.tables.table import tell_own_labels
 
-# Why answers are left out, in words.
-_LOST = {
-    "refused": "the model refuses",
-    "failed": "the request failed",
-    "several": "several labels are stated",
-    "unstated": "no label is stated",
-    "silent": "there are no probabilities",
-}
-# What to do where all are.
-_HINTS = {
-    "refused": "Change the prompt, or give other rows",
-    "failed": "Send the requests again",
-    "several": "Ask for one label, alone or first",
-    "unstated": "Say with --map how the answers name the classes; or ask for the label alone, or "
-    "first, or as JSON, and give --key for a key of it",
-    "silent": "Ask again with logprobs=True, top_logprobs=20",
-}
 # So many reasons are shown.
 _MOST_REASONS = 3
 # Under which name answers hold the model that gave them, and an id of their own.
@@ -340,7 +322,25 @@ class _Kinds:
         """The name of the question that is read: the one that is wanted, or the first."""
         return self.wanted.question or next(iter(self.questions), "")
 
-    def source_of(self, saved: Saved, *, is_first: bool) -> Source:
+    def question_to(self, saved: Saved, *, is_first: bool) -> tuple[Source, str | None]:
+        """Return the source of an answer, and which of its questions is read; None for no one."""
+        source = self._source_of(saved, is_first=is_first)
+        if not self._takes(saved, source):
+            return source, None
+        names = [*source.texts(saved.content)] if self.wanted.voting else []
+        names = names or [*source.questions(saved.content)]
+        if not names:
+            raise LeftOutError("silent", "no log-probabilities are there")
+        beside = (self.wanted.on, self.wanted.label or LABEL)
+        self.questions.update((name, None) for name in names if name not in beside)
+        if not self.wanted.question and len(self.questions) > 1 and not source.takes_first:
+            raise InvalidInputError(
+                f"there are several questions: {listed([*self.questions])}",
+                hint="Name one of them with --question",
+            )
+        return source, self.question if self.question in names else None
+
+    def _source_of(self, saved: Saved, *, is_first: bool) -> Source:
         """Return the source of an answer; all are of one."""
         self.source = self.source or recognise(saved.content)
         if self.source is ROWS and is_first and are_shares(saved.content, self.wanted):
@@ -358,7 +358,7 @@ class _Kinds:
             )
         return self.source
 
-    def takes(self, saved: Saved, source: Source) -> bool:
+    def _takes(self, saved: Saved, source: Source) -> bool:
         """Count an answer by its model, question and columns; return whether it is to be read."""
         asked = _question_of(saved, source, self.wanted.classes)
         self.asked[asked] = self.asked.get(asked, 0) + 1
@@ -370,18 +370,6 @@ class _Kinds:
                 counts[str(cell)] = counts.get(str(cell), 0) + 1
         is_row = all(str(cells.get(name)) == value for name, value in values.items())
         return is_row and self._is_chosen(asked)
-
-    def question_among(self, names: Sequence[str]) -> str | None:
-        """Return which question of an answer is to be read; None if it has another one."""
-        beside = (self.wanted.on, self.wanted.label or LABEL)
-        self.questions.update((name, None) for name in names if name not in beside)
-        first = self.source is not None and self.source.takes_first
-        if not self.wanted.question and len(self.questions) > 1 and not first:
-            raise InvalidInputError(
-                f"there are several questions: {listed([*self.questions])}",
-                hint="Name one of them with --question",
-            )
-        return self.question if self.question in names else None
 
     def check_one(self) -> None:
         """Refuse answers to several questions or of several models; list them with their counts."""
@@ -489,27 +477,10 @@ def _counted(asked: Mapping[Question, int]) -> str:
 
 
 class _Lost(NamedTuple):
-    """An answer that is left out.
+    """An answer that is left out: its id, or where it lies, and why."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `_LOST`.
-    name : str
-        Its id, or where it lies.
-    why : str
-        In words.
-    said : str
-        What it says, where that is why.
-    hint : str
-        What to do where all answers are left out.
-    """
-
-    kind: str
     name: str
-    why: str
-    said: str = ""
-    hint: str = ""
+    cause: LeftOutError
 
 
 class _Kept(NamedTuple):
@@ -542,83 +513,65 @@ class _Kept(NamedTuple):
 
 @dataclass
 class _Read:
-    """What was read of answers: rows, by number; by id and label where votes are to be counted."""
+    """What was read of answers."""
 
+    wanted: Wanted
     kinds: _Kinds
-    rows: dict[object, _Kept] = field(default_factory=dict)
+    rows: list[_Kept] = field(default_factory=list)
     lost: list[_Lost] = field(default_factory=list)
     n_answers: int = 0
     n_other: int = 0
     # Columns, but those of answers, that hold names of classes and nothing else; None before a row.
     naming: list[str] | None = None
+    # The row of each id and label, where votes are to be counted.
+    polled: dict[object, _Kept] = field(default_factory=dict)
     # What was counted where answers are votes, and the answers that are none.
     votes: dict[str, float] | None = None
     unread: list[_Lost] = field(default_factory=list)
 
     @property
-    def wanted(self) -> Wanted:
-        """What is looked for."""
-        return self.kinds.wanted
-
-    @property
-    def all_rows(self) -> list[_Kept]:
-        """The rows in order."""
-        return [*self.rows.values()]
-
-    @property
     def places(self) -> list[str]:
-        """Where they lie."""
-        return [kept.where for kept in self.rows.values()]
+        """Where the rows lie."""
+        return [kept.where for kept in self.rows]
 
     def add(self, where: str, line: Answer) -> None:
         """Read an answer."""
-        number, wanted, saved = self.n_answers, self.wanted, opened(line)
+        saved, wanted, number = opened(line), self.wanted, self.n_answers
+        texts: Sequence[str | None] = ()
+        row = cause = None
         self.n_answers += 1
-        if saved.failed:
-            self.lose("failed", where, saved.batch_id)
-            return
-        source = self.kinds.source_of(saved, is_first=not self.rows)
-        if not self.kinds.takes(saved, source):
-            self.n_other += 1
-            return
-        texts = source.texts(saved.content) if wanted.voting else {}
-        names = [*texts] or [*source.questions(saved.content)]
-        question = self.kinds.question_among(names)
-        if names and question is None:
-            self.n_other += 1
-            return
-        row, row_id = None, _id_of(saved, wanted)
         try:
-            if (by := mark_of(saved.content, question or "")) is not None:
+            if saved.failed:
+                raise LeftOutError("failed")
+            source, question = self.kinds.question_to(saved, is_first=not self.rows)
+            if question is None:
+                self.n_other += 1
+                return
+            if (by := mark_of(saved.content, question)) is not None:
                 raise CorrectedError.at("the answer", by)
-            if not names:
-                raise SilentError("no log-probabilities are there")
-            if not wanted.voting:
-                row = source.read(saved.content, replace(wanted, question=question or ""))
+            if wanted.voting:
+                texts = source.texts(saved.content).get(question, ())
+            else:
+                row = source.read(saved.content, replace(wanted, question=question))
         except LeftOutError as error:
-            self.lose(error.kind, where, row_id, said=error.said)
-            return
+            cause = error
         except SilentError as error:
-            self.lose("silent", where, row_id, error.message, hint=error.hint or "")
+            cause = LeftOutError("silent", error.message, error.hint)
+        row_id = saved.batch_id if saved.failed else _id_of(saved, wanted)
+        if cause is not None:
+            self.lost.append(_Lost(where if row_id is None else str(row_id), cause))
             return
         label = _label_of(saved, wanted, row)
         cells = {name: saved.held(name, "--keep") for name in wanted.keep}
         kept = _Kept(row, number, where, row_id, label, cells, [])
         # Other labels stay apart: then the id is there twice.
         key = (str(row_id), str(label)) if wanted.voting and row_id is not None else number
-        self.rows.setdefault(key, kept).texts.extend(texts.get(question or "", ()))
+        known = self.polled.setdefault(key, kept) if wanted.voting else kept
+        known.texts.extend(texts)
+        if known is kept:
+            self.rows.append(kept)
         if not (wanted.voting and source is COLUMNS):  # whose texts are answers
             self._look_for_names(line if isinstance(line, dict) else {})
-
-    def lose(
-        self, kind: str, where: str, row_id: object, why: str = "", said: str = "", hint: str = ""
-    ) -> None:
-        """Leave an answer out."""
-        if kind == "unstated" and self.wanted.key is not None:
-            why = f"no key {self.wanted.key} whose value is a label"
-            hint = "Give --key the name of another key"
-        name = where if row_id is None else str(row_id)
-        self.lost.append(_Lost(kind, name, why or _LOST[kind], said, hint or _HINTS[kind]))
 
     def _look_for_names(self, cells: dict[str, Any]) -> None:
         known = {name.casefold() for name in (*self.wanted.classes, *self.wanted.names)}
@@ -638,7 +591,7 @@ def _read(values: Iterator[Found], wanted: Wanted, source: Source | None) -> _Re
     InvalidInputError
         For the first answer that is damaged, or does not agree with those before.
     """
-    read = _Read(_Kinds(wanted, source))
+    read = _Read(wanted, _Kinds(wanted, source))
     for where, line in flattened(values):
         try:
             read.add(where, line)
@@ -677,19 +630,19 @@ def _nothing_read(origin: str, read: _Read) -> InvalidInputError:
     if not lost:
         return read.kinds.none_chosen()
     told = (f"{one['reason']}: {one['n']:,}, such as {one['example']}" for one in _reasons(lost))
-    commonest = Counter(one.why for one in lost).most_common(1)[0][0]
+    [(commonest, _)] = Counter(one.cause.why for one in lost).most_common(1)
     return InvalidInputError(
         f"{origin}: there are no answers with probabilities or votes; {'; '.join(told)}",
-        hint=next(one.hint for one in lost if one.why == commonest),
+        hint=next(one.cause.hint for one in lost if one.cause.why == commonest),
     )
 
 
 def _reasons(lost: Sequence[_Lost]) -> list[dict[str, Any]]:
     """Return why answers are left out, the commonest reasons, each with an example."""
-    counts = Counter(one.why for one in lost)
-    first = {one.why: one for one in reversed(lost)}
+    counts = Counter(one.cause.why for one in lost)
+    first = {one.cause.why: one for one in reversed(lost)}
     return [
-        {"reason": why, "n": n, "example": shown(first[why].said or first[why].name)}
+        {"reason": why, "n": n, "example": shown(first[why].cause.said or first[why].name)}
         for why, n in counts.most_common(_MOST_REASONS)
     ]
 
@@ -699,7 +652,7 @@ def _with_votes(read: _Read) -> _Read:
     """Return the rows with their shares of votes; those without a vote are lost."""
     if not read.rows:
         return read
-    polled, reader = _of_one_stem(read.all_rows), read.wanted.reader
+    polled, reader = _of_one_stem(read.rows), read.wanted.reader
     texts = [text for kept in polled for text in kept.texts]
     if len(texts) == len(polled) > 1:
         row_id, where = polled[1].row_id, polled[1].where
@@ -708,23 +661,23 @@ def _with_votes(read: _Read) -> _Read:
             f"{where}: {'the answer has no id' if row_id is None else told}",
             hint="For votes, give all answers to a row the same id, and name its key with --on",
         )
-    rows: dict[object, _Kept] = {}
-    lost, unread, cast = [*read.lost], [], []
+    rows, lost, unread, cast = [], [*read.lost], [], []
     for number, kept in enumerate(polled):
         votes = [reader.vote(ModelAnswer(text)) for text in kept.texts]
         name = kept.where if kept.row_id is None else str(kept.row_id)
         for text, vote in zip(kept.texts, votes, strict=True):
-            if vote is None:
-                is_several = text is not None and reader.state(text).reason == SEVERAL
-                kind = "refused" if text is None else "several" if is_several else "unstated"
-                unread.append(_Lost(kind, name, _LOST[kind], text or "", _HINTS[kind]))
+            if text is None:
+                unread.append(_Lost(name, LeftOutError("refused")))
+            elif vote is None:
+                reason = reader.state(text).reason
+                unread.append(_Lost(name, LeftOutError.unread(reason, text, read.wanted.key)))
         if n := len(votes) - votes.count(None):
             cast.append(n)
             share = n / len(votes)
             row = Row(reader.shares(votes).captured / share, mass=share)
-            rows[number] = kept._replace(row=row, number=number)
+            rows.append(kept._replace(row=row, number=number))
         else:
-            lost.append(_Lost("refused", name, "no answer to the row is a vote"))
+            lost.append(_Lost(name, LeftOutError("refused", "no answer to the row is a vote")))
     counts = {
         "answers": len(texts),
         "refused": texts.count(None),
@@ -753,7 +706,7 @@ def _of_one_stem(polled: list[_Kept]) -> list[_Kept]:
 # --- scoring and joining ---
 def _scored(read: _Read, origin: str, fill: Fill | str) -> tuple[ProbabilityTable, dict[str, Any]]:
     """Return the table of what was read, without labels, and fields of its summary."""
-    rows = [kept.row for kept in read.rows.values() if kept.row is not None]
+    rows = [kept.row for kept in read.rows if kept.row is not None]
     classes = read.wanted.classes
     location = Places(origin, (*read.wanted.names, MASS), places=read.places)
     _check_numbers(read)
@@ -768,7 +721,7 @@ def _scored(read: _Read, origin: str, fill: Fill | str) -> tuple[ProbabilityTabl
 
 def _check_numbers(read: _Read) -> None:
     """Refuse a table in which some rows hold log-probabilities, and others do not."""
-    first = {kept.row.logarithms: kept.number + 1 for kept in reversed(read.all_rows)
+    first = {kept.row.logarithms: kept.number + 1 for kept in reversed(read.rows)
              if kept.row is not None and kept.row.columns}  # fmt: skip
     if len(first) > 1:
         raise InvalidInputError(
@@ -801,7 +754,7 @@ def _never_reported(scores: Floats) -> list[int]:
 
 def _ids(read: _Read, location: Places) -> NDArray[np.object_] | None:
     """Return the rows' ids, None where answers have none."""
-    ids = [kept.row_id for kept in read.rows.values()]
+    ids = [kept.row_id for kept in read.rows]
     if all(row_id is None for row_id in ids):
         return None
     if None in ids:
@@ -828,12 +781,12 @@ def _joined(read: _Read, table: ProbabilityTable, truth: Gold | None) -> Labels 
     """Return the gold labels of the rows: of a file, or those next to the answers, or none."""
     ids = None if table.ids is None else table.ids.tolist()
     if truth is None:
-        cells = [kept.label for kept in read.rows.values()]
+        cells = [kept.label for kept in read.rows]
         if all(cell is None for cell in cells):
             return None
         return class_indices(cells, read.wanted, Places(table.source, (), places=read.places))
     if read.wanted.on == BY_ROW:
-        numbers = [kept.number for kept in read.rows.values()]
+        numbers = [kept.number for kept in read.rows]
         return join_by_row(truth, numbers, ids, read.n_answers, table.source)
     return join_by_id(truth.labels, ids, table.source)
 
@@ -854,7 +807,7 @@ def _summary(
     counts: Mapping[str, Any],
 ) -> ImportSummary:
     """Return what an import came to."""
-    rows, wanted, kinds, source = read.all_rows, read.wanted, read.kinds, read.kinds.source
+    rows, wanted, kinds, source = read.rows, read.wanted, read.kinds, read.kinds.source
     assert source is not None  # it has read rows
     numbers = {kept.number for kept in rows}
     n_labelled = 0 if table.labels is None else int((table.labels != UNLABELLED).sum())
@@ -886,7 +839,7 @@ def _summary(
         votes=read.votes,
         asked=kinds.to_dict(),
         others=others,
-        **{kind: tuple(one.name for one in read.lost if one.kind == kind) for kind in _LOST},  # type: ignore[arg-type]
+        **{kind: tuple(one.name for one in read.lost if one.cause.kind == kind) for kind in LOST},  # type: ignore[arg-type]
         **counts,
     )
 

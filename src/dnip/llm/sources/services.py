@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.llm.answers.answer import ID_PREFIX, choices_of, no_logprobs, read_choice
-from dnip.llm.answers.stating import SEVERAL
 from dnip.llm.decisions import answers_of, by_question, read_decisions
 from dnip.llm.sources.source import Answer, LeftOutError, Row, Source, Wanted, other_options
 
@@ -90,8 +89,7 @@ def read_choices(choices: list[Choice], wanted: Wanted) -> Row:
     reader = wanted.reader
     reading = reader.locate(answer)
     if not reading.tells:
-        kind = "several" if reading.reason == SEVERAL else "unstated"
-        raise LeftOutError(kind, answer.content or "")
+        raise LeftOutError.unread(reading.reason, answer.content or "", wanted.key)
     match = reader.weigh_label(answer, reading)
     return Row(
         match.captured,

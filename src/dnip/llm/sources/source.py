@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from shlex import join
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.llm.answers.reader import LabelReader, reader_of
+from dnip.llm.answers.stating import SEVERAL
 
 #: An answer, as parsed from JSON.
 Answer: TypeAlias = Any
@@ -91,20 +92,47 @@ def _fold(name: str) -> str:
     return name.casefold().removeprefix("__label__")  # of fastText
 
 
+#: Why answers are left out, in words, and what to do where all are.
+LOST = {
+    "refused": ("the model refuses", "Change the prompt, or give other rows"),
+    "failed": ("the request failed", "Send the requests again"),
+    "several": ("several labels are stated", "Ask for one label, alone or first"),
+    "unstated": (
+        "no label is stated",
+        "Say with --map how the answers name the classes; or ask for the label alone, or first, or "
+        "as JSON, and give --key for a key of it",
+    ),
+    "silent": ("there are no probabilities", "Ask again with logprobs=True, top_logprobs=20"),
+}
+
+
 class LeftOutError(Exception):
-    """An answer that shows nothing.
+    """An answer that shows nothing, so that it is left out.
 
     Parameters
     ----------
-    kind : {"refused", "several", "unstated"}
-        Why.
+    kind : str
+        One of `LOST`.
+    why, hint : str, optional
+        In words, and what to do where all answers are left out.
     said : str, optional
         Its text, where that is why.
     """
 
-    def __init__(self, kind: str, said: str = "") -> None:
+    def __init__(self, kind: str, why: str = "", hint: str | None = None, said: str = "") -> None:
         super().__init__(kind)
-        self.kind, self.said = kind, said
+        words, remedy = LOST[kind]
+        self.kind, self.why, self.hint, self.said = kind, why or words, hint or remedy, said
+
+    @classmethod
+    def unread(cls, reason: str, said: str, key: str | None) -> Self:
+        """Return the error for a text that states no label, or several."""
+        if reason == SEVERAL:
+            return cls("several", said=said)
+        if key is None:
+            return cls("unstated", said=said)
+        why = f"no key {key} whose value is a label"
+        return cls("unstated", why, "Give --key the name of another key", said)
 
 
 @dataclass(frozen=True, eq=False)
