@@ -11,7 +11,7 @@ from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.base.records import as_plain
 from dnip.comparing.demonstration import bundled_table
-from dnip.fitting.fit import fit, sample_of
+from dnip.fitting.fit import fit, read_fit_rows
 from dnip.fitting.path import trace_path
 from dnip.method.kept import Sketch
 from problems import KNOWN
@@ -155,7 +155,7 @@ def test_a_table_within_the_limit_is_fitted_whole(large, path):
         fitted = fit(path, seed=3, rows=rows, evidence=False)
         assert told(fitted) == expected
         assert not any("sample" in note for note in fitted.notes)
-    assert sample_of(path).table.ids.tolist() == large.ids.tolist()
+    assert read_fit_rows(path).sample.table.ids.tolist() == large.ids.tolist()
 
 
 @pytest.mark.parametrize("mix", [None, [0.4, 0.3, 0.2, 0.1]])

@@ -478,7 +478,7 @@ class FitRows:
 
 def read_fit_rows(
     data: TableLike,
-    y: ArrayLike | None,
+    y: ArrayLike | None = None,
     *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
@@ -489,11 +489,20 @@ def read_fit_rows(
     seed: int = 0,
 ) -> FitRows:
     """Read the rows of a fit; all is as for :func:`fit`."""
-    sample = sample_of(data, y, classes, rows, seed, groups=groups, weights=weights, label=label)
-    table, more, weight = sample.table, None, None
-    if unlabelled is not None:
-        names = None if isinstance(unlabelled, str | os.PathLike) else table.classes
-        more = sample_of(unlabelled, None, classes or names, rows, seed).table
+    group, weight = (v if isinstance(v, str) else None for v in (groups, weights))
+    is_more_given = y is not None or groups is not group or weights is not weight
+    if is_more_given or label is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes, label, groups=groups, weights=weights)
+        check_raw(table)
+        sample = Sample.whole(table)
+    else:
+        sample = _sample_of(data, classes, Asked(group, weight), rows, seed)
+    table, more = sample.table, None
+    if isinstance(unlabelled, str | os.PathLike):
+        more = _sample_of(unlabelled, classes, Asked(), rows, seed).table
+    elif unlabelled is not None:
+        more = as_table(unlabelled, None, classes or table.classes)
+    if more is not None:
         check_classes_agree(table, more)
         check_raw(more)
     if not sample.is_whole and (table.groups is not None or table.weights is not None):
@@ -502,52 +511,23 @@ def read_fit_rows(
             hint="Give fewer rows, or rows=None (--rows all)",
         )
     members = None if table.groups is None else check_groups(table.groups, len(table))
+    counts = None
     if table.weights is not None and table.labels is not None:
-        weight = check_some_weight(table.weights[table.labels != UNLABELLED], table.source)
-    return FitRows(sample, more, weight, members)
+        counts = check_some_weight(table.weights[table.labels != UNLABELLED], table.source)
+    return FitRows(sample, more, counts, members)
 
 
-def sample_of(
-    data: TableLike,
-    y: ArrayLike | None = None,
-    classes: Sequence[Any] | None = None,
-    rows: int | None = MOST_ROWS,
-    seed: int = 0,
-    *,
-    groups: ArrayLike | str | None = None,
-    weights: ArrayLike | str | None = None,
-    label: str | None = None,
+def _sample_of(
+    path: str | os.PathLike[str],
+    classes: Sequence[Any] | None,
+    asked: Asked,
+    rows: int | None,
+    seed: int,
 ) -> Sample:
-    """Return what to fit on: a table, or a sample of a large file.
-
-    Parameters
-    ----------
-    data, y, classes, label
-        As for :func:`dnip.evaluate`. What is in memory is taken whole.
-    rows : int or None, default=1_000_000
-        Rows of a file to keep at most; None: all.
-    seed : int, default=0
-        The same seed gives the same sample.
-    groups, weights : array-like of shape (M,) or str, optional
-        What each row belongs to, and how much it counts; of a file or a data frame, the name of the
-        column.
-
-    Raises
-    ------
-    InvalidInputError
-        For a bad table, more classes than rows to keep, or a column that is not there.
-    """
-    group, weight = (v if isinstance(v, str) else None for v in (groups, weights))
-    has_arrays = y is not None or groups is not group or weights is not weight
-    if has_arrays or label is not None or not isinstance(data, str | os.PathLike):
-        table = as_table(data, y, classes, label, groups=groups, weights=weights)
-        check_raw(table)
-        labels = np.empty(0, np.int64) if table.labels is None else table.labels
-        sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
-        return Sample(table, len(table), sizes)
-    tell_left_out(Path(data))
+    """Return the rows of a file, or a sample of so many."""
+    tell_left_out(Path(path))
     sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
-    for block in Scan(data, classes, Asked(group, weight)):
+    for block in Scan(path, classes, asked):
         sampler.add(block)
     return sampler.sample()
 

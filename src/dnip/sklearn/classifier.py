@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dnip.base.errors import InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
-from dnip.fitting.fit import FitRows, fit_rows, prepare, sample_of
+from dnip.fitting.fit import FitRows, fit_rows, prepare
 from dnip.fitting.settings import FitSettings, fit_settings
 from dnip.method.constraints import Constraints
 from dnip.method.objective import Costs, Goal
@@ -34,6 +34,7 @@ from dnip.tables.labels import (
     names_of,
     read_labels,
 )
+from dnip.tables.sampling import Sample
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -275,7 +276,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             settings, target_prior=None if target is None else check_prior(target, table.classes)
         )
         opt = FitRows(
-            sample_of(table),
+            Sample.whole(table),
             more,
             None if weight is None else weight[rows],
             None if members is None else members[rows],

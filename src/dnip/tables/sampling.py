@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,13 @@ class Sample:
     table: ProbabilityTable
     n_rows: int
     class_sizes: Integers
+
+    @classmethod
+    def whole(cls, table: ProbabilityTable) -> Self:
+        """Return all rows of a table."""
+        labels = np.empty(0, np.int64) if table.labels is None else table.labels
+        sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
+        return cls(table, len(table), sizes)
 
     @property
     def is_whole(self) -> bool:
