@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import oracles
 from cases import cases
-from dnip import Coefficients, CustomObjective, InvalidInputError, Objective, solve
+from dnip import CustomObjective, InvalidInputError, Objective, solve
 from dnip.method.objective import Costs, ObjectiveLike, as_objective
 from dnip.metrics import confusion_matrix, macro_f1
 from strategies import ABLATIONS, SEEDS, random_confusion, seeded
@@ -140,15 +140,6 @@ def test_every_form_is_read(tmp_path, name, text):
     assert np.array_equal(Costs.read(path).in_order(CLASSES).values, PLAIN)
 
 
-def test_costs_are_read_again_from_the_coefficients_that_were_fitted_with_them(tmp_path):
-    p, labels = np.eye(3)[[0, 1, 2, 0]] * 0.7 + 0.1, [0, 1, 2, 1]
-    solution = solve(p, labels, Objective(costs=PLAIN))
-    Coefficients.from_solution(solution, CLASSES).save(tmp_path / "c.json")
-    read = Costs.read(tmp_path / "c.json")
-    assert read.classes == CLASSES
-    assert np.array_equal(read.values, PLAIN)
-
-
 @cases(
     ("c.csv", None, "there is no such file"),
     ("c.csv", b"\xff\xfe\xff", "not UTF-8 text"),
@@ -157,15 +148,17 @@ def test_costs_are_read_again_from_the_coefficients_that_were_fitted_with_them(t
     ("c.csv", "0,1,2\n1,0,2\n", r"shape \(2, 3\)"),
     ("c.csv", "0,1\n-1,0\n", "row 2, column 1 is -1.0"),
     ("c.csv", "0,nan\n1,0\n", "row 1, column 2 is nan"),
-    ("c.csv", ",a,b\na,0,1\n", "rows for a, but columns for a, b"),
+    ("c.csv", ",a,b\na,0,1\n", "'a' has costs for a, b, but the true classes are a"),
+    ("c.csv", ",a,b\na,0,1\nb,0\n", "row 2, column 2 is nan"),
+    ("c.csv", ",a,b\na,0,1,2\nb,0,1\n", "'a' has costs for a, b, None"),
     ("c.csv", ",a,b\na,0,1\na,0,1\n", "a true class appears twice"),
-    ("c.csv", ",a,a\na,0,1\n", "appear twice|2 class names|not a matrix"),
+    ("c.csv", ",a,a\na,0,1\n", r"shape \(1, 1\)"),
     ("c.json", "{", "is not valid JSON"),
     ("c.json", "3", "neither rows of numbers nor an object of objects"),
     ("c.json", '{"a": {"a": 0}}', r"shape \(1, 1\)"),
     ("c.json", '{"a": {"a": 0, "b": 1}, "b": {"a": 0}}', "'b' has costs for a, but the true"),
     ("c.json", f"[[0, {'9' * 400}], [1, 0]]", "is not a matrix of numbers"),
-    ("c.json", '{"format": "dnip-coefficients", "objective": {}}', "fitted without costs"),
+    ("c.json", '{"format": "dnip-coefficients"}', "neither rows of numbers nor an object"),
 )
 def test_broken_files_are_refused_by_name(tmp_path, name, text, message):
     path = tmp_path / name

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import zip_longest
 from typing import Any, ClassVar, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
@@ -469,8 +470,7 @@ class Costs:
         r"""Read costs from a CSV or JSON file.
 
         CSV: the plain matrix, or with the predicted classes in the first row and the true class at
-        the start of every other. JSON: the plain matrix, an object of objects by class name, or a
-        file of coefficients that were fitted with costs.
+        the start of every other. JSON: the plain matrix, or an object of objects by class name.
 
         Parameters
         ----------
@@ -534,15 +534,10 @@ def _from_csv(text: str, source: str) -> Costs:
     if all(is_number(cell) for cell in rows[0]):
         return Costs.of(rows, source=source)
     columns = [cell.strip() for cell in rows[0][1:]]
-    by_name = {row[0].strip(): row[1:] for row in rows[1:]}
-    if len(by_name) < len(rows) - 1:
+    named = {row[0].strip(): dict(zip_longest(columns, row[1:])) for row in rows[1:]}
+    if len(named) < len(rows) - 1:
         raise _no_costs(f"{source}: a true class appears twice")
-    if set(columns) != set(by_name):
-        raise _no_costs(
-            f"{source} has rows for {', '.join(by_name) or 'no class'}, but columns for "
-            f"{', '.join(columns) or 'no class'}"
-        )
-    return Costs.of([by_name[name] for name in columns], columns, source=source)
+    return _by_name(named, source)
 
 
 def _from_json(text: str, source: str) -> Costs:
@@ -552,18 +547,18 @@ def _from_json(text: str, source: str) -> Costs:
         raise _no_costs(f"{source} is not valid JSON: {error}") from error
     if isinstance(content, list):
         return Costs.of(content, source=source)
-    if isinstance(content, dict) and "format" in content and "objective" in content:
-        stored = content["objective"].get("costs") if isinstance(content["objective"], dict) else 0
-        if not isinstance(stored, list):
-            raise _no_costs(f"{source} holds coefficients that were fitted without costs")
-        return Costs.of(stored, content.get("classes"), source=source)
     if not isinstance(content, dict) or not all(isinstance(row, dict) for row in content.values()):
         raise _no_costs(f"{source} holds neither rows of numbers nor an object of objects")
-    names = list(content)
-    for name, row in content.items():
+    return _by_name(content, source)
+
+
+def _by_name(rows: Mapping[str, Mapping[Any, Any]], source: str) -> Costs:
+    """Return costs by true and by predicted class."""
+    names = list(rows)
+    for name, row in rows.items():
         if set(row) != set(names):
             raise _no_costs(
-                f"{source}: {name!r} has costs for {', '.join(row) or 'no class'}, but the true "
-                f"classes are {listed(names)}"
+                f"{source}: {name!r} has costs for {', '.join(map(str, row)) or 'no class'}, but "
+                f"the true classes are {listed(names)}"
             )
-    return Costs.of([[content[i][j] for j in names] for i in names], names or None, source=source)
+    return Costs.of([[rows[i][j] for j in names] for i in names], names or None, source=source)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,14 +16,13 @@ from dnip.solvers.kernels.values import MISSED
 from dnip.solvers.landscape import Landscape, Proposal, is_over
 
 
-class Solver(Protocol):
+class Solver(ABC):
     """An algorithm: a stream of proposals over a landscape.
 
     The driver takes proposals until the stream ends, time is up or the user interrupts. It keeps
     the best one, which is optimal if a proposal has a lower bound that the best value reaches.
 
-    The other attributes say what a solver can do. Derive a solver from this class to start with
-    the values below.
+    The other attributes say what a solver can do. A solver of one's own is derived from this class.
 
     Attributes
     ----------

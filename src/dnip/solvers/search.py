@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from inspect import get_annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,12 +56,9 @@ def solver_of(solver: str | Solver) -> Solver:
     """
     if isinstance(solver, str):
         return SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
-    declared = [name for name in get_annotations(Solver) if not name.startswith("_")]
-    missing = [name for name in ("search", *declared) if not hasattr(solver, name)]
-    if missing or isinstance(solver, type):
-        lacks = f" without {', '.join(missing)}" if missing else ", a class"
+    if not isinstance(solver, Solver):
         raise InvalidInputError(
-            f"solver must be the name of a solver or a solver; got {solver!r}{lacks}",
+            f"solver must be the name of a solver or a solver; got {solver!r}",
             hint=f"Give one of {', '.join(SOLVERS)}, an object such as dnip.solvers.Exact(), or "
             "one whose class is derived from dnip.solvers.Solver",
         )
