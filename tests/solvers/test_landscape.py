@@ -1,4 +1,4 @@
-"""Passes: the same counts and solutions in every layout, over any number of threads."""
+"""Rows: the same counts and solutions in every layout."""
 
 import tracemalloc
 
@@ -10,36 +10,16 @@ from hypothesis import given, strategies as st
 import oracles
 from cases import cases
 from dnip import solve
-from dnip.method.problem import Problem
-from dnip.solvers import Coordinate, landscape
-from dnip.solvers.landscape import _levels_of, _Passes
-from layouts import LAYOUTS, each_layout, take_layout, walk, weights_of
+from dnip.solvers import Coordinate
+from dnip.solvers.landscape import _levels_of
+from layouts import each_layout, lay_out_as, take_layout, walk, weights_of
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
-
-#: A layout in one piece, or divided among three threads.
-WAYS = [(layout, n_threads) for layout in LAYOUTS for n_threads in (1, 3)]
-
-each_way = pytest.mark.parametrize(("layout", "n_threads"), WAYS)
-
-
-@pytest.fixture
-def force(monkeypatch):
-    """Take one layout for every table, and that many threads for any work."""
-
-    def force(layout, n_threads):
-        take_layout(monkeypatch, layout)
-        monkeypatch.setattr(landscape, "_DIVIDED", 0)
-        monkeypatch.setattr(landscape, "_FEWEST_CELLS", 1)
-        monkeypatch.setattr(landscape, "n_cores", lambda: n_threads)
-
-    return force
 
 
 @each_layout
 @pytest.mark.parametrize("kind", KINDS)
 @cases((np.float64, True, "{}"), (np.float32, False, "log:{}"))
-def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype, weighted, name):
-    force(layout, 3)
+def test_walking_over_flips_equals_recounting(layout, kind, dtype, weighted, name):
     rng = np.random.default_rng(0)
     for n_classes, size in ((2, 30), (3, 9), (12, 7), (40, 5)):
         scale = name.format(size)
@@ -47,18 +27,16 @@ def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype,
         p = p[p.max(axis=1) > 0]  # float32 has no room for the tiniest
         labels = rng.integers(n_classes, size=len(p))
         mass = rng.integers(0, 4, len(p)) if weighted else np.broadcast_to(np.int64(1), len(p))
-        problem = Problem(p, labels, mass, 1.0, tuple(map(str, range(n_classes))))
-        divided = _Passes(problem, _levels_of(scale))
-        assert divided.whole is None
+        found = lay_out_as(layout, p, labels, mass, scale)
         here = rng.integers(1, size + 1, n_classes).astype(np.float64)
-        confusion = divided.count(here)
+        confusion = found.count(here)
         predicted = confusion.sum(axis=0)
         for _ in range(60):
             recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
             np.testing.assert_array_equal(confusion, recount)
             np.testing.assert_array_equal(predicted, recount.sum(axis=0))
             c, index = int(rng.integers(n_classes)), int(rng.integers(1, size + 1))
-            walk(divided.find_flips(here, c), here[c], index, confusion, predicted)
+            walk(found.find_flips(here, c), here[c], index, confusion, predicted)
             here[c] = index
 
 
@@ -75,9 +53,9 @@ def test_a_settled_row_is_predicted_alike_at_every_point(table, scale):
             assert len(predictions) > 1
 
 
-@pytest.mark.parametrize(("layout", "n_threads"), WAYS[1:])
+@each_layout
 @pytest.mark.parametrize(("weighted", "scale"), [(True, 30), (False, "log:100")])
-def test_every_layout_leads_to_the_same_solution(force, layout, n_threads, weighted, scale):
+def test_every_layout_leads_to_the_same_solution(monkeypatch, layout, weighted, scale):
     rng = np.random.default_rng(5)
     single = random_probabilities(rng, 300, 6, "mixed").astype(np.float32)
     single = single[single.max(axis=1) > 1e-3]
@@ -85,7 +63,7 @@ def test_every_layout_leads_to_the_same_solution(force, layout, n_threads, weigh
     labels = np.where(rng.random(n) < 0.6, p.argmax(axis=1), rng.integers(6, size=n))
     settings = {"sample_weight": rng.integers(0, 3, n) if weighted else None, "scale": scale}
     expected = [solve(p, labels, seed=seed, **settings) for seed in range(2)]
-    force(layout, n_threads)
+    take_layout(monkeypatch, layout)
     for seed in range(2):
         for precision in (p, single):
             found = solve(precision, labels, seed=seed, **settings)
@@ -103,11 +81,11 @@ EDGES = {
 }
 
 
-@each_way
+@each_layout
 @pytest.mark.parametrize("scale", [1, 10_000, "log:30"])
 @pytest.mark.parametrize("edge", EDGES)
-def test_edges_of_the_input(force, layout, n_threads, scale, edge):
-    force(layout, n_threads)
+def test_edges_of_the_input(monkeypatch, layout, scale, edge):
+    take_layout(monkeypatch, layout)
     rng = np.random.default_rng(7)
     p, labels = EDGES[edge](rng), np.arange(60) % 3
     solution = solve(p, labels, scale=scale)
@@ -117,8 +95,7 @@ def test_edges_of_the_input(force, layout, n_threads, scale, edge):
     assert solution.value <= raw + 1e-12
 
 
-@pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 30), (np.float32, "log:1000")])
-@pytest.mark.parametrize(("n_rows", "n_classes"), [(100_000, 4), (50_000, 14), (60_000, 64)])
+@cases((100_000, 4, np.float32, "log:1000"), (60_000, 64, np.float64, 30))
 def test_a_fit_holds_its_rows_once_more_and_a_little_for_each(n_rows, n_classes, dtype, scale):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)

@@ -11,7 +11,7 @@ from dnip import Objective, Status, solve
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.solvers import Anneal, Coordinate
-from dnip.solvers.landscape import _levels_of, _Passes
+from dnip.solvers.landscape import Landscape
 from layouts import walk
 from strategies import KINDS, random_probabilities
 
@@ -63,13 +63,14 @@ def test_rows_flip_to_followers_and_on_where_recounting_says_so(scale):
         rng, scale = np.random.default_rng(seed), WeightScale.of(scale)
         problem = Problem.of(p, labels)
         present, missing = np.flatnonzero(problem.present), np.flatnonzero(~problem.present)
-        passes = _Passes(problem, _levels_of(scale), followers=missing.tolist())
+        held = dict.fromkeys(missing.tolist(), 1.0)
+        rows = Landscape(problem, Objective(), scale, held, following=[*held]).rows
         here = rng.integers(1, scale.size + 1, p.shape[1]).astype(np.float64)
-        counts = passes.count(here)
+        counts = rows.count(here)
         predicted = counts.sum(axis=0)
         for _ in range(30):
             c, index = int(rng.choice(present)), int(rng.integers(1, scale.size + 1))
-            walk(passes.find_flips(here, c), here[c], index, counts, predicted)
+            walk(rows.find_flips(here, c), here[c], index, counts, predicted)
             here[c] = index
             point = here.astype(int)
             point[missing] = scale.middle(point[present])

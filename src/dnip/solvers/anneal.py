@@ -76,7 +76,7 @@ class Anneal(Solver):
             return
         size = len(landscape.free) * landscape.scale
         last = self.t_min
-        rows, n_examples = landscape.in_one_piece(), landscape.problem.n_examples
+        rows, n_examples = landscape.rows, landscape.problem.n_examples
         if self.examples is not None:
             last *= n_examples / self.examples
         here = landscape.evaluate(np.full(landscape.n_classes, landscape.scale))  # INIT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.exact import DepthFirst
 from dnip.solvers.kernels.rows import Rows
 from dnip.solvers.kernels.values import MISSED
-from dnip.solvers.landscape import Landscape, Proposal, n_cores
+from dnip.solvers.landscape import Landscape, Proposal
 
 # Values nearer than this count as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
@@ -190,7 +191,7 @@ class _Searches:
     """Depth-first searches of one landscape, several at a time, each with room of its own."""
 
     def __init__(self, landscape: Landscape) -> None:
-        rows = landscape.lay_out_by_candidates()
+        rows = landscape.lay_out(sparse=True)
         least_top = _least_top(landscape, rows)
         self._searches = [
             DepthFirst(
@@ -226,3 +227,8 @@ class _Searches:
         if search.improved:
             best = Proposal(search.point.astype(np.float64), search.value)
         return left, search.n_points, best
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,21 +1,13 @@
-"""A problem seen through one objective: values, descents and kicks, for every solver.
-
-A descent runs compiled as a whole, which saves half of the time on small tables. Where threads
-share the rows, it goes line by line.
-"""
+"""A problem seen through one objective: values, descents and kicks, for every solver."""
 
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
-from itertools import pairwise
-from operator import add
-from typing import Any, NamedTuple, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,14 +18,9 @@ from dnip.method.objective import Compiled, MetricObjective, Objective, Objectiv
 from dnip.method.problem import Problem
 from dnip.method.scales import Spacing, WeightScale
 from dnip.solvers.kernels.coordinate import Descent
-from dnip.solvers.kernels.rows import Flips, Levels, Rows
+from dnip.solvers.kernels.rows import Levels, Rows
 from dnip.solvers.kernels.values import MISSED, Values
 
-S = TypeVar("S")
-T = TypeVar("T")
-
-# Bytes of a table whose rows are divided among threads, and cells that are worth a thread.
-_DIVIDED, _FEWEST_CELLS = 1 << 22, 1 << 17
 # Cells that compiled code may read between two looks at the clock: a fraction of a second.
 _CELLS = 100_000_000
 
@@ -107,6 +94,8 @@ class Landscape:
         Objective values computed so far.
     line_searches : int
         Lines searched so far.
+    rows : Rows
+        The open rows, in the layout that is searched fastest.
     values : Values
         The objective as compiled code has it.
     most_lines : int
@@ -137,19 +126,24 @@ class Landscape:
         self.line_searches = 0
         self.deadline: float | None = None
         self._compiled = isinstance(objective, Compiled)
-        per_value = self.n_classes
-        if isinstance(objective, Objective) and objective.needs_cells:
-            per_value **= 2
-        levels = _levels_of(weights)
-        self._passes = _Passes(problem, levels, per_value, self.following)
-        self.most_lines = self._passes.most_lines if self._compiled else 1
+        self.rows = self.lay_out()
+        self.most_lines = self._lines_within(_CELLS) if self._compiled else 1
         self._demands, self._floors = demands, dict[str, Any]()
         if demands is not None and (demands.no_silence or demands.has_rates):
-            raw = np.diag(self._passes.count(self.equal_weights()))
+            raw = np.diag(self.rows.count(self.equal_weights()))
             floors, total = demands.floors(problem.class_counts, raw)
             self._floors = {"floors": floors, "floor": total}
         self.values = self.compile()
-        self._descent = Descent(self.values, levels, self._passes.whole)
+        self._descent = Descent(self.values, self.rows.levels, self.rows)
+
+    def _lines_within(self, n_cells: int) -> int:
+        """Return how many lines read so many cells: every row, and counts where a row flips."""
+        per_value = self.n_classes
+        if isinstance(self.objective, Objective) and self.objective.needs_cells:
+            per_value **= 2
+        flips = min(len(self.problem.labels), self.scale)
+        read = self.rows.n_cells + self.rows.n_rows + per_value * (1 + flips)
+        return max(n_cells // int(read), 1)
 
     def thinned(
         self, per_class: int, many_times: int, rng: np.random.Generator
@@ -181,7 +175,7 @@ class Landscape:
         here = np.array(point, np.float64)
         here[self._held_classes] = self._held_indices
         self.evaluations += 1
-        return Proposal(here, float(self.values(self._passes.count(here))))
+        return Proposal(here, float(self.values(self.rows.count(here))))
 
     def settle(self, proposal: Proposal) -> Proposal:
         """Return a proposal with the classes that follow at the middle of the others."""
@@ -200,24 +194,11 @@ class Landscape:
         start[self._held_classes] = self._held_indices
         descent.begin(start, order)
         while True:
-            n_searches = self._search_lines()
+            n_searches = descent.run(self.most_lines)
             self.line_searches += n_searches
             self.evaluations += n_searches * self.scale
             if not n_searches or is_over(self.deadline):
                 return Proposal(descent.point.copy(), descent.value)
-
-    def _search_lines(self) -> int:
-        """Search as many lines as may lie between two looks at the clock; return 0 at the end."""
-        descent, passes = self._descent, self._passes
-        if passes.whole is not None:
-            n_searches: int = descent.run(self.most_lines)
-            return n_searches
-        if (c := descent.next_class()) < 0:
-            return 0
-        if not descent.counted:
-            descent.set_counts(passes.count(descent.point))
-        descent.search(passes.find_flips(descent.point, c))
-        return 1
 
     def explore(self, optimum: Proposal, kicks: Kicks, enough: int) -> Proposal:
         """Kick and descend again and again; a point that is no worse is kicked next.
@@ -236,22 +217,23 @@ class Landscape:
 
     def confusion(self, point: WeightIndices | Floats) -> Counts:
         """Count examples by true and predicted class at a point, held classes included."""
-        if self.problem.shares is not None:  # passes count right predictions alone
+        if self.problem.shares is not None:  # of shared rows, right predictions alone are counted
             multipliers = self._weights.multipliers(point.astype(np.int64))
             return self.problem.in_examples(self.problem.confusion(multipliers))
-        return self.problem.in_examples(self._passes.count(point.astype(np.float64)))
+        return self.problem.in_examples(self.rows.count(point.astype(np.float64)))
 
-    def in_one_piece(self) -> Rows:
-        """Return all rows, also where threads share them."""
-        return self._passes.whole or self._passes.lay_out(slice(None))
-
-    def lay_out_by_candidates(self) -> Rows:
-        """Return all rows as branch and bound reads them."""
-        return self._passes.lay_out(slice(None), sparse=True)
+    def lay_out(self, *, sparse: bool = False) -> Rows:
+        """Return the rows for compiled code; branch and bound reads them by candidates."""
+        of, followers = self.problem, self.following
+        leaders = np.flatnonzero(of.present).tolist() if followers else []
+        following = followers, leaders
+        levels = _levels_of(self._weights)
+        p, labels, counts = of.probabilities, of.labels, of.counts
+        return Rows(p, labels, counts, levels, of.shares, *following, sparse=sparse)
 
     def keeps_floors(self, point: WeightIndices | Floats) -> bool:
         """Whether enough rows are right at a point, held classes included."""
-        return not self.values.shortfall(self._passes.count(point.astype(np.float64)))
+        return not self.values.shortfall(self.rows.count(point.astype(np.float64)))
 
     def compile(self, *, only_floors: bool = False) -> Values:
         """Return the objective for compiled code, in the unit of the counts, or its floors alone.
@@ -301,81 +283,3 @@ def _levels_of(scale: int | str | WeightScale) -> Levels:
     """Return the weights of a scale in the form for compiled code."""
     scale = WeightScale.of(scale)
     return Levels(scale.levels, linear=scale.spacing is Spacing.LINEAR)
-
-
-class _Passes:
-    """What a search needs from the rows of a problem.
-
-    The open rows are copied into the layout that is searched fastest. Those of a large table are
-    divided among threads: kernels release the interpreter lock, and the counts of the parts add up.
-
-    Parameters
-    ----------
-    problem : Problem
-    levels : Levels
-        The weights that a class may have.
-    per_value : int, optional
-        Counts that an objective reads for one value; N by default.
-    followers : sequence of int, optional
-        Classes that stand at the geometric middle of those with examples.
-
-    Attributes
-    ----------
-    whole : Rows or None
-        All open rows, for descents that run compiled as a whole; None if they are divided.
-    most_lines : int
-        Lines or points that compiled code may look at between two looks at the clock.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        levels: Levels,
-        per_value: int | None = None,
-        followers: Sequence[int] = (),
-    ) -> None:
-        leaders = np.flatnonzero(problem.present).tolist() if followers else []
-        self._problem, self._levels, self._following = problem, levels, (followers, leaders)
-        p, n_parts = problem.probabilities, 1
-        if p.nbytes > _DIVIDED and problem.shares is None:
-            n_parts = max(min(n_cores(), p.size // _FEWEST_CELLS), 1)
-        bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
-        self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
-        self._parts = self._run(self.lay_out, [slice(*ends) for ends in bounds])
-        self.whole = self._parts[0] if n_parts == 1 else None
-        # a line reads every row, and counts where a row flips
-        read = sum(rows.n_cells + rows.n_rows for rows in self._parts)
-        read += (per_value or p.shape[1]) * (1 + min(len(p), levels.size))
-        self.most_lines = max(_CELLS // read, 1)
-        if n_parts > 1:
-            most = sum(rows.flips.room for rows in self._parts)
-            self._joined = Flips(p.shape[1], most)
-
-    def lay_out(self, piece: slice, *, sparse: bool = False) -> Rows:
-        """Return some rows for compiled code; shared rows only in one piece."""
-        of = self._problem
-        p, labels, counts = (a[piece] for a in (of.probabilities, of.labels, of.counts))
-        return Rows(p, labels, counts, self._levels, of.shares, *self._following, sparse=sparse)
-
-    def count(self, indices: Floats) -> Confusion:
-        """Return the confusion counts of shape (N, N) at weight indices of shape (N,)."""
-        return reduce(add, self._run(lambda rows: rows.count(indices), self._parts))
-
-    def find_flips(self, indices: Floats, c: int) -> Flips:
-        """Return where rows flip as class `c` goes from 1 to K, the others at `indices`.
-
-        The next call uses the same memory.
-        """
-        flips = self._run(lambda rows: rows.find_flips(indices, c), self._parts)
-        if len(flips) == 1:
-            return flips[0]
-        self._joined.join(flips)
-        return self._joined
-
-    def _run(self, work: Callable[[S], T], parts: list[S]) -> list[T]:
-        return list(map(work, parts) if self._pool is None else self._pool.map(work, parts))
-
-
-def n_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

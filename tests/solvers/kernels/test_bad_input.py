@@ -5,7 +5,7 @@ import pytest
 from dnip.solvers.kernels.annealing import Chain
 from dnip.solvers.kernels.coordinate import Descent
 from dnip.solvers.kernels.exact import DepthFirst
-from dnip.solvers.kernels.rows import Flips, Levels, Rows
+from dnip.solvers.kernels.rows import Levels, Rows
 from dnip.solvers.kernels.values import Values
 
 from cases import cases
@@ -53,7 +53,7 @@ MISREAD = {
 
 @pytest.mark.parametrize("form", MISREAD)
 def test_what_would_be_misread_is_refused(form):
-    for takes in (Values(TRUE, error=1.0), Values(TRUE).shortfall, descent().set_counts):
+    for takes in (Values(TRUE, error=1.0), Values(TRUE).shortfall):
         with pytest.raises((TypeError, ValueError)):
             takes(MISREAD[form](COUNTS))
 
@@ -85,24 +85,20 @@ def test_what_is_only_read_may_be_read_only():
     lambda: rows().count(np.full(3, 1)),
     lambda: rows().find_flips(HERE, 3),
     lambda: rows().find_flips(HERE, -1),
-    lambda: Flips(3, 0).join([rows().find_flips(HERE, 0)]),
-    lambda: Flips(3, 9).join([None]),
     lambda: Rows(P, LABELS, ONES, LEVELS, None, [0], []),
     lambda: Rows(P, LABELS, ONES, LEVELS, None, [3], [0]),
     lambda: Rows(P, LABELS, ONES, LEVELS, np.ones((9, 3), int)),
     lambda: Rows(P, LABELS, ONES, LEVELS, np.ones((9, 1), int)),
     lambda: Descent(Values(TRUE[:2]), LEVELS, rows()),
     lambda: Descent(Values(TRUE), Levels(np.arange(1.0, 7), linear=True), rows()),
-    lambda: Descent(None, LEVELS),
+    lambda: Descent(None, LEVELS, rows()),
+    lambda: Descent(Values(TRUE), LEVELS, None),
     lambda: descent().begin(np.full(3, 9.0), ORDER),
     lambda: descent().begin(HERE, ORDER + 1),
     lambda: descent().begin(HERE[:2], ORDER),
-    lambda: Descent(Values(TRUE), LEVELS).run(9),
     lambda: descent().kicked(HERE, np.ones(2), 0.0, ORDER),
     lambda: descent().kicked(HERE, np.ones(3), 9.0, ORDER),
     lambda: descent().kicked(HERE, np.ones(3), 0.0, ORDER + 1),
-    lambda: descent().search(rows().find_flips(HERE, 0)),
-    lambda: descent().search(Flips(4, 9)),
     lambda: Chain(HERE + 1, 0.0).walk(rows(), Values(TRUE), *MOVES, 9.0, 1.0, 9),
     lambda: Chain(HERE, 0.0).walk(rows(), Values(TRUE[:2]), *MOVES, 9.0, 1.0, 9),
     lambda: Chain(HERE, 0.0).walk(rows(), Values(TRUE), MOVES[0] + 3, *MOVES[1:], 9.0, 1.0, 9),

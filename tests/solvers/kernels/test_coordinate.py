@@ -92,9 +92,7 @@ def test_finds_the_best_index(layout, table, scale, terms, data):
     start = st.lists(st.integers(1, size), min_size=p.shape[1], max_size=p.shape[1])
     here = np.array(data.draw(start), np.float64)
     true = rows.count(here).sum(axis=1)
-    descent = Descent(Values(true, **terms), rows.levels)
-    descent.begin(here, np.arange(p.shape[1]))
-    descent.set_counts(rows.count(here))
+    descent = Descent(Values(true, **terms), rows.levels, rows)
     for c in range(p.shape[1]):
         values = {}
         for k in range(1, size + 1):
@@ -106,8 +104,8 @@ def test_finds_the_best_index(layout, table, scale, terms, data):
         stays = values[before] == lowest
         expected = before if stays else min(k for k in values if values[k] == lowest)
 
-        assert descent.next_class() == c
-        descent.search(rows.find_flips(here, c))
+        descent.begin(here, np.array([c]))
+        assert descent.run(1) == 1
         here = descent.point.copy()
         assert (int(here[c]), descent.value) == (expected, lowest)
         recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)

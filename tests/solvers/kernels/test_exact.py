@@ -57,7 +57,7 @@ def test_every_better_point_is_found_or_left_in_a_box_with_a_bound(
         assert z >= MISSED or z == pytest.approx(objective(confusion), abs=1e-9)
         values[point] = z
 
-    rows, floors = landscape.lay_out_by_candidates(), landscape.compile(only_floors=True)
+    rows, floors = landscape.lay_out(sparse=True), landscape.compile(only_floors=True)
     search = DepthFirst(rows, landscape.compile(), floors, least_top=1, margin=MARGIN)
     node = low, high, -np.inf, np.zeros(n_classes), np.zeros(n_classes + 1)
     for room, given_ in zip(search.nodes, node, strict=True):

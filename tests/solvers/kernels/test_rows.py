@@ -25,9 +25,9 @@ def first_winning_index(p, rival_p, at, ties_win, levels):
     row, indices = np.empty((1, 2)), np.ones(2)
     row[0, [moving, other]], indices[other] = (p, rival_p), at
     rows = Rows(row, np.zeros(1, np.int64), np.ones(1, np.int64), levels)
-    flips = rows.find_flips(indices, moving).positions
-    if len(flips):
-        return flips[0]
+    flips = rows.find_flips(indices, moving)
+    if flips.n:
+        return flips.fields[0][0]
     return 1 if rows.count(indices)[0, moving] else levels.size + 1
 
 
@@ -77,7 +77,9 @@ def test_any_ascending_weights_will_do():
 def test_the_nearest_weight_is_found(scale, weight):
     levels = _levels_of(scale)
     weights = WeightScale.of(scale).levels
-    descent = Descent(Values(np.ones(2, np.int64)), levels)
+    labels = mass = np.ones(1, np.int64)
+    rows = Rows(np.full((1, 2), 0.5), labels, mass, levels)
+    descent = Descent(Values(np.ones(2, np.int64)), levels, rows)
     at, first = np.flatnonzero(weights == 1) + 1.0, np.zeros(1, np.int64)
     k = int(descent.kicked(np.repeat(at, 2), np.array([weight, 1.0]), 0.0, first)[0])
     if weights[-1] > 1:  # a linear scale

@@ -30,18 +30,15 @@ cdef class Descent:
     values : Values
         What is minimised.
     levels : Levels
-    rows : Rows, optional
-        All open rows. Without them :meth:`run` cannot be used: the caller finds the flips of each
-        line.
+        Those of the rows.
+    rows : Rows
 
     Attributes
     ----------
     point : ndarray of shape (N,)
         Weight indices.
     confusion, predicted : ndarray of shape (N, N) and (N,)
-        Counts at the point, and their column sums, if `counted`.
-    counted : bool
-        Whether they are up to date; a known line does not change them.
+        Counts at the point, and their column sums; after known lines, of the point before these.
     value : float
         The objective at the point, infinite until a line is known.
     n_lines : int
@@ -66,12 +63,12 @@ cdef class Descent:
     cdef uint64_t hash  # of all indices
     cdef int64_t turn  # classes looked at so far
     cdef int64_t unmoved  # how many of these did not move, without a break
-    cdef readonly bint counted
+    cdef bint counted  # whether the counts are those of the point
     cdef readonly double value
 
-    def __init__(self, Values values not None, Levels levels not None, Rows rows=None):
+    def __init__(self, Values values not None, Levels levels not None, Rows rows not None):
         n = values.n_classes
-        if rows is not None and not (rows.n_classes == n and rows.levels is levels):
+        if rows.n_classes != n or rows.levels is not levels:
             raise ValueError("rows must be of these levels, and of as many classes as the values")
         self.values, self.levels, self.rows, self.n_classes = values, levels, rows, n
         capacity = 2 * EXPECTED_LINES
@@ -104,8 +101,6 @@ cdef class Descent:
         descent is at its end.
         """
         cdef int64_t n_searches
-        if self.rows is None:
-            raise ValueError("without rows, lines are searched one by one")
         with nogil:
             n_searches = self.descend(most)
         self.values.raise_error()
@@ -141,26 +136,6 @@ cdef class Descent:
             c = order[i]
             indices[c] = self.levels.nearest(indices[c] * height)
         return there
-
-    def next_class(self):
-        """Return the next class whose line is unknown, or -1 at the end of the descent."""
-        return self.follow()
-
-    def set_counts(self, const int64_t[:, ::1] confusion not None):
-        """Take the counts (N, N) at the point."""
-        self.counts[:] = confusion
-        sum_columns(&self.counts[0, 0], self.n_classes, &self.sums[0])
-        self.counted = True
-
-    def search(self, Flips flips not None):
-        """Search the line of the class that :meth:`next_class` asked for."""
-        if flips.n_classes != self.n_classes or flips.n and flips.positions[-1] > self.levels.size:
-            raise ValueError("the flips must be of as many classes and indices as the descent")
-        if self.order.shape[0] == 0 or not self.counted:
-            raise ValueError("a line is searched after next_class and set_counts")
-        with nogil:
-            self.search_line(flips)
-        self.values.raise_error()
 
     cdef int64_t descend(self, int64_t most) noexcept nogil:
         """Search lines until a whole round moves none, or `most` are searched."""

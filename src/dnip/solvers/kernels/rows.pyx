@@ -167,26 +167,6 @@ cdef class Flips:
         self.position, self.true, self.rival, self.winner, self.gain = self.fields[:5]
         self.loss = self.fields[5] if shared else np.empty(0, np.int64)
 
-    @property
-    def room(self):
-        """Flips that there is room for."""
-        return self.position.shape[0]
-
-    @property
-    def positions(self):
-        """The index of each flip, ascending, shape (n,)."""
-        return self.fields[0][: self.n]
-
-    def join(self, parts):
-        """Take the flips of parts of a table together."""
-        counts = [(<Flips?>part).n for part in parts]
-        order = np.argsort(np.concatenate([part.positions for part in parts]), kind="stable")
-        if len(order) > self.room:
-            raise ValueError(f"there is no room for {len(order)} flips")
-        for room, arrays in zip(self.fields, zip(*[(<Flips>part).fields for part in parts])):
-            room[: len(order)] = np.concatenate([a[:n] for a, n in zip(arrays, counts)])[order]
-        self.n = len(order)
-
     cdef void walk(
         self, int64_t origin, int64_t target, int64_t *confusion, int64_t *predicted
     ) noexcept nogil:
