@@ -14,9 +14,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
 
+from dnip import Coefficients  # noqa: E402
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.llm.prompting.engines.hub import HubTokenizer  # noqa: E402
 from dnip.llm.prompting.engines.local import TransformersEngine  # noqa: E402
+from dnip.llm.prompting.label_bias import SequenceBias  # noqa: E402
 from dnip.llm.prompting.labels import Scoring  # noqa: E402
 from dnip.llm.prompting.prompt import Prompt  # noqa: E402
 from dnip.llm.prompting.task import Task  # noqa: E402
@@ -231,6 +233,21 @@ def test_reads_no_device_of_a_model(copy):
     (copy / "merges.txt").symlink_to("/dev/zero")
     with pytest.raises(InvalidInputError, match=r"merges\.txt is a device or a pipe"):
         HubTokenizer(copy)
+
+
+# --- biases on labels ---
+def test_generate_says_the_label_that_the_coefficients_choose(tiny_model):
+    topics = ("World", "Sports", "Business", "Technology")
+    fitted = Coefficients(topics, [1, 254, 643, 1000], "log:1000")
+    exported = json.loads(SequenceBias(str(tiny_model("llama")), only_labels=True).render(fitted))
+    engine = TransformersEngine(tiny_model("llama"))
+    tokens = [engine.tokenizer.encode(f"x {topic}")[-1] for topic in topics]
+    for text in ("The striker scored twice.", "Shares fell.", "The ministers met."):
+        inputs = engine.tokenizer.backend(f"Article: {text}\nAnswer:", return_tensors="pt")
+        model = engine._model.model
+        p = model(**inputs).logits[0, -1, tokens].double().softmax(-1).detach().numpy()
+        said = model.generate(**inputs, **exported, max_new_tokens=1, do_sample=False)
+        assert topics[tokens.index(said[0, -1].item())] == fitted.predict([p])[0]
 
 
 # --- in a chat template ---

@@ -15,7 +15,6 @@ transformers = pytest.importorskip("transformers")
 
 from cases import cases  # noqa: E402
 from dnip.base.errors import InvalidInputError  # noqa: E402
-from dnip.llm.answers.reader import LabelReader  # noqa: E402
 from dnip.llm.prompting.engines.local import TransformersReasoningEngine  # noqa: E402
 from dnip.llm.prompting.labels import Scoring  # noqa: E402
 from dnip.llm.prompting.prompt import Prompt  # noqa: E402
@@ -104,30 +103,6 @@ def test_a_window_that_closes_while_the_model_reasons(case, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "sliding_window": longest + 5}))
     assert_equal(engine_of(folder), PlainLanguageModel(folder), prompts, task, Scoring.FIRST)
-
-
-@cases(
-    ("It is not x. Topic: news", "news"),
-    ("Topic: news. Nothing of x, I think.", "news"),
-    ("<think>Topic: x</think> It is all of it news", "news"),
-    ("It may be x or news", None),
-    ("So it goes", None),
-)
-def test_a_label_is_read_where_the_answer_states_it(case, text, label):
-    """At its first token, whatever tokens it is written in; not where another is only named."""
-    folder, _, _ = case("llama")
-    task = replace(task_with(["news", "x"]), answer_prefix=" ")
-    engine = engine_of(folder)
-    forms = engine._forms(random_prompts(task, 0, 2, chain_of_thought=True), task)
-    reader = LabelReader(tuple((word,) for word in task.label_words), exact=True, last=True)
-    tokens = engine.tokenizer.backend.encode(text, add_special_tokens=False)
-    if label is None:
-        assert engine._place(tokens, forms, reader) is None
-        return
-    start, number = engine._place(tokens, forms, reader)
-    own = forms[number].ids[task.label_words.index(label)]
-    assert tuple(tokens[start : start + len(own)]) == own
-    assert engine.tokenizer.decode(tokens[start:]).strip().startswith(label)
 
 
 def test_an_answer_ends_before_the_stop_text(case):
