@@ -146,7 +146,7 @@ def test_reasoned_answers_without_a_label_are_marked_and_counted(dnip, folder, t
         marks = [int(row["fallback"]) for row in csv.DictReader(file)]
     assert 0 < sum(marks) <= len(marks) == 12  # a random model hardly ever states a label
     assert run.json["details"]["fallback"] == sum(marks)
-    assert f"of which the last token is scored: {sum(marks)} of 12" in run.err
+    assert f"read at the last token: {sum(marks)} of 12" in run.err
     content = json.loads((folder / "t.csv.meta.json").read_text())
     assert content["summary"]["details"]["fallback"] == sum(marks)
     assert content["settings"]["engine"]["max_new_tokens"] == 12

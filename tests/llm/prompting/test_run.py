@@ -250,7 +250,7 @@ def test_rows_whose_answer_states_no_label_are_left_out_loudly(tmp_path):
     left_out = json.loads(metadata_path(out).read_text())["left_out"]
     assert left_out["reasons"] == [{"reason": "no label", "n": 2, "example": "'well 1'"}]
     assert left_out["rows"] == ["t1", "t4"]
-    assert "states no label, which are not in the table: 2" in " ".join(summary.notes())
+    assert "states no label, which are left out: 2" in " ".join(summary.notes())
     with pytest.warns(DNIPWarning, match="left out"):  # and is not asked again
         assert run(plan_for(rows), FakeEngine(stop_after=0), out) == replace(
             summary, n_asked=0, n_kept=6

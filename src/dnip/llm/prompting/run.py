@@ -247,33 +247,23 @@ class RunSummary:
 
     def notes(self) -> Iterator[str]:
         """Yield what a user should know of the run, and of answers that are incomplete."""
-        details = self.details
         if self.found is not None:
             yield (
                 f"the server has no completions, so that it was asked as --endpoint {self.found}"
             )
         if not self.n_labelled:
             yield "no row has a label: --label names the column of labels, without a new request"
-        if self.n_alike:
-            yield f"rows with the prompt of another row, asked once: {self.n_alike:,}"
-        if left_out := self.left_out["n"]:
-            yield f"rows whose answer states no label, which are not in the table: {left_out:,}"
-        if self.n_open:
-            yield (
-                "rows whose decision depends on labels that the server did not report: "
-                f"{self.n_open:,}"
-            )
-        if details.get("fallback"):
-            yield (
-                "answers without a label, of which the last token is scored: "
-                f"{details['fallback']:,} of {self.n:,}; answers cut at their longest: "
-                f"{details['cut']:,}"
-            )
-        if details.get("unmatched"):
-            yield (
-                f"sampled answers that end in no label: {details['unmatched']:,} "
-                f"of {details['samples']:,}"
-            )
+        details = self.details
+        rows, samples = f" of {self.n:,}", f" of {details.get(SAMPLES, 0):,}"
+        for text, n, of in (
+            ("rows with the prompt of another row, asked once", self.n_alike, ""),
+            ("rows whose answer states no label, which are left out", self.left_out["n"], ""),
+            ("rows whose decision depends on labels that are not reported", self.n_open, ""),
+            ("answers without a label, read at the last token", details.get(FALLBACK), rows),
+            ("sampled answers that end in no label", details.get("unmatched"), samples),
+        ):
+            if n:
+                yield f"{text}: {n:,}{of}"
 
 
 def run_plan(
@@ -360,20 +350,17 @@ def _check_own(target: Path, paths: dict[str, Path], classes: Sequence[str]) -> 
     """Refuse to write over a table that no run has made, or one of other classes."""
     if not target.exists():
         return
-    hint = "Give another --out, or delete the table"
     try:
-        held = json.loads(read_text(paths["metadata"]))["settings"]["task"]["classes"]
-        other = None if held == [*classes] else listed(held)
+        held = [*json.loads(read_text(paths["metadata"]))["settings"]["task"]["classes"]]
     except (OSError, ValueError, LookupError, TypeError):
-        if not paths["answers"].exists():
-            raise InvalidInputError(
-                f"{target} exists, and no `dnip prompt` has made it", hint=hint
-            ) from None
-        return
-    if other is not None:
-        raise InvalidInputError(
-            f"{target} is of the classes {other}, not of {listed(classes)}", hint=hint
+        held = [*classes] if paths["answers"].exists() else None
+    if held != [*classes]:
+        other = (
+            f"is of the classes {listed(held)}, not of {listed(classes)}"
+            if held
+            else ("exists, and no `dnip prompt` has made it")
         )
+        raise InvalidInputError(f"{target} {other}", hint="Give another --out, or delete the table")
 
 
 @dataclass(frozen=True)
