@@ -17,7 +17,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Confusion, Floats, Labels, Probabilities, WeightIndices
 from dnip.fitting.settings import FitSettings
-from dnip.method.constraints import Constraints
+from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import MetricObjective, Objective, on_classes
 from dnip.method.problem import Problem, draw_per_class
 from dnip.method.scales import Spacing, WeightScale
@@ -295,12 +295,10 @@ class Estimator:
         if smooth is None:
             return _RobustSolution(optimum_of(problem, settings), None)
         goal = on_classes(settings.objective, problem.classes)
-        repair = _ConstraintRepair(settings.constraints, problem)
-        frozen = list(repair.demands.frozen)
+        demands = settings.constraints.on(problem.classes, problem.present)
         scale = settings.scale or WeightScale.over(self.rows.probabilities, self.rows.counts)
         settings = replace(settings, scale=scale)
-        freezing = Constraints(freeze=frozen, allow_silence=True)
-        solver = settings.solver
+        freezing, solver = Constraints(freeze=demands.frozen, allow_silence=True), settings.solver
         if isinstance(solver, Coordinate):  # what is blended need not be exact
             solver = replace(solver, chains=1)
         solution = optimum_of(
@@ -315,15 +313,9 @@ class Estimator:
         way = optimum - smooth.log_weights
         blended = smooth.log_weights + trust * (way - way[present].mean())
         blended[~present] = blended[present].mean()
-        blended = repair.unsilence(blended)
-        if frozen:
-            blended = np.minimum(blended - blended[frozen].mean(), 0.0)
-            blended[frozen] = 0.0
-        indices, toward = repair.repair(
-            round_to_scale(blended, scale, anchored=bool(frozen), absent=absent),
-            lambda: optimum_of(problem, settings, anew=not repair.raw_keeps),
-            scale,
-            absent,
+        hold = _Hold(demands, problem, scale, absent)
+        indices, toward = hold.keep(
+            blended, lambda: optimum_of(problem, settings, anew=not hold.raw_keeps)
         )
         counts = problem.in_examples(problem.confusion(scale.multipliers(indices)))
         decision = Blend(
@@ -344,7 +336,7 @@ class Estimator:
             weight_indices=indices,
             objective=goal.to_dict(),
             seconds=time.perf_counter() - began,
-            constraints=repair.demands.to_dict(counts, problem.in_examples(repair.raw)),
+            constraints=demands.to_dict(counts, problem.in_examples(hold.raw)),
         )
         return _RobustSolution(solution, decision)
 
@@ -450,12 +442,11 @@ _STEPS = 20
 _CLEAR = 0.02
 
 
-class _ConstraintRepair:
-    """Changes the weights of a robust fit so that they keep the constraints on labelled rows.
+class _Hold:
+    """Holds the weights of a robust fit to its constraints on labelled rows.
 
     Attributes
     ----------
-    demands : Demands
     raw : ndarray of shape (N, N)
         Counts under the raw argmax.
     raw_keeps : bool
@@ -463,14 +454,45 @@ class _ConstraintRepair:
         time limit of its own: if it were cut short, there would be nothing to return.
     """
 
-    def __init__(self, constraints: Constraints, problem: Problem) -> None:
-        self.demands = constraints.on(problem.classes, problem.present)
-        self._problem = problem
+    def __init__(
+        self, demands: Demands, problem: Problem, scale: WeightScale, absent: Sequence[int]
+    ) -> None:
+        self._demands, self._problem, self._scale, self._absent = demands, problem, scale, absent
         self.raw = problem.confusion(np.ones(problem.n_classes))
-        self._least, self._total = self.demands.floors(problem.class_counts, np.diag(self.raw))
-        self.raw_keeps = self.keeps(self.raw)
+        self._least, self._total = demands.floors(problem.class_counts, np.diag(self.raw))
+        self.raw_keeps = self._are_kept(self.raw)
 
-    def unsilence(self, log_weights: Floats) -> Floats:
+    def keep(
+        self, log_weights: Floats, find_optimum: Callable[[], Solution]
+    ) -> tuple[WeightIndices, float]:
+        """Return the first weights of the scale on the way to others that keep the constraints.
+
+        These are equal weights where a limit on lost accuracy is asked for and equal weights keep
+        all constraints: losing less by them holds on other rows, too. Else they are an optimum,
+        which is searched for where it is needed. Next to the weights is the part of the way, 0..1,
+        in their logarithms.
+        """
+        log_weights = self._unsilenced(log_weights)
+        frozen = list(self._demands.frozen)
+        if frozen:
+            log_weights = np.minimum(log_weights - log_weights[frozen].mean(), 0.0)
+            log_weights[frozen] = 0.0
+        indices = self._on_scale(log_weights)
+        if self._are_kept(self._counts(indices)):
+            return indices, 0.0
+        if self.raw_keeps and self._demands.max_accuracy_loss is not None:
+            end = np.full(len(indices), self._scale.size)
+        else:
+            end = find_optimum().weight_indices
+        here, there = (np.log(self._scale.multipliers(each)) for each in (indices, end))
+        for step in range(1, _STEPS):
+            way = step / _STEPS
+            between = self._on_scale((1 - way) * here + way * there)
+            if self._are_kept(self._counts(between)):
+                return between, way
+        return end, 1.0
+
+    def _unsilenced(self, log_weights: Floats) -> Floats:
         """Raise each silenced class just far enough to be right once.
 
         A class is silenced if the raw argmax gets it right on some rows and the weights on none.
@@ -478,7 +500,7 @@ class _ConstraintRepair:
         """
         raised, problem = log_weights.copy(), self._problem
         correct = np.diag(problem.confusion(np.exp(raised)))
-        silenced = (correct == 0) & (np.diag(self.raw) > 0) & self.demands.no_silence
+        silenced = (correct == 0) & (np.diag(self.raw) > 0) & self._demands.no_silence
         for c in np.flatnonzero(silenced).tolist():
             p = problem.probabilities[problem.labels == c]
             with np.errstate(divide="ignore"):
@@ -490,51 +512,14 @@ class _ConstraintRepair:
                 raised[c] += max(missing, 0.0) + _CLEAR
         return raised
 
-    def repair(
-        self,
-        indices: WeightIndices,
-        find_optimum: Callable[[], Solution],
-        scale: WeightScale,
-        absent: Sequence[int] = (),
-    ) -> tuple[WeightIndices, float]:
-        """Return the first weights on the way to others that keep the constraints.
+    def _on_scale(self, log_weights: Floats) -> WeightIndices:
+        anchored = bool(self._demands.frozen)
+        return round_to_scale(log_weights, self._scale, anchored=anchored, absent=self._absent)
 
-        These are equal weights where a limit on lost accuracy is asked for and equal weights keep
-        all constraints: losing less by them holds on other rows, too. Else they are an optimum.
+    def _counts(self, indices: WeightIndices) -> Confusion:
+        return self._problem.confusion(self._scale.multipliers(indices))
 
-        Parameters
-        ----------
-        indices : ndarray of shape (N,)
-            Weight indices.
-        find_optimum : callable
-            Returns an optimum that keeps the constraints; called only if the weights do not.
-        scale : WeightScale
-        absent : sequence of int
-            Classes with the least weight.
-
-        Returns
-        -------
-        indices : ndarray of shape (N,)
-        way : float
-            Part of the way to the optimum, 0..1, in logarithms of weights.
-        """
-        if self.keeps(self._problem.confusion(scale.multipliers(indices))):
-            return indices, 0.0
-        if self.raw_keeps and self.demands.max_accuracy_loss is not None:
-            end = np.full(len(indices), scale.size)
-        else:
-            end = find_optimum().weight_indices
-        here, there = np.log(scale.multipliers(indices)), np.log(scale.multipliers(end))
-        anchored = bool(self.demands.frozen)
-        for step in range(1, _STEPS):
-            way = step / _STEPS
-            blended = (1 - way) * here + way * there
-            between = round_to_scale(blended, scale, anchored=anchored, absent=absent)
-            if self.keeps(self._problem.confusion(scale.multipliers(between))):
-                return between, way
-        return end, 1.0
-
-    def keeps(self, confusion: Confusion) -> bool:
+    def _are_kept(self, confusion: Confusion) -> bool:
         """Whether enough rows are right, of each class and in all."""
         correct = np.diag(confusion)
         return bool((correct >= self._least).all() and correct.sum() >= self._total)
