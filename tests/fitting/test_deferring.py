@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import cases
-from dnip import Coefficients, ProbabilityTable, fit
+from dnip import Coefficients, fit
 from dnip.fitting.deferring import FRONT, judge, threshold_of
 from dnip.fitting.refits import LeftOut
 from dnip.method.problem import Problem
@@ -121,13 +121,6 @@ def test_any_fit_may_hand_rows_on(settings):
     assert bool(made.deferring) == settings.get("evidence", True)
     read = Coefficients.from_json(made.coefficients.to_json())
     np.testing.assert_array_equal(read.deferred(p), deferred)
-
-
-def test_a_sample_of_a_large_table_is_learned_from(folder):
-    p, labels = population(3_000, 4)
-    ProbabilityTable(p, labels).write("t.parquet")
-    made = fit(folder / "t.parquet", defer=0.3, rows=1_000, evidence=False)
-    assert made.coefficients.deferred(p).mean() == pytest.approx(0.3, abs=0.04)
 
 
 def test_what_the_rows_cannot_give_is_noted():

@@ -91,11 +91,3 @@ def test_the_record_says_so_and_keeps_no_scores():
     assert record.evidence["chosen"] < 0.01
     assert record.scores is None
     assert record.sketch.rows == len(table)
-
-
-def test_rows_of_another_table_are_followed_as_before():
-    p, labels = population(0, 300)
-    other = population(1)[0] * [1, 1, 4]
-    fitted = fit(p, labels, unlabelled=other / other.sum(axis=1, keepdims=True), evidence=False)
-    assert fitted.chosen is None
-    assert fitted.decision.drift < 0.01

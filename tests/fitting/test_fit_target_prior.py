@@ -29,20 +29,17 @@ def repeated(p, labels, times):
     return ProbabilityTable(np.repeat(p, counts, axis=0), np.repeat(labels, counts))
 
 
-@pytest.mark.parametrize(("seed", "scale"), [(0, 30), (1, "log:30")])
-def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
-    p, labels = rows(seed)
+def test_a_target_prior_equals_a_table_resampled_to_that_mix():
+    p, labels = rows()
     few = repeated(p, labels, [1, 2, 3])
     many = repeated(p, labels, [3, 2, 1])
     mix = np.bincount(many.labels) / len(many)
     # as many rows in both: μ is counted in rows
     objective = Objective(2.7, tau=0.2, smoothing=len(few) / len(many))
-    weighed = fit(few, objective=objective, robust="off", scale=scale, target_prior=mix)
-    plain = fit(many, objective=Objective(2.7, 0.2, 1.0), robust="off", scale=scale)
+    weighed = fit(few, objective=objective, robust="off", scale=30, target_prior=mix)
+    plain = fit(many, objective=Objective(2.7, 0.2, 1.0), robust="off", scale=30)
     assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
-    np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
-    if scale == 30:
-        assert weighed.coefficients.weights.tolist() == plain.coefficients.weights.tolist()
+    assert weighed.coefficients.weights.tolist() == plain.coefficients.weights.tolist()
     raw = weighed.evaluation.in_population(weighed.evaluation.raw)
     assert accuracy(raw) == pytest.approx(accuracy(plain.evaluation.raw))
 
@@ -114,24 +111,6 @@ def test_a_class_with_share_and_without_labels_is_told():
     assert sizes[0] == pytest.approx(sizes[1])
     with pytest.raises(InvalidInputError, match="fewer than two classes have both"):
         fit(table, target_prior=[0.5, 0.0, 0.5])
-
-
-def test_a_robust_fit_goes_where_the_mix_is():
-    p, labels = rows(3, n=120)
-    test_p, test_labels = rows(4, n=20_000)
-    by_class = [test_labels == c for c in range(3)]
-
-    def accuracy_in(mix, coefficients):
-        right = coefficients.predict(test_p) == test_labels.astype(str)
-        return np.dot(mix, [right[of_class].mean() for of_class in by_class])
-
-    mix = [0.05, 0.05, 0.9]
-    objective = Objective(beta=0.2)
-    there, here = (
-        fit(ProbabilityTable(p, labels), objective=objective, robust="on", target_prior=m)
-        for m in (mix, None)
-    )
-    assert accuracy_in(mix, there.coefficients) > accuracy_in(mix, here.coefficients) + 0.02
 
 
 @pytest.fixture(scope="module")

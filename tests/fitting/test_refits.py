@@ -1,3 +1,5 @@
+"""Refits against plain fits of the rest, and what they say of other rows."""
+
 from statistics import NormalDist
 
 import numpy as np
@@ -5,7 +7,7 @@ import pytest
 
 from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.fit import fit
-from dnip.fitting.refits import DRAWS, FEWEST, FOLDS, LeftOut, Refits
+from dnip.fitting.refits import DRAWS, FOLDS, LeftOut, Refits
 from dnip.fitting.settings import fit_settings
 from dnip.method.objective import MetricObjective
 from dnip.method.prediction import decide
@@ -95,13 +97,6 @@ def rows_by_class(y):
     return [np.flatnonzero(y == c) for c in range(3)]
 
 
-def test_a_strong_bias_is_worth_correcting():
-    found = assess(*rows_of(300))
-    assert found.gains
-    assert found.after < found.before
-    assert 0.8 <= found.sure <= 0.99
-
-
 def judged(p, y, weights, **settings):
     """What is said of these weights, whatever rows a refit has seen."""
     refits, asked = refits_of(p, y, **settings)
@@ -110,16 +105,14 @@ def judged(p, y, weights, **settings):
     return refits.assess(asked, [[LeftOut(fold.rows, weights) for fold in folds]])
 
 
-def test_nothing_is_ever_quite_sure():
+def test_how_sure_a_gain_is():
+    biased = assess(*rows_of(300))
+    assert (biased.gains, 0.8 <= biased.sure <= 0.99) == (True, True)
     p = np.array([[0.6, 0.4], [0.55, 0.45]] * 500)
-    found = judged(p, np.array([0, 1] * 500), [0.7, 1.0])
-    assert (found.after < 0.01, found.sure) == (True, 0.99)
-
-
-def test_no_change_is_no_reason_to_apply():
-    found = judged(*rows_of(300, bias=[0.0, 0.0, 0.0]), np.ones(3))
-    assert found.sure == pytest.approx(0.5)
-    assert not found.gains
+    perfect = judged(p, np.array([0, 1] * 500), [0.7, 1.0])
+    assert (perfect.after < 0.01, perfect.sure) == (True, 0.99)
+    same = judged(*rows_of(300, bias=[0.0, 0.0, 0.0]), np.ones(3))
+    assert (same.gains, same.sure) == (False, pytest.approx(0.5))
 
 
 def test_where_all_is_right_there_is_nothing_to_gain():
@@ -129,47 +122,34 @@ def test_where_all_is_right_there_is_nothing_to_gain():
     assert fit(p, y).is_raw
 
 
-def test_a_silenced_class_stands_against_it():
-    found = judged(*rows_of(300), [1.0, 1.0, 1e-9], beta=0.0)
-    assert any("class c" in said for said in found.notes)
+MANY, HALVES = np.repeat([0, 1, 2], [240, 40, 20]), np.repeat([0, 1], 200)
+#: The raw argmax always answers a, which is most of the rows.
+ALWAYS_A = 0.9 * np.eye(3)[0] + 0.1 * rows_of(300, bias=[0.0, 0.0, 0.0])[0]
+#: a is always right and b never.
+A_ALONE = np.where(HALVES[:, None] == 0, [0.55, 0.45], [0.6, 0.4])
 
 
-def test_what_always_one_answer_scores_is_not_fallen_below():
-    # the raw argmax always answers a, which is most of the rows
-    y = np.repeat([0, 1, 2], [240, 40, 20])
-    p = biased_rows(np.random.default_rng(0), 300, bias=[0.0, 0.0, 0.0]).probabilities
-    p = 0.9 * np.eye(3)[0] + 0.1 * p
-    found = judged(p, y, [0.02, 1.0, 1.0], beta=0.0)
-    assert any(
-        said.startswith("Always answering a would be right on 80.0%") for said in found.notes
-    )
-    asked = {"target": np.full(3, 1 / 3), "is_mix_given": True}
-    given = judged(p, y, [0.02, 1.0, 1.0], beta=2.7, **asked)
-    assert not any(said.startswith("Always") for said in given.notes)
-
-
-def test_even_but_worse_than_guessing_stands_against_it():
-    # a is always right and b never; with these weights no row is right
-    y = np.repeat([0, 1], 200)
-    found = judged(np.where(y[:, None] == 0, [0.55, 0.45], [0.6, 0.4]), y, [1.0, 1.3])
-    assert found.after < found.before
-    said = "The mean class accuracy falls to 0.000; guessing would reach 0.500."
-    assert said in found.notes
-    assert "class a (200 of 200 before)" in found.notes[0]
-
-
-def test_too_few_labels_are_named():
-    p, y = rows_of(60)
-    keep = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[: FEWEST - 1].tolist()
-    found = assess(p[keep], y[keep])
-    assert any(said.startswith("Less than 2 labels of class c") for said in found.notes)
+@pytest.mark.parametrize(
+    ("p", "y", "weights", "told"),
+    [
+        (*rows_of(300), [1, 1, 1e-9], "On other rows nothing may be left right of class c ("),
+        (ALWAYS_A, MANY, [0.02, 1, 1], "Always answering a would be right on 80.0%"),
+        (A_ALONE, HALVES, [1, 1.3], "The mean class accuracy falls to 0.000; guessing would"),
+        (A_ALONE, HALVES, [1, 1.3], "On other rows nothing may be left right of class a (200 of"),
+        (ALWAYS_A, np.r_[MANY[:280], 1, [0] * 18, 2], [1, 1, 1], "Less than 2 labels of class c:"),
+    ],
+)
+def test_what_speaks_against_weights_is_noted(p, y, weights, told):
+    assert any(said.startswith(told) for said in judged(p, y, weights, beta=0.0).notes)
+    asked = {"target": np.full(p.shape[1], 1 / p.shape[1]), "is_mix_given": True}
+    notes = judged(p, y, weights, **asked).notes  # another mix of classes has no usual answer
+    assert any(said.startswith(told) for said in notes) != told.startswith("Always")
 
 
 def test_a_prompt_at_fault_stands_against_it():
     p, y = rows_of(300)
     table = ProbabilityTable(p, y, classes=CLASSES, mass=np.full(300, LOW_MASS / 2))
-    found = fit(table, evidence=True).evidence
-    assert "prompt" in found.notes[0]
+    assert "prompt" in fit(table, evidence=True).evidence.notes[0]
 
 
 def test_errors_count_by_the_objective_and_by_the_shares_of_another_mix():
