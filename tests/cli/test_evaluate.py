@@ -149,7 +149,6 @@ def test_a_page_is_written_of_coefficients_or_of_a_fit(dnip, examples):
     assert done.out.startswith("Apply the coefficients: in the weakest class, ")
     assert done.out.endswith("\nNext, keep the coefficients: dnip fit opt.csv\n")
     dnip("fit", "opt.csv")
-    assert dnip("report", "opt.csv").out.endswith("\nwritten: report.html\n")
     given = ("--coefficients", "coefficients.json")
     done = dnip("report", "test.csv", *given, "--json")
     assert done.json["verdict"].startswith("Apply the coefficients: in the weakest class, ")

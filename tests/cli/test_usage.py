@@ -99,7 +99,6 @@ CLASSES = ("--classes", "a,b", "--out", "x.csv")
     (["fit"], "Missing argument 'TABLE'"),
     (["apply", "t.csv"], "Missing option '--out'"),
     (["fit", "t.csv", "--nonsense"], "No such option"),
-    (["fit", "t.csv", "--quiet"], "--quiet goes before the command: dnip -q fit"),
     (["fit", "t.csv", "--min-class-accuracy", "Tech"], "'Tech' is not CLASS=RATE"),
     (["fit", "t.csv", *("--min-class-accuracy", "1=0.5") * 2], "gives '1' twice"),
     (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),

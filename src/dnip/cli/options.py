@@ -40,8 +40,6 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 _ALL = "dnip.help_all"
 # The options that take a file to be read next to the first one.
 _SECOND_FILES = ("--test", "--coefficients", "--unlabelled")
-# Options that are given before the command.
-_BEFORE = ("-q", "--quiet")
 # Suffixes of the files in a model's folder.
 _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py", ".gguf")
 
@@ -67,8 +65,6 @@ class Command(click.Command):
         except click.UsageError as error:
             check_gone(self.name or "", typed)
             if isinstance(error, click.NoSuchOption):
-                if error.option_name in _BEFORE:
-                    ctx.fail(f"{error.option_name} goes before the command: dnip -q {self.name}")
                 raise
             unexpected = self.make_parser(ctx).parse_args(typed)[1]
             if unexpected:

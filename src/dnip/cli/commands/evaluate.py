@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dnip.cli.coefficients import Moved
     from dnip.method.coefficients import Coefficients
     from dnip.tables import Scan
+    from dnip.using.evaluation import Evaluation
 
 # Classes that fit on one screen.
 _SCREEN = 12
@@ -98,16 +99,10 @@ def evaluate(
     slices = options.tell_of_rows(result, group, by, options.CONFIDENCE)
     tell_left_out(table)
     tell_own_labels(str(table), int(result.raw.trace()), result.n)
-    guess = None if moved is None or result.n_unlabelled else moved.target.estimate
-    if guess is not None and guess.differs_from(result.raw.sum(axis=1) / result.n).any():
-        complain("warning", "the class shares of the labels are outside of what is estimated")
-    if picture is not None:
-        save_figure(class_accuracy_figure(result), picture)
     content: dict[str, Any] = result.to_dict(options.CONFIDENCE) if json else {}
-    text = describe_evaluation(
-        result, confidence=options.CONFIDENCE, most=None if fitted else _SCREEN
-    )
-    text += slices
+    content["starving"] = result.starving(options.CONFIDENCE)
+    most = None if fitted else _SCREEN
+    text = describe_evaluation(result, confidence=options.CONFIDENCE, most=most) + slices
     if confusion:
         text += f"\n\n{describe_confusion(result)}"
     if fitted is None or result.signal is False:
@@ -115,10 +110,12 @@ def evaluate(
         text += f"\n\n{next_step(result, options.CONFIDENCE, line)}"
     if moved is not None:
         content["target_prior"] = moved.to_dict()
+        _tell_refuted(moved, result)
     if picture is not None:
+        save_figure(class_accuracy_figure(result), picture)
         content["picture"] = str(picture)
         text += f"\n\npicture written to {picture}"
-    finish({**content, "starving": result.starving(options.CONFIDENCE)}, text, json=json)
+    finish(content, text, json=json)
 
 
 def _class_mix(
@@ -140,3 +137,12 @@ def _class_mix(
             hint="Give --coefficients, or give the shares",
         )
     return None, check_prior(target_prior, next(iter(chunks)).classes)
+
+
+def _tell_refuted(moved: Moved, result: Evaluation) -> None:
+    """Warn of an estimated class mix that the labels of all rows refute."""
+    guess = moved.target.estimate
+    if guess is None or result.n_unlabelled:
+        return
+    if guess.differs_from(result.raw.sum(axis=1) / result.n).any():
+        complain("warning", "the class shares of the labels are outside of what is estimated")

@@ -172,43 +172,30 @@ def fit(
     table: Path,
     out: Path | None,
     no_labels: bool,
-    classes: tuple[str, ...] | None,
-    unlabelled: Path | None,
-    group: str | None,
-    weight: str | None,
     path: bool,
     json: bool,
     picture: Path | None,
-    evidence: bool | None,
-    rows: int | None,
-    **chosen: Any,  # noqa: ANN401
+    **chosen: Any,  # noqa: ANN401 - see `as_keywords`
 ) -> None:
     import dnip
     from dnip.base.files import check_files, check_suffix
     from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.presenting.text import describe_fit, fit_to_dict, notes_on_fit
 
-    mix = options.named_file(chosen["target_prior"], ".json")
+    classes, unlabelled = chosen["classes"], chosen["unlabelled"]
     reads = {
         "table": table,
         "unlabelled": unlabelled,
         "costs": chosen["costs"],
-        "target prior": mix,
-    }
-    asked: dict[str, Any] = {
-        "classes": classes,
-        "rows": rows,
-        "unlabelled": unlabelled,
-        "groups": group,
-        "weights": weight,
+        "target prior": options.named_file(chosen["target_prior"], ".json"),
     }
     if path:
-        single = {"beta": chosen["beta"], "out": out, "defer": chosen["defer"]}
-        for name, value in {**single, "no-labels": no_labels or None}.items():
+        single = {"out": out, "no-labels": no_labels or None}
+        single |= {name: chosen[name] for name in ("beta", "defer")}
+        for name, value in single.items():
             if value is not None:
                 raise click.BadParameter(f"--{name} is for one fit, and --path shows a dozen")
-        asked |= {**as_keywords(**chosen), "evidence": evidence}
-        _show_path(table, reads, picture, asked, json=json)
+        _show_path(table, reads, picture, as_keywords(**chosen), json=json)
         return
     if picture is not None:
         raise click.BadParameter("--picture draws the path: add --path")
@@ -216,20 +203,46 @@ def fit(
     check_files(reads, {"out": target})
     check_suffix(target, ".json")
     with search_progress(chosen["time_limit"]) as progress:
-        fitted = dnip.fit(
-            table,
-            evidence=evidence,
-            no_labels=no_labels,
-            progress=progress,
-            **asked,
-            **as_keywords(**chosen),
-        )
+        fitted = dnip.fit(table, no_labels=no_labels, progress=progress, **as_keywords(**chosen))
     save_coefficients(fitted.coefficients, target)
     content = fit_to_dict(fitted, options.CONFIDENCE) if json else {}
     text = describe_fit(fitted, options.CONFIDENCE, str(table), str(target))
     text += f"\n{_written(fitted, target)}"
     content |= {"out": str(target), "holds": "raw" if fitted.is_raw else "fitted"}
     finish(content, text, json=json, notes=notes_on_fit(fitted, unlabelled))
+
+
+def as_keywords(
+    *,
+    costs: Path | None = None,
+    max_accuracy_loss: float | None = None,
+    min_class_accuracy: tuple[tuple[str | int, float], ...] = (),
+    robust: Switch | None = None,
+    group: str | None = None,
+    weight: str | None = None,
+    **same: Any,  # noqa: ANN401 - as in Python
+) -> dict[str, Any]:
+    """Return the settings that options say, as :func:`dnip.fit` takes them."""
+    from dnip.method.constraints import Constraints
+    from dnip.method.objective import Costs
+
+    floors = options.by_name("--min-class-accuracy", min_class_accuracy)
+    return {
+        "costs": None if costs is None else Costs.read(costs),
+        "constraints": Constraints(max_accuracy_loss, floors),
+        "robust": robust or "auto",
+        **({} if group is None else {"groups": group}),
+        **({} if weight is None else {"weights": weight}),
+        **same,
+    }
+
+
+def _written(fitted: Fit, target: Path) -> str:
+    """Return what the file holds."""
+    what = "coefficients of 1" if fitted.is_raw else "coefficients"
+    thresholds = "" if fitted.coefficients.defer is None else " and a threshold"
+    stays = ": the raw argmax stays in force" if fitted.is_raw else ""
+    return f"{what}{thresholds} written to {target}{stays}"
 
 
 def _show_path(
@@ -246,11 +259,9 @@ def _show_path(
         check_files(reads, {"picture": picture})
         check_picture(picture)
     with live_progress("fitting") as show:
-
-        def show_done(done: int, total: int) -> None:
-            show(f"{done} of {total} β", done, total)
-
-        path = trace_path(table, progress=show_done, **asked)
+        path = trace_path(
+            table, progress=lambda done, total: show(f"{done} of {total} β", done, total), **asked
+        )
     if path.points[-1].fit.solution.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
         complain("interrupted", f"{len(path.points)} fits so far are kept")
     content, text = path.to_dict(), describe_path(path)
@@ -258,36 +269,7 @@ def _show_path(
         save_figure(path_figure(path), picture)
         content["picture"] = str(picture)
         text += f"\n\npicture written to {picture}"
-    columns = {"group": asked["groups"], "weight": asked["weights"]}
-    taken = options.line("fit", table, asked["classes"], **columns)
+    group, weight = asked.get("groups"), asked.get("weights")
+    taken = options.line("fit", table, asked["classes"], group=group, weight=weight)
     text += f"\n\nNo coefficients are written. To take one: {taken} --beta BETA"
     finish(content, text, json=json)
-
-
-def as_keywords(
-    *,
-    costs: Path | None = None,
-    max_accuracy_loss: float | None = None,
-    min_class_accuracy: tuple[tuple[str | int, float], ...] = (),
-    robust: Switch | None = None,
-    **same: Any,  # noqa: ANN401 - as in Python
-) -> dict[str, Any]:
-    """Return the settings that options say, as :func:`dnip.fit` takes them."""
-    from dnip.method.constraints import Constraints
-    from dnip.method.objective import Costs
-
-    floors = options.by_name("--min-class-accuracy", min_class_accuracy)
-    return {
-        "costs": None if costs is None else Costs.read(costs),
-        "constraints": Constraints(max_accuracy_loss, floors),
-        "robust": robust or "auto",
-        **same,
-    }
-
-
-def _written(fitted: Fit, target: Path) -> str:
-    """Return what the file holds."""
-    what = "coefficients of 1" if fitted.is_raw else "coefficients"
-    thresholds = "" if fitted.coefficients.defer is None else " and a threshold"
-    stays = ": the raw argmax stays in force" if fitted.is_raw else ""
-    return f"{what}{thresholds} written to {target}{stays}"

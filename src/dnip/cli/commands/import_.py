@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from dnip.cli import options
 from dnip.cli.console import finish, live_progress
@@ -86,7 +86,7 @@ from dnip.cli.console import finish, live_progress
 @options.json
 @options.option(
     "--from",
-    "from_",
+    "source",
     metavar="SOURCE",
     heading="Details",
     help="Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists them "
@@ -128,21 +128,9 @@ from dnip.cli.console import finish, live_progress
 def import_(
     files: tuple[Path, ...],
     out: Path,
-    classes: tuple[str, ...] | None,
-    from_: str | None,
-    question: str | None,
-    only: tuple[str, ...],
     map_: tuple[tuple[str, str], ...],
-    gold: Path | None,
-    on: str | None,
-    label: str | None,
-    keep: tuple[str, ...],
-    last: bool,
-    key: str | None,
-    answer: Literal["stated", "last"],
-    votes: bool,
-    normalise: Literal["characters"] | None,
     json: bool,
+    **asked: Any,  # noqa: ANN401 - as in Python
 ) -> None:
     from dnip.base.files import check_files
     from dnip.llm.presenting import describe_import, notes_on_import
@@ -151,25 +139,10 @@ def import_(
     from dnip.tables.origin import metadata_path
 
     check_table_path(out)
-    check_files({"files": files, "gold": gold}, {"out": out, "metadata": metadata_path(out)})
+    reads = {"files": files, "gold": asked["gold"]}
+    check_files(reads, {"out": out, "metadata": metadata_path(out)})
     with live_progress("importing"):
-        imported = read_answers(
-            files,
-            classes,
-            source=from_,
-            question=question,
-            names=options.by_name("--map", map_),
-            gold=gold,
-            on=on,
-            label=label,
-            keep=keep,
-            votes=votes,
-            only=only,
-            normalise=normalise,
-            key=key,
-            answer=answer,
-            last=last,
-        )
+        imported = read_answers(files, names=options.by_name("--map", map_), **asked)
         write_import(imported, out)
     summary = imported.summary
     content = {**summary.to_dict(), "out": str(out)}

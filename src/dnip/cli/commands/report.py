@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dnip.cli import options
 from dnip.cli.console import finish, live_progress
-
-if TYPE_CHECKING:
-    from dnip.presenting.report import Report
 
 
 @options.command(
@@ -63,18 +58,8 @@ def report(
         page = report_on(table, coefficients=coefficients, classes=classes, groups=group, by=by)
     page.save(out)
     text = wrapped(f"{page.verdict}\n\nwritten: {out}")
-    if coefficients is None and page.verdict.startswith("Apply") and not _is_kept(page):
+    if coefficients is None and page.verdict.startswith("Apply"):
         there = page.coefficients.classes
         line = options.line("fit", table, classes, by=by, there=there, group=group)
         text += f"\nNext, keep the coefficients: {line}"
     finish({"verdict": page.verdict, "written": [str(out)]}, text, json=json)
-
-
-def _is_kept(page: Report) -> bool:
-    """Say whether `dnip fit` has written these coefficients here already."""
-    from dnip.base.errors import DNIPError
-    from dnip.method.coefficients import Coefficients
-
-    with suppress(DNIPError):
-        return Coefficients.load("coefficients.json").digest == page.coefficients.digest
-    return False

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -12,7 +11,12 @@ from dnip.cli import options
 from dnip.cli.console import Verbosity, complain, say
 
 if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
+    from collections.abc import Iterator
+
+    from dnip.llm.serving.exchanges import Files
+
+# The name of a chat without a file, and its classes.
+_Collected: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 def _chat(text: str) -> tuple[str, str | None]:
@@ -128,99 +132,110 @@ def serve(
     upstream: str,
     coefficients: tuple[tuple[str, str], ...],
     chat: tuple[tuple[str, str | None], ...],
-    classes: Sequence[str] | None,
+    classes: tuple[str, ...] | None,
     host: str,
     port: int,
     timeout: float,
     grace: float | None,
     drain: float,
-    on_mismatch: Literal["refuse", "pass"] | None,
-    max_body: int,
     record: Path | None,
     record_texts: bool,
     log: str,
+    **settings: Any,  # noqa: ANN401 - as in Python
 ) -> None:
-    from ipaddress import ip_address
-
     from dnip.base.errors import load_optional
     from dnip.base.validation import check_number
 
     for library in ("uvicorn", "httptools", "starlette", "aiohttp", "prometheus_client"):
         load_optional(library, purpose="serve", extra="serve")
-    from dnip.llm.decisions import load_coefficients
-    from dnip.llm.serving.application import CHATS, DECISIONS, make_app
+    from dnip.llm.serving.application import make_app
     from dnip.llm.serving.exchanges import by_api
     from dnip.llm.serving.recording import Recorder
     from dnip.llm.serving.reports import as_json, log_to_standard_error, report_event
     from dnip.llm.serving.server import listen, make_server
 
-    def report(line: str) -> None:
-        say(as_json("info", line) if log == "json" else line)
-
     log_to_standard_error(as_json=log == "json")
     Verbosity.log = report_event if log == "json" else None
-    with_files = [(name, file) for name, file in chat if file is not None]
-    bare = [name for name, file in chat if file is None]
+    collect = _without_file(chat, classes, record)
     if not (coefficients or chat):
         raise click.BadParameter("give --coefficients QUESTION=FILE, or --chat NAME=FILE")
-    if bare and not (classes and record):
-        raise click.BadParameter(
-            f"--chat {bare[0]} has no file. To collect answers, give --classes and --record; to "
-            f"correct them, --chat {bare[0]}=FILE"
-        )
-    if classes and not bare:
-        raise click.BadParameter("--classes is for a --chat NAME without a file")
-    if len(bare) > 1:
-        raise click.BadParameter(f"--chat {bare[0]} and --chat {bare[1]} cannot be distinguished")
+    with_files = [(name, file) for name, file in chat if file is not None]
     decisions, chats = by_api(
         options.by_name("--coefficients", coefficients), options.by_name("--chat", with_files)
     )
-    files = {**decisions, **chats}
-    collect = (bare[0], classes) if bare and classes else None
-    recorder = None
-    if record:
-        recorder = Recorder(record, [*files, *bare], texts=record_texts)
+    names = [*decisions, *chats, *(() if collect is None else collect[:1])]
     app = make_app(
         upstream,
         decisions,
         chats,
-        max_body=max_body,
         timeout=timeout,
-        on_mismatch=on_mismatch,
-        recorder=recorder,
+        recorder=None if record is None else Recorder(record, names, texts=record_texts),
         collect=collect,
+        **settings,
     )
     drain = check_number("drain", drain, at_least=0)
     grace = check_number("grace", timeout if grace is None else grace, at_least=0)
     with listen(host, port, timeout=timeout) as listening:
         address, port = listening.getsockname()[:2]
-        if not ip_address(address.partition("%")[0]).is_loopback:
-            complain("warning", "everybody who reaches this address can use it; it asks for no key")
-        for level, text in _notes(load_coefficients(files)):
-            complain(level, text)
+        _tell_of_doubts(address, {**decisions, **chats})
         shown = f"[{host}]" if ":" in host else host
-        report(f"http://{shown}:{port} passes requests on to {upstream}")
-        for paths, corrected in ((DECISIONS, decisions), (CHATS, chats)):
-            where = " and ".join(f"/v1{end}" for end in paths)
-            for name, path in corrected.items():
-                report(f"{name}: {path} corrects {where}")
-        if collect is not None:
-            report(f"{bare[0]}: answers of /v1{CHATS[0]} are recorded, and stay as they are")
+        lines = [f"http://{shown}:{port} passes requests on to {upstream}"]
+        lines += _corrected(decisions, chats, collect)
+        for line in lines:
+            say(as_json("info", line) if log == "json" else line)
         make_server(app, grace=grace, timeout=timeout, drain=drain).run(sockets=[listening])
 
 
-def _notes(known: Mapping[str, Coefficients]) -> Iterator[tuple[str, str]]:
-    """Yield what an operator should know of coefficients, by name, before they are used."""
+def _without_file(
+    chat: tuple[tuple[str, str | None], ...], classes: tuple[str, ...] | None, record: Path | None
+) -> _Collected | None:
+    """Return the chat without a file, whose answers are collected, and its classes."""
+    names = [name for name, file in chat if file is None]
+    if not names:
+        if classes:
+            raise click.BadParameter("--classes is for a --chat NAME without a file")
+        return None
+    if not (classes and record):
+        raise click.BadParameter(
+            f"--chat {names[0]} has no file. To collect answers, give --classes and --record; to "
+            f"correct them, --chat {names[0]}=FILE"
+        )
+    if len(names) > 1:
+        raise click.BadParameter(f"--chat {names[0]} and --chat {names[1]} cannot be distinguished")
+    return names[0], classes
+
+
+def _tell_of_doubts(address: str, files: Files) -> None:
+    """Tell of an address that others reach, and of coefficients that say little or nothing."""
+    from ipaddress import ip_address
+
     from dnip.base.errors import listed
+    from dnip.llm.decisions import load_coefficients
     from dnip.llm.questions import question_of
 
+    if not ip_address(address.partition("%")[0]).is_loopback:
+        complain("warning", "everybody who reaches this address can use it; it asks for no key")
+    known = load_coefficients(files)
     for name, fitted in known.items():
         if (fitted.fit.evidence or {}).get("verdict") == "no signal":
-            yield "warning", f"{name}: the fit found no signal, so that the weights mean nothing"
+            what = "the fit found no signal, so that the weights mean nothing"
+            complain("warning", f"{name}: {what}")
     if unknown := [name for name, fitted in known.items() if question_of(fitted.fit) is None]:
-        yield (
+        complain(
             "note",
             f"the coefficients of {listed(unknown)} do not say which question they were fitted on: "
             "any question with their options is corrected, of chats any that is answered in plain "
             "text",
         )
+
+
+def _corrected(decisions: Files, chats: Files, collect: _Collected | None) -> Iterator[str]:
+    """Yield which file corrects which path, and which answers are only recorded."""
+    from dnip.llm.serving.application import CHATS, DECISIONS
+
+    for paths, corrected in ((DECISIONS, decisions), (CHATS, chats)):
+        where = " and ".join(f"/v1{end}" for end in paths)
+        for name, path in corrected.items():
+            yield f"{name}: {path} corrects {where}"
+    if collect is not None:
+        yield f"{collect[0]}: answers of /v1{CHATS[0]} are recorded, and stay as they are"
