@@ -28,7 +28,7 @@ from dnip.fitting.fit import fit
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.solvers import Settings
 from dnip.solvers.search import PAPER
-from reproduction.authors import AuthorsAnneal
+from reproduction.methods import AuthorsAnneal
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,

@@ -13,7 +13,6 @@ from dnip.base.typing import Floats
 from reproduction.experiments.base import Claims, Experiment, Run, one_shot
 from reproduction.judging import Scores, count_pairs, rates_of
 from reproduction.methods import DNIP, FIT, PUBLISHED, RAW, debias
-from reproduction.odd_classes import draw_odd_classes, size_of
 from reproduction.presenting import COLOURS, heat, markdown, plain
 from reproduction.probabilities import FIVE, Cell
 from reproduction.published import published
@@ -105,19 +104,15 @@ def table_overview(run: Run, results: Any) -> str:
 
 
 def draw_overview(figure: Any, run: Run, results: Any) -> None:
-    """Draw which class the errors of each class go to, and differences between class accuracies."""
+    """Draw differences between class accuracies."""
     _, classes, own = shown(run, results, "overview")
-    width, height = size_of(classes, len(SHOWN))
-    figure.set_size_inches(width, height + 3.5)
-    above, below = figure.subplots(2, len(SHOWN), height_ratios=(height, 3.5))
-    scores = {method: f"{method}: COBias {100 * own[method].cobias:.1f}" for method in SHOWN}
-    draw_odd_classes(above, classes, {scores[method]: own[method].counts for method in SHOWN})
+    figure.set_size_inches(12, 3.8)
     names = list(map(literal, classes))
-    for method, axes in zip(SHOWN, below, strict=True):
+    for method, axes in zip(SHOWN, figure.subplots(1, len(SHOWN)), strict=True):
         rates = np.nan_to_num(own[method].rates)
         gaps = np.abs(rates[:, None] - rates)
         labels = [f"{name}\n{rate:.0%}" for name, rate in zip(names, rates, strict=True)]
-        title = "differences of class accuracies"
+        title = f"{method}: COBias {100 * own[method].cobias:.1f}"
         heat(axes, title, gaps, (100 * gaps).round().astype(int), labels, names)
 
 

@@ -14,10 +14,19 @@ import dnip
 from dnip.base.typing import Floats
 from dnip.solvers import Solver
 from dnip.solvers.search import PRESETS
-from reproduction.authors import AuthorsAnneal
 from reproduction.experiments.base import Claims, Experiment, Run
 from reproduction.judging import Scores
-from reproduction.methods import FIT, PAPER, RAW, SCALE, SIMILAR, Found, decide, naming
+from reproduction.methods import (
+    FIT,
+    PAPER,
+    RAW,
+    SCALE,
+    SIMILAR,
+    AuthorsAnneal,
+    Found,
+    decide,
+    naming,
+)
 from reproduction.presenting import TITLES, lines, markdown, short
 from reproduction.probabilities import Cell
 

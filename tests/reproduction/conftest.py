@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from outcomes import Outcome
-from reproduction import linear_adapter, methods, report
+from reproduction import methods, report
 from reproduction.__main__ import main
-from reproduction.authors import AuthorsAnneal
 from reproduction.experiments import solving
+from reproduction.methods import AuthorsAnneal
 
 SIZES = {"agnews": 4, "sst5": 5, "trec": 6}
 
@@ -40,9 +40,10 @@ def quick(monkeypatch):
     monkeypatch.setattr(methods, "BETAS", (2.7,))
     monkeypatch.setattr(methods, "SCALES", (30,))
     monkeypatch.setattr(solving, "RUNS", 1)
+    monkeypatch.setattr(solving, "PROOF", 0.5)
     ways = ("as chosen", "authors' schedule", "coordinate")
     monkeypatch.setattr(solving, "readings", lambda n: dict.fromkeys(ways, "coordinate"))
-    monkeypatch.setattr(linear_adapter, "STEPS", 50)
+    monkeypatch.setattr(methods, "STEPS", 50)
     monkeypatch.setattr(report, "TASKS", tuple(SIZES))  # claims need every task of the paper
 
 

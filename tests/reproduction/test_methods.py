@@ -5,7 +5,7 @@ import pytest
 
 from dnip import InvalidInputError, Objective, metrics
 from reproduction import methods
-from reproduction.linear_adapter import adapt, smooth
+from reproduction.methods import adapt, smooth
 from reproduction.probabilities import Cell, Rows
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from dnip import Constraints, CustomObjective, InvalidInputError, Objective, sol
 from dnip.solvers import Anneal
 from dnip.solvers.search import PAPER
 from problems import KNOWN
-from reproduction.authors import AuthorsAnneal
+from reproduction.methods import AuthorsAnneal
 
 
 def moves_of(solution):

@@ -10,7 +10,7 @@ import oracles
 from dnip import Constraints, InvalidInputError, Objective, ProbabilityTable, solve
 from dnip.method.scales import WeightScale
 from dnip.solvers import Anneal, Coordinate
-from reproduction.authors import AuthorsAnneal
+from reproduction.methods import AuthorsAnneal
 from strategies import KINDS, SEEDS, random_probabilities, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
