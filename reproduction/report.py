@@ -16,6 +16,9 @@ from reproduction.presenting import markdown
 from reproduction.probabilities import TASKS
 from reproduction.published import paper_rows, published
 
+#: Suffixes of pictures, and what each tells of when or by what it was drawn, which is left out.
+PICTURES = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
+
 
 def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     """Run an experiment, write its CSV, Markdown and picture, and return what it judges."""
@@ -34,7 +37,7 @@ def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     if experiment.draw and len(results):
         figure = Figure(layout="tight")
         experiment.draw(figure, run, results)
-        for suffix, dated in ((".png", "Software"), (".svg", "Date"), (".pdf", "CreationDate")):
+        for suffix, dated in PICTURES.items():
             with atomic_path(out / f"{name}{suffix}") as path:
                 figure.savefig(path, dpi=110, bbox_inches="tight", metadata={dated: None})
     parts += [run.missing(experiment.shots, experiment.tasks), *_paper(name)]
