@@ -285,7 +285,7 @@ class _TextWriter:
     """
 
     def __init__(self, file: IO[bytes], *, compressed: bool = False) -> None:
-        self._packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if compressed else None
+        self._packed = gzip.GzipFile("", "wb", 6, file, mtime=0) if compressed else None
         self._file = self._packed or file
 
     def finish(self) -> None:
