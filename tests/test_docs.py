@@ -113,17 +113,6 @@ def test_readme_names_files_that_exist():
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-def test_readme_names_the_two_commands_that_set_up_everything_behind_its_picture():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    behind = readme.partition("](docs/images/class_accuracies.png)")[2].partition("\n## ")[0]
-    (typed,) = [text for language, text in BLOCK.findall(behind) if language == "sh"]
-    targets = [line.partition("#")[0].split() for line in typed.splitlines()]
-    assert targets == [["make", "demo"], ["make", "test"]]
-    assert "accuracy     0.484 -> " in behind  # what the first prints
-    made = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert all(f"\n{target}: " in made for _, target in targets)
-
-
 # --- every block of README, typed one after the other by a new user ---
 BLOCK = re.compile(r"^```(sh|python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXTRAS = re.compile(r"pip install '\.\[([\w,]+)\]")
@@ -136,16 +125,6 @@ def blocks():
         named = EXTRAS.findall(readme, end, block.end())
         end = block.end()
         yield block[1], block[2], named[-1].split(",") if named else []
-
-
-def test_readme_has_four_doors_of_five_lines_and_one_page_each():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    doors = readme.partition("## Your door\n")[2].partition("[All pages]")[0].split("\n**You ")[1:]
-    assert len(doors) == 4
-    for door in doors:
-        assert len(re.findall(r"\]\(docs/[\w-]+\.md\)", door)) == 1
-        ((_, typed),) = BLOCK.findall(door)
-        assert len([*filter(None, typed.splitlines())]) <= 5
 
 
 PROMPT = "{text}\nIts topic:"

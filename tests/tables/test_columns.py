@@ -36,6 +36,8 @@ def resolve(header, classes=None):
     ("p0,p1,a,b", ("a", "b"), "a,b", "a,b"),
     ("p0,p1", ("label", "id"), "p0,p1", "label,id"),
     ("id,pos,neg,label", None, "pos,neg", "pos,neg"),
+    ("id,text,p_ham,p_spam,label", None, "p_ham,p_spam", "ham,spam"),
+    ("id,text,p_ham,p_spam,label", ("spam", "ham"), "p_spam,p_ham", "spam,ham"),
     ("mass,prediction,2,1,samples,fallback", None, "2,1", "2,1"),
 )
 def test_class_columns_are_found_in_class_order(header, classes, columns, names):

@@ -108,25 +108,6 @@ def test_classes_that_are_numbers_are_read_as_they_were_written(tmp_path, suffix
             assert (back.classes, back.labels.tolist()) == (classes, truth.tolist())
 
 
-def test_columns_that_begin_with_p_are_classes_though_others_are_there(tmp_path):
-    (tmp_path / "t.csv").write_text("id,text,p_ham,p_spam,label\n0,hi,0.25,0.75,spam\n1,ho,1,0,\n")
-    table = ProbabilityTable.read(tmp_path / "t.csv")
-    assert (table.classes, table.labels.tolist()) == (("ham", "spam"), [1, -1])
-    assert ProbabilityTable.read(tmp_path / "t.csv", ["spam", "ham"]).labels.tolist() == [0, -1]
-
-
-HEADED = "id,bad,good,label\n0,0.25,0.75,good\n1,1,0,\n"
-
-
-def test_all_columns_are_classes_that_mean_nothing_else(tmp_path):
-    (tmp_path / "t.csv").write_text(HEADED)
-    table = ProbabilityTable.read(tmp_path / "t.csv")
-    assert table.classes == ("bad", "good")
-    assert table.labels.tolist() == [1, -1]
-    frame = pd.DataFrame({"bad": [0.25, 1], "good": [0.75, 0], "label": ["good", None]})
-    assert ProbabilityTable.from_frame(frame).data_hash == table.data_hash
-
-
 @pytest.mark.parametrize("classes", [(), ("no", "yes")])
 def test_columns_as_written(tmp_path, classes):
     p, labels = np.array([[0.25, 0.75], [1, 0]]), np.array([1, -1])
