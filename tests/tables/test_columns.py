@@ -18,7 +18,7 @@ from dnip import InvalidInputError, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
 from dnip.tables.cells import CellLocation
 from dnip.tables.columns import resolve_columns
-from dnip.tables.labels import _best_assignment, better_order, read_labels
+from dnip.tables.labels import better_order, read_labels
 
 
 def resolve(header, classes=None):
@@ -243,15 +243,6 @@ def test_every_other_order_of_a_real_table_is_found_or_left():
             assert found.tolist() == order
         else:  # half of the columns are right: better than chance
             assert found is None or found.tolist() == order
-
-
-def test_swaps_find_the_best_assignment():
-    rng = np.random.default_rng(0)
-    for n_classes in (2, 3, 5):
-        order = rng.permutation(n_classes)
-        rates = rng.random((n_classes, n_classes)) * 0.3
-        rates[order, np.arange(n_classes)] += 0.5
-        assert _best_assignment(rates).tolist() == order.tolist()
 
 
 @cases((0, 2), (3, 2), (40, 1))

@@ -286,9 +286,10 @@ def better_order(probabilities: Probabilities, labels: Labels) -> Integers | Non
     """Return the class that each column speaks for, where that is overwhelmingly another.
 
     Columns are first made equally probable on average, as weights would make them, and each row is
-    decided. The mean class accuracy of the best order, and that of this one, are compared with
-    chance, 1/N. The best must be far above it, by Hoeffding's inequality over all N! orders, and
-    by so much that no model is as wrong; this one must be no better than chance.
+    decided. A column speaks for the class whose rows it is decided for most often; where two speak
+    for one, they tell nothing. The mean class accuracy of that order, and of this one, are compared
+    with chance, 1/N. The former must be far above it, by Hoeffding's inequality over all N! orders,
+    and by so much that no model is as wrong; the latter must be no better than chance.
 
     Parameters
     ----------
@@ -319,7 +320,9 @@ def better_order(probabilities: Probabilities, labels: Labels) -> Integers | Non
     decided = (scores - scores.mean(axis=0)).argmax(axis=1)
     counts = np.bincount(labels * n_classes + decided, minlength=n_classes**2)
     rates = counts.reshape(n_classes, n_classes) / sizes[:, None]
-    class_of = _best_assignment(rates)
+    class_of = rates.argmax(axis=0)
+    if len(np.unique(class_of)) < n_classes:
+        return None
     gained, gained_here = (
         (rates[order, np.arange(n_classes)].mean() * n_classes - 1) / (n_classes - 1)
         for order in (class_of, np.arange(n_classes))
@@ -328,28 +331,6 @@ def better_order(probabilities: Probabilities, labels: Labels) -> Integers | Non
     unlikely = spread * math.sqrt(math.lgamma(n_classes + 1) - math.log(_CHANCE))
     least = max(_LEAST_GAIN * (1 + (n_classes < 4)), unlikely * n_classes / (n_classes - 1))
     return class_of if gained >= least and gained_here <= _MOST_LEFT * gained else None
-
-
-def _best_assignment(rates: Probabilities) -> Integers:
-    """Return the class for each column, so that the sum of their rates is as large as swaps find.
-
-    Parameters
-    ----------
-    rates : ndarray of shape (N, N)
-        Of each class, by column.
-    """
-    n_classes = len(rates)
-    class_of = np.arange(n_classes)
-    for _ in range(n_classes**2):
-        moved = rates[class_of].T  # by column, and by the column whose class it would take
-        rate = np.diag(moved)
-        gains = moved + moved.T - rate[:, None] - rate
-        best = int(gains.argmax())
-        if gains.flat[best] <= _TINY:
-            break
-        a, b = divmod(best, n_classes)
-        class_of[[a, b]] = class_of[[b, a]]
-    return class_of
 
 
 def read_labels(
