@@ -160,8 +160,8 @@ FAULTS = [
     Fault(
         "each question of a check gets the whole of alpha",
         "using/drift.py",
-        "level = 1 - alpha / QUESTIONS",
-        "level = 1 - alpha",
+        "now, 1 - alpha / QUESTIONS, counted",
+        "now, 1 - alpha, counted",
         "using/test_drift.py",
     ),
     Fault(

@@ -52,6 +52,14 @@ def test_what_is_refused_leaves_the_old_output(tmp_path, suffix, classes, rows, 
     assert set(tmp_path.iterdir()) == {path, old}
 
 
+def test_coefficients_for_other_classes_are_named_by_their_file(tmp_path, table):
+    Coefficients(["no", "yes"], [1, 1], 1).save(tmp_path / "pair.json")
+    with pytest.raises(
+        CoefficientsFormatError, match=r"coefficients of .*pair\.json were fitted for"
+    ):
+        apply([table], tmp_path / "pair.json", tmp_path / "out.csv")
+
+
 # --- recipes ---
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 CLASSES = ("red", "green", "blue")

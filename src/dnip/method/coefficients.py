@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -323,6 +323,8 @@ class Coefficients:
     multipliers : ndarray of shape (N,)
         What probabilities are multiplied by before the argmax: ξ on a linear scale, because the
         factor 1/K cancels, and ω on others.
+    path : str
+        The file that they were read from, for messages; empty where there is none.
 
     Raises
     ------
@@ -348,6 +350,7 @@ class Coefficients:
     fit: FitRecord = field(default_factory=FitRecord)
     weights: Floats = field(default_factory=lambda: np.empty(0))
     defer: Deferral | None = None
+    path: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -629,7 +632,9 @@ class Coefficients:
                 hint="Give the coefficients.json that `dnip fit` wrote",
             )
         text = read_named(path, CoefficientsFormatError)
-        return cls.from_json(text, source=str(path))
+        coefficients = cls.from_json(text, source=str(path))
+        complete(coefficients, path=str(path))
+        return coefficients
 
 
 def _of_classes(probabilities: ArrayLike, classes: Sequence[str]) -> Probabilities:

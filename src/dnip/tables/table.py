@@ -576,12 +576,12 @@ def tell_own_labels(source: str, n_alike: int, n_labelled: int) -> None:
         )
 
 
-def check_same_classes(rows: Rows, classes: Sequence[str]) -> None:
-    """Refuse coefficients that were fitted for other classes than the table's."""
+def check_same_classes(rows: Rows, classes: Sequence[str], path: str = "") -> None:
+    """Refuse coefficients, of a file, that were fitted for other classes than the table's."""
     if rows.classes != classes:
         raise CoefficientsFormatError(
             f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
-            f"were fitted for {listed(classes)}",
+            f"{f'of {path} ' if path else ''}were fitted for {listed(classes)}",
             hint="Apply coefficients to the task that they were fitted on",
         )
 

@@ -143,7 +143,7 @@ def estimate_stream(
     calibration = coefficients.calibration  # refused before a long table is read
     sample = RowSample(most_rows(len(coefficients.classes)))
     for chunk in counted_rows(chunks, progress):
-        check_same_classes(chunk, coefficients.classes)
+        check_same_classes(chunk, coefficients.classes, coefficients.path)
         check_raw(chunk)
         sample.add(probabilities=chunk.probabilities)
     return estimate_prior(sample.columns["probabilities"], calibration)
@@ -168,7 +168,7 @@ def reweighted(coefficients: Coefficients, chunks: Iterable[Rows]) -> Iterator[_
     """
     multipliers = coefficients.multipliers
     for chunk in chunks:
-        check_same_classes(chunk, coefficients.classes)
+        check_same_classes(chunk, coefficients.classes, coefficients.path)
         check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)

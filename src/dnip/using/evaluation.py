@@ -383,7 +383,7 @@ class TableCounts:
     def add(self, rows: Rows) -> None:
         """Count some rows."""
         for weights in self._asked.values():
-            check_same_classes(rows, weights.classes)
+            check_same_classes(rows, weights.classes, weights.path)
         p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.corrected_by = self.corrected_by or rows.corrected_by
