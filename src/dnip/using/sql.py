@@ -91,6 +91,11 @@ class Dialect(NamedTuple):
             )
         return self.mark + name.replace(self.mark, self.mark * 2) + self.mark
 
+    def largest(self, terms: list[str]) -> str:
+        """Return the largest of some expressions."""
+        separator = ",\n    "
+        return f"{self.greatest}(\n    {separator.join(terms)})"
+
     def double(self, value: float) -> str:
         """Return a weight as an expression whose value is that very double.
 
@@ -201,75 +206,33 @@ class Sql(Export):
         InvalidInputError
             For names that are no identifiers, or too few of them.
         """
-        dialect, classes = DIALECTS[self.dialect], coefficients.classes
+        dialect, defer = DIALECTS[self.dialect], coefficients.defer
         deferred, prediction, best, total, source, own = map(dialect.identifier, _NAMES)
-        if self.columns is not None:
-            columns: Sequence[str] = split_names(self.columns, classes, "--columns")
-        elif coefficients.fit.data is not None:
-            columns = class_columns(classes)
-        else:
-            columns = probability_columns(len(classes))
         # qualified: SQLite takes a missing column in quotes for a text
-        cells = [f"{source}.{dialect.identifier(column)}" for column in columns]
-        # From 1 on, so that no product is too small: PostgreSQL takes that for an error.
-        weights = coefficients.multipliers.tolist()
-        doublings = max(0, 1 - math.frexp(min(weights))[1])
-        products = [
-            f"{cell} * {dialect.double(math.ldexp(weight, doublings))}"
-            for cell, weight in zip(cells, weights, strict=True)
-        ]
-        separator = ",\n    "
-        largest = _in_groups(
-            products, lambda group: f"{dialect.greatest}(\n    {separator.join(group)})"
-        )
-        values = {best: largest}
-        thresholds = None if coefficients.defer is None else coefficients.defer.thresholds
-        if thresholds is not None:
+        cells = [f"{source}.{dialect.identifier(name)}" for name in self._columns_of(coefficients)]
+        products = _products(cells, coefficients.multipliers.tolist(), dialect)
+        values = {best: _in_groups(products, dialect.largest)}
+        if defer is not None:
             values[total] = f"({' + '.join(products)})"  # in the order of the classes, as apply
         # others than these two kinds compute the operand of CASE once
         value = values
         if dialect.but or dialect.lateral:
             value = {name: name if dialect.but else f"{own}.{name}" for name in values}
 
-        def case(outcomes: Iterable[str]) -> str:
-            # the first WHEN that holds is taken: the lowest of the classes with the largest product
-            whens = zip(products, outcomes, strict=True)
-            cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
-            return f"CASE {value[best]}\n{cases}  END"
-
-        # some databases pass over a NULL as they look for the largest; a sum with one is NULL
+        texts = map(dialect.text, coefficients.classes)
+        results = {prediction: _case(value[best], products, texts)}
+        if defer is not None:
+            limits = (dialect.double(t if t > _LEAST else 0.0) for t in defer.thresholds.tolist())
+            limit = _case(value[best], products, limits)
+            results[deferred] = f"{value[best]} / NULLIF({value[total]}, 0) < {limit}"
         data = coefficients.fit.data
         is_whole = data is not None and bool(data.sums_to_one)
-        if is_whole:
-            whole = _in_groups(cells, lambda group: f"({' + '.join(group)})")
-            known = f"ABS({whole} - 1) <= {ROW_SUM_TOLERANCE}"
-        else:
-            known = _in_groups(
-                [f"{cell} IS NOT NULL" for cell in cells], lambda group: f"({' AND '.join(group)})"
-            )
-        results = {prediction: case(map(dialect.text, classes))}
-        if thresholds is not None:
-            limits = [dialect.double(t if t > _LEAST else 0.0) for t in thresholds.tolist()]
-            results[deferred] = f"{value[best]} / NULLIF({value[total]}, 0) < {case(limits)}"
+        known = _known(cells, is_whole=is_whole)
         chosen = ",\n  ".join(
             f"CASE WHEN {known} THEN {text} END AS {name}" for name, text in results.items()
         )
         # a name that the table has, too, is ambiguous in WHERE
         names = [*results, *(values if dialect.but else ())]
-        made = [f"{text} AS {name}" for name, text in values.items()]
-        extra = [f"1 AS {name}" for name in names] + made * dialect.lateral
-        table = (
-            f"FROM {'.'.join(map(dialect.identifier, self.table_name.split('.')))} AS {source}\n"
-            f"  CROSS JOIN {'LATERAL ' * dialect.lateral}(SELECT {', '.join(extra)}) AS {own}\n"
-            f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
-        )
-        if dialect.but:
-            query = (
-                f"SELECT\n  * {dialect.but} ({', '.join(values)}),\n  {chosen}\n"
-                f"FROM (\nSELECT {source}.*, {', '.join(made)}\n{table}\n) AS {source}"
-            )
-        else:
-            query = f"SELECT\n  {source}.*,\n  {chosen}\n{table}"
         head = [f"{self.promise}."]
         if is_whole:
             head.append(
@@ -277,4 +240,58 @@ class Sql(Export):
                 "did, so a class may be missing."
             )
         head.append(f"No column of the table may be called {' or '.join(names)}.")
+        query = self._select(chosen, values, names, dialect)
         return "".join(f"-- {line}\n" for line in head) + f"{query};\n"
+
+    def _columns_of(self, coefficients: Coefficients) -> Sequence[str]:
+        """Return the names of the probability columns."""
+        if self.columns is not None:
+            return split_names(self.columns, coefficients.classes, "--columns")
+        if coefficients.fit.data is not None:
+            return class_columns(coefficients.classes)
+        return probability_columns(len(coefficients.classes))
+
+    def _select(
+        self, chosen: str, values: dict[str, str], names: list[str], dialect: Dialect
+    ) -> str:
+        """Return the statement that gives all columns, and what is chosen from some values."""
+        *_, source, own = map(dialect.identifier, _NAMES)
+        made = [f"{text} AS {name}" for name, text in values.items()]
+        extra = [f"1 AS {name}" for name in names] + made * dialect.lateral
+        table = (
+            f"FROM {'.'.join(map(dialect.identifier, self.table_name.split('.')))} AS {source}\n"
+            f"  CROSS JOIN {'LATERAL ' * dialect.lateral}(SELECT {', '.join(extra)}) AS {own}\n"
+            f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
+        )
+        if not dialect.but:
+            return f"SELECT\n  {source}.*,\n  {chosen}\n{table}"
+        return (
+            f"SELECT\n  * {dialect.but} ({', '.join(values)}),\n  {chosen}\n"
+            f"FROM (\nSELECT {source}.*, {', '.join(made)}\n{table}\n) AS {source}"
+        )
+
+
+def _products(cells: Sequence[str], weights: Sequence[float], dialect: Dialect) -> list[str]:
+    """Return probabilities times weights, from 1 on: no product is too small for PostgreSQL."""
+    doublings = max(0, 1 - math.frexp(min(weights))[1])
+    return [
+        f"{cell} * {dialect.double(math.ldexp(weight, doublings))}"
+        for cell, weight in zip(cells, weights, strict=True)
+    ]
+
+
+def _case(largest: str, products: Sequence[str], outcomes: Iterable[str]) -> str:
+    """Return the outcome of the lowest of the classes with the largest product."""
+    whens = zip(products, outcomes, strict=True)
+    cases = "".join(f"    WHEN {product} THEN {outcome}\n" for product, outcome in whens)
+    return f"CASE {largest}\n{cases}  END"
+
+
+def _known(cells: Sequence[str], *, is_whole: bool) -> str:
+    """Return whether a row can be decided: some databases pass over a NULL among products."""
+    if is_whole:  # a sum with a NULL is NULL
+        total = _in_groups(cells, lambda group: f"({' + '.join(group)})")
+        return f"ABS({total} - 1) <= {ROW_SUM_TOLERANCE}"
+    return _in_groups(
+        [f"{cell} IS NOT NULL" for cell in cells], lambda group: f"({' AND '.join(group)})"
+    )
