@@ -40,7 +40,7 @@ def test_solvers_equal_enumeration(name, gap, seed, n_classes, kind):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@settings(seeded, max_examples=15)
+@settings(seeded, max_examples=8)
 @given(seed=SEEDS, n_classes=st.sampled_from([2, 3, 4]), kind=st.sampled_from(KINDS))
 def test_metrics_by_name_equal_the_best_of_all_weights(name, seed, n_classes, kind):
     """As scikit-learn has them; only `exact` has no bound of macro-F1, and says so."""
@@ -61,15 +61,14 @@ def test_metrics_by_name_equal_the_best_of_all_weights(name, seed, n_classes, ki
         assert METRICS[name](labels, predicted) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("instance", range(2))
-def test_many_skewed_classes_come_to_the_same_with_every_seed(instance):
+def test_many_skewed_classes_come_to_the_same_with_every_seed():
     # Weights far apart on the geometric scale: a class at its top must still be able to rise.
-    rng = np.random.default_rng(instance)
-    labels = rng.integers(14, size=3000)
-    p = rng.dirichlet(np.full(14, 0.3), 3000) + 0.6 * np.eye(14)[labels] * rng.random((3000, 1))
+    rng = np.random.default_rng(0)
+    labels = rng.integers(14, size=2000)
+    p = rng.dirichlet(np.full(14, 0.3), 2000) + 0.6 * np.eye(14)[labels] * rng.random((2000, 1))
     p *= np.exp(0.7 * rng.normal(size=14))
     p /= p.sum(axis=1, keepdims=True)
-    values = [solve(p, labels, seed=seed).value for seed in range(4)]
+    values = [solve(p, labels, seed=seed).value for seed in range(3)]
     assert max(values) - min(values) < 0.005
 
 
@@ -92,7 +91,7 @@ def test_coordinate_is_no_worse_than_the_published_annealings(opt_set, smoothing
     p, labels = opt_set.probabilities, opt_set.labels
     objective = Objective(tau=0.2, smoothing=smoothing)
     found = solve(p, labels, objective, scale=30)
-    for solver, n_seeds in (Anneal(), 1), (AuthorsAnneal(), 20):
+    for solver, n_seeds in (Anneal(), 1), (AuthorsAnneal(), 5):
         for seed in range(n_seeds):
             annealed = solve(p, labels, objective, scale=30, solver=solver, seed=seed)
             assert found.value <= annealed.value + 1e-12
