@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,29 +11,23 @@ from dnip.cli.options import COEFFICIENTS
 from dnip.method.coefficients import Coefficients
 from dnip.priors import TargetPrior, check_prior, is_estimate
 from dnip.tables import Scan
-from dnip.tables.files import layout_of
 from dnip.using.application import estimate_stream
 
 
-def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> Path:
+def check_out(out: Path | None) -> Path:
     """Return where to write coefficients.
 
     Raises
     ------
     InvalidInputError
-        If no file is named, and the usual one holds something else than coefficients of the
-        table's classes.
+        If no file is named, and the usual one holds something else.
     """
-    if out is not None or not COEFFICIENTS.is_file():
-        return out or COEFFICIENTS
-    old = _held(COEFFICIENTS)
-    layout = None if old is None or table.is_fifo() else layout_of(table, classes)
-    if old is None or (layout is not None and old.classes != layout.classes):
+    if out is None and COEFFICIENTS.is_file() and _held(COEFFICIENTS) is None:
         raise InvalidInputError(
-            f"{COEFFICIENTS} holds {_described(old)}, and would be lost",
+            f"{COEFFICIENTS} holds something else than coefficients, and would be lost",
             hint=f"Name another file with --out, or write over it with --out {COEFFICIENTS}",
         )
-    return COEFFICIENTS
+    return out or COEFFICIENTS
 
 
 def save_coefficients(coefficients: Coefficients, path: Path) -> None:

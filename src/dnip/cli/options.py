@@ -40,8 +40,6 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 _ALL = "dnip.help_all"
 # The options that take a file to be read next to the first one.
 _SECOND_FILES = ("--test", "--coefficients", "--unlabelled")
-# Suffixes of the files in a model's folder.
-_OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py", ".gguf")
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
@@ -455,14 +453,3 @@ def line(
     words = [word for name, text in named.items() if text for word in (f"--{name}", text)]
     path = f"./{table}" if str(table).startswith("-") else str(table)  # no option
     return join(["dnip", command, path, *words])
-
-
-def model_files(*models: str | None) -> list[Path]:
-    """Return the files of the models that lie here, for `dnip.base.files.check_files`."""
-    here = [Path(name) for name in models if name is not None and os.path.exists(name)]  # noqa: PTH110  # no error for a name that is too long
-    return [
-        path
-        for model in here
-        for path in (model.iterdir() if model.is_dir() else (model,))
-        if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # that of a table
-    ]

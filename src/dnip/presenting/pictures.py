@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,9 @@ from dnip.base.errors import load_optional
 from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_suffix, check_writable
 from dnip.base.typing import Counts
-from dnip.method.coefficients import Coefficients, CoefficientsLike, as_coefficients
+from dnip.method.coefficients import CoefficientsLike
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.formats import shorten
-from dnip.tables import ProbabilityTable
-from dnip.tables.table import as_table, check_same_classes, scored_rows
 from dnip.using.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
@@ -208,13 +206,13 @@ def _score_line(evaluation: Evaluation, side: str, counts: Counts) -> str:
     return f"{name}accuracy {right:.3f}, COBias {cobias(counts):.3f}"
 
 
-def path_figure(path: FitPath, chosen: int | None = None) -> Figure:
+def path_figure(path: FitPath) -> Figure:
     """Return accuracy against COBias on the left, and every class along the path on the right."""
 
     def draw(figure: Any) -> None:  # noqa: ANN401 - matplotlib's
         left, right = figure.subplots(1, 2)
-        _draw_path(left, path, chosen)
-        _draw_classes(right, path, chosen)
+        _draw_path(left, path, None)
+        _draw_classes(right, path)
 
     return Figure(draw, (12.4, 4.4))
 
@@ -238,7 +236,7 @@ def _draw_path(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa: A
         legend_right(axes)
 
 
-def _draw_classes(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa: ANN401
+def _draw_classes(axes: Any, path: FitPath) -> None:  # noqa: ANN401
     """Draw how often every class is right, by β; of many classes the worst and the median."""
     betas = [point.beta for point in path.points]
     sides = [(p.fit.evidence or p.fit).evaluation.reweighted for p in path.points]
@@ -254,8 +252,6 @@ def _draw_classes(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa
         axes.fill_between(betas, low, high, color=BLUE, alpha=0.15)
         axes.plot(betas, middle, color=BLUE, label="median class")
         axes.plot(betas, low, "-o", color=RED, ms=3, label="worst class")
-    if chosen is not None:
-        axes.axvline(betas[chosen], color=BLACK, lw=0.8, ls="--")
     axes.set_xscale("log")
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel("β (weight of COBias)")
@@ -266,12 +262,31 @@ def _draw_classes(axes: Any, path: FitPath, chosen: int | None) -> None:  # noqa
 
 
 # --- displays ---
-class _Display:
-    """What displays share: two ways to make one, of an evaluation, and where it is drawn."""
+class ClassAccuracyDisplay:
+    """Bars: the accuracy of every class, before and after coefficients.
 
-    _size: ClassVar[tuple[float, float]] = (6.4, 4.2)
-    ax_: Any
-    figure_: Any
+    Parameters
+    ----------
+    evaluation : Evaluation
+        As :func:`dnip.evaluate` returns it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import ClassAccuracyDisplay, Coefficients
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> coefficients = Coefficients(["ham", "spam"], [1, 2], 2)
+    >>> shown = ClassAccuracyDisplay.from_predictions(y, p, coefficients)
+    >>> print(shown.ax_.get_title(loc="left"))
+    before: accuracy 0.667, COBias 0.500
+    after: accuracy 1.000, COBias 0.000
+    """
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
@@ -337,17 +352,8 @@ class _Display:
         CoefficientsFormatError
             For coefficients of other classes.
         """
-        weights = None if coefficients is None else as_coefficients(coefficients)
-        if classes is None and weights is not None:
-            classes = weights.classes
-        table = as_table(probabilities, y_true, classes)
-        if weights is not None:
-            check_same_classes(table, weights.classes)
-        return cls._of(scored_rows(table), weights).plot(ax)
-
-    @classmethod
-    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        return cls(evaluate(table, coefficients=coefficients))
+        shown = evaluate(probabilities, y_true, coefficients, classes=classes)
+        return cls(shown).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:  # noqa: ANN401 - matplotlib's
         """Draw.
@@ -367,51 +373,13 @@ class _Display:
         MissingDependencyError
             If matplotlib is not installed.
         """
-        if ax is None:
-            pyplot = load_matplotlib("pyplot")
-            _, ax = pyplot.subplots(figsize=self._size, layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        self._draw(ax)
+        self.ax_, self.figure_ = _axes(ax)
+        _draw_class_accuracies(self.ax_, self.evaluation)
         return self
 
-    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        raise NotImplementedError
 
-
-class ClassAccuracyDisplay(_Display):
-    """Bars: the accuracy of every class, before and after coefficients.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        As :func:`dnip.evaluate` returns it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from dnip import ClassAccuracyDisplay, Coefficients
-    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
-    >>> coefficients = Coefficients(["ham", "spam"], [1, 2], 2)
-    >>> shown = ClassAccuracyDisplay.from_predictions(y, p, coefficients)
-    >>> print(shown.ax_.get_title(loc="left"))
-    before: accuracy 0.667, COBias 0.500
-    after: accuracy 1.000, COBias 0.000
-    """
-
-    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        _draw_class_accuracies(axes, self.evaluation)
-
-
-class PathDisplay(_Display):
+class PathDisplay:
     """Dots: accuracy against COBias of the fits at a dozen β.
-
-    From predictions or an estimator, the examples given are fitted. Coefficients are not drawn.
 
     Parameters
     ----------
@@ -430,20 +398,26 @@ class PathDisplay(_Display):
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> from dnip import PathDisplay
+    >>> from dnip.fitting import trace_path
     >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
-    >>> len(PathDisplay.from_predictions(y, p).path.points)
-    12
+    >>> PathDisplay(trace_path(p, y)).plot().ax_.get_ylabel()
+    'accuracy'
     """
 
     def __init__(self, path: FitPath, chosen: int | None = None) -> None:
         self.path = path
         self.chosen = chosen
 
-    @classmethod
-    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        from dnip.fitting.path import trace_path  # noqa: PLC0415 - a search, only here
+    def plot(self, ax: Any = None) -> Self:  # noqa: ANN401 - matplotlib's
+        """Draw into axes, those of a new figure by default, as `ax_` and `figure_`."""
+        self.ax_, self.figure_ = _axes(ax)
+        _draw_path(self.ax_, self.path, self.chosen)
+        return self
 
-        return cls(trace_path(table))
 
-    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
-        _draw_path(axes, self.path, self.chosen)
+def _axes(ax: Any) -> tuple[Any, Any]:  # noqa: ANN401 - matplotlib's
+    """Return axes and their figure, which is new where none are given."""
+    if ax is None:
+        pyplot = load_matplotlib("pyplot")
+        _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+    return ax, ax.figure

@@ -98,7 +98,7 @@ class Report:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        short = partial(shorten, most=_distinct(self.coefficients.classes))
+        short = partial(shorten, most=_LONGEST)
         environment.filters |= {"thousand": _of_1000, "short": short}
         return str(environment.get_template("report.html").render(report=self, **self.data))
 
@@ -126,19 +126,6 @@ class Report:
         except MissingDependencyError as error:
             return f"<p>{html(self.verdict)}</p><p>{html(str(error))}</p>"
         return f'<iframe srcdoc="{page}" width="100%" height="800" frameborder="0"></iframe>'
-
-
-def _distinct(names: Sequence[str]) -> int:
-    """Return how many letters of names are shown, so that they differ, if these are not too many.
-
-    Examples
-    --------
-    >>> _distinct(["spam", "ham"]), _distinct([f"{'x' * 50}{c}{'y' * 22}" for c in "ab"])
-    (40, 60)
-    """
-    lengths = (_LONGEST, 60, 80)
-    whole = len({*names})
-    return next((n for n in lengths if len({shorten(s, n) for s in names}) == whole), lengths[-1])
 
 
 def _of_1000(rate: float | None) -> str:
@@ -480,7 +467,7 @@ def _in_rows(
         known = [(rate, c) for c, rate in enumerate(side["class_accuracies"]) if rate is not None]
         rate, weakest = min(known)
         rates.append(_of_1000(rate))
-        names.append(shorten(classes[weakest], _distinct(classes)))
+        names.append(shorten(classes[weakest], _LONGEST))
     then, now = (f" ({name})" for name in names)
     weakest_text = f"{rates[1]} of 1,000 {rows} {are} right{now} instead of {rates[0]}"
     text = f"in the weakest class, {weakest_text}{'' if then == now else then}"

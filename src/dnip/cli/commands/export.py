@@ -102,8 +102,7 @@ def export(coefficients: Path, to: str, out: Path | None, json: bool, **settings
     from dnip.presenting.formats import wrapped
 
     chosen = _chosen(to, settings)
-    tokenizer = options.model_files(settings["tokenizer"])
-    check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
+    check_files({"coefficients": coefficients}, {"out": out})
     if out is not None:
         check_suffix(out, *chosen.suffixes)
     content = chosen.render(Coefficients.load(coefficients))

@@ -182,7 +182,7 @@ def fit(
     from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.presenting.text import describe_fit, fit_to_dict, notes_on_fit
 
-    classes, unlabelled = chosen["classes"], chosen["unlabelled"]
+    unlabelled = chosen["unlabelled"]
     reads = {
         "table": table,
         "unlabelled": unlabelled,
@@ -199,7 +199,7 @@ def fit(
         return
     if picture is not None:
         raise click.BadParameter("--picture draws the path: add --path")
-    target = check_out(out, table, classes)
+    target = check_out(out)
     check_files(reads, {"out": target})
     check_suffix(target, ".json")
     with search_progress(chosen["time_limit"]) as progress:

@@ -235,7 +235,6 @@ def prompt(
             "system": system,
             "task": options.named_file(task, ".toml"),
             "demonstrations": texts_files(demonstrations or ""),
-            "model": options.model_files(model.model, model.tokenizer),
         }
         check_files(reads, files_of_run(out))
     elif not check:
