@@ -1,6 +1,12 @@
 """The fit: from a table, a file, a frame or arrays to coefficients, and what is known of them.
 
-Every door reads `FitRows`; `prepare` settles what no β changes, and `fit_rows` chooses.
+The way of a fit:
+
+- `fit_settings` checks what was asked.
+- `read_fit_rows` reads the rows as they were given.
+- `prepare` settles what no β changes: the class mix, the scale, groups, the estimator.
+- `fit_rows` searches, and chooses by refits: a β, or weights of 1.
+- `_fit_of` makes the record and the notes.
 
 Of a very large file, a sample is fitted, stratified by class. Its rows count by the exact class
 sizes, so that the objective on the sample is an estimate of that on all rows. What is reported is
@@ -606,11 +612,14 @@ class Prepared:
     deadline: float | None
 
     @property
+    def asked(self) -> Floats | None:
+        """The class mix that was asked for."""
+        return None if self.target is None else self.target.shares
+
+    @property
     def mix(self) -> Floats | None:
         """The class mix that labelled rows count by; None where they count as they come."""
-        if self.target is not None:
-            return self.target.shares
-        return None if self.weight is None else self.shares
+        return self.asked if self.weight is None or self.target is not None else self.shares
 
     @property
     def raw_counts(self) -> Counts:
@@ -894,9 +903,8 @@ def _fit_of(
 ) -> Fit:
     """Return a fit with everything that it shows."""
     opt, classes = rows.opt, rows.labelled.classes
-    asked = None if rows.target is None else rows.target.shares
     weights = Coefficients(classes, solution.weight_indices, solution.scale)
-    evaluation, data_hash = opt.count(weights, asked)
+    evaluation, data_hash = opt.count(weights, rows.asked)
     if not opt.sample.is_whole:
         solution = _on_all_rows(solution, evaluation, settings)
     evidence, beta = None, None
@@ -976,7 +984,7 @@ def _record(rows: Prepared, fitted: Fit, settings: FitSettings, data_hash: str) 
             sums_to_one=table.sums_to_one,
             sample=None if sample.is_whole else {"rows": len(table), "seed": settings.seed},
         ),
-        class_shares=rows.shares if target is None else target.shares,
+        class_shares=rows.shares if rows.asked is None else rows.asked,
         calibration=rows.calibration,
         target_prior=None if target is None else target.to_dict(classes),
         robust=None if decision is None else {"mode": settings.robust, **decision.to_dict()},
@@ -1006,8 +1014,7 @@ def _rows_like_others(rows: Prepared) -> TableSample:
     if len(rows.unlabelled) < LEAST_ROWS:
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         assert labels is not None
-        target = None if rows.target is None else rows.target.shares
-        return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=target)
+        return TableSample.of(p, labels, mass=mass, weight=rows.weight, target=rows.asked)
     return _sketched(table.unlabelled(), rows.opt.more)
 
 

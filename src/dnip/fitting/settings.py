@@ -21,9 +21,6 @@ from dnip.priors import PriorLike
 from dnip.solvers import Settings, Solver, settings_of
 from dnip.solvers.search import PRESETS
 
-#: When to fit robustly: where it is quick, always, or never.
-ROBUST: tuple[str, ...] = get_args(Switch)
-
 
 @dataclass(frozen=True, eq=False)
 class FitSettings(Settings):
@@ -113,7 +110,7 @@ costs=None)
     if defer is not None:
         check_number("defer", defer, above=0, below=1)
         Deferral(np.empty(0), defer, helper_accuracy)  # refuses a helper that is out of range
-    check_choice("robust", robust, ROBUST)
+    check_choice("robust", robust, get_args(Switch))
     is_limited = search.constraints.max_accuracy_loss is not None
     is_named = is_limited or any(part is not None for part in (objective, beta, costs, preset))
     return FitSettings(
