@@ -33,8 +33,15 @@ CONTENT_FREE = "content-free"
 #: Key of the metadata of Parquet under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
-#: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, ROW, PREDICTION, DEFERRED, MASS, SAMPLES, FALLBACK, CORRECTED})
+#: What columns hold that mean the same in every table; None stands for the name of a class.
+KINDS = {
+    LABEL: None,
+    PREDICTION: None,
+    **dict.fromkeys((ID, ROW, CORRECTED), str),
+    **dict.fromkeys((SAMPLES, FALLBACK, DEFERRED), int),
+    MASS: float,
+}
+RESERVED = frozenset(KINDS)
 
 _NUMBERED = re.compile(r"p[0-9]+")
 

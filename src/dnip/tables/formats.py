@@ -34,15 +34,11 @@ from dnip.base.validation import once
 from dnip.tables.cells import MOST_IDS, CellLocation, Cells, as_list, check_numbers, check_vector
 from dnip.tables.columns import (
     CLASSES_METADATA,
-    DEFERRED,
-    FALLBACK,
     ID,
-    MASS,
+    KINDS,
     NOTHING,
-    PREDICTION,
     RESERVED,
     ROW,
-    SAMPLES,
     Asked,
     Layout,
     check_names,
@@ -460,9 +456,6 @@ def _damaged(source: str, error: Exception) -> InvalidInputError:
     )
 
 
-_LABELS = (LABEL, PREDICTION)
-
-
 class ParquetWriter:
     """Write blocks as row groups, with checksums so that damage is found on reading."""
 
@@ -492,13 +485,16 @@ class ParquetWriter:
 
     def _schema_of(self, block: Block) -> pa.Schema:
         named = block.layout.classes != default_classes(len(block.layout.classes))
-        text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number, DEFERRED: number}
-        kinds |= dict.fromkeys(_LABELS, text if named else number)
-        kinds |= dict.fromkeys(block.layout.probabilities, real)
+        types = {
+            str: self._arrow.string(),
+            int: self._arrow.int64(),
+            float: self._arrow.float64(),
+            None: self._arrow.string() if named else self._arrow.int64(),
+        }
+        kinds = KINDS | dict.fromkeys(block.layout.probabilities, float)
         optional = {LABEL, *block.layout.others}
         fields = [
-            self._arrow.field(name, kinds.get(name, text), nullable=name in optional)
+            self._arrow.field(name, types[kinds.get(name, str)], nullable=name in optional)
             for name in block.columns
         ]
         metadata = {CLASSES_METADATA: json.dumps(block.layout.classes)} if named else None
