@@ -116,6 +116,12 @@ class Scan:
         yield from ahead(check_blocks(blocks, self.source, as_a_whole=self._as_a_whole))
         self._as_a_whole = False
 
+    @property
+    def layout(self) -> Layout | None:
+        """What the columns hold, by the first row; None if there are no rows."""
+        blocks = self._format.read(self._path, self._classes, 1)
+        return next((block.layout for block in blocks), None)
+
     def each(
         self, work: Callable[[Iterable[Rows]], Iterator[Item]], progress: Progress | None = None
     ) -> Iterator[Item]:
@@ -143,24 +149,6 @@ def counted_rows(blocks: Iterable[Some], progress: Progress | None) -> Iterator[
         n_rows += len(rows)
         if progress is not None:
             progress(n_rows)
-
-
-def layout_of(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> Layout | None:
-    """Return what the columns of a table hold, by its first rows; None if it has no rows.
-
-    Parameters
-    ----------
-    path, classes
-        As for `Scan`.
-
-    Raises
-    ------
-    InvalidInputError
-        For a path that cannot be read, and for columns that are no classes.
-    """
-    names = None if classes is None else check_classes(classes)
-    blocks = _check_readable(path).read(Path(path), names, 1)
-    return next((block.layout for block in blocks), None)
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item]:

@@ -30,10 +30,9 @@ from dnip.llm.sources.gold import BY_ROW, Gold, class_indices, join_by_id, join_
 from dnip.llm.sources.opening import SOURCES, Saved, flattened, opened, recognise
 from dnip.llm.sources.services import TOKEN_LOGPROBS
 from dnip.llm.sources.source import LOST, Answer, LeftOutError, Row, Source, Wanted
-from dnip.tables import ProbabilityTable, open_writer
+from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.cells import check_ids, check_mass
 from dnip.tables.columns import ID, MASS, RESERVED, ROW, class_columns
-from dnip.tables.files import layout_of
 from dnip.tables.formats import json_rows, parts_of
 from dnip.tables.labels import LABEL, UNLABELLED, check_classes
 from dnip.tables.origin import LEFT_OUT, QUESTION, metadata_path, warn_of_left_out
@@ -888,7 +887,7 @@ def _columns(
     """Return the classes, and the columns that hold them in a recorded folder."""
     paths = [Path(path) for path in answers if isinstance(path, str | os.PathLike)]
     folders = [path for path in paths if path.is_dir()]
-    layout = layout_of(folders[0], classes) if folders else None
+    layout = Scan(folders[0], classes).layout if folders else None
     # Records of an earlier version do not mark which columns are classes.
     if layout is not None and (classes is not None or layout.probabilities != layout.classes):
         return layout.classes, dict(zip(layout.classes, layout.probabilities, strict=True))
