@@ -16,6 +16,9 @@ from dnip.base.errors import BackendError
 
 # How tokenizers write a space, a new line, and a byte that is no character by itself.
 _MARKS = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})
+_SPACE = "▁".encode()
+# How services write half a character.
+_HALF = re.compile(r"\ufffd|\\x[0-9a-f]{2}")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 # A text that stands in its tokens more often than this is not looked for further.
 _MOST_PLACES = 100
@@ -60,32 +63,28 @@ class Token(NamedTuple):
         """The probability itself."""
         return math.exp(self.logprob)
 
-
-#: How the text of a token is found.
-Spell = Callable[[str, bytes | None], bytes]
-
-
-def _by_bytes(text: str, raw: bytes | None) -> bytes:
-    """Return the bytes that the server reports, or else those of the text."""
-    return unmarked(text, None) if raw is None else raw
+    @property
+    def spelt(self) -> bytes:
+        """Its bytes, without marks for spaces."""
+        return spelt(self.text, self.raw)
 
 
-def unmarked(text: str, raw: bytes | None) -> bytes:
-    r"""Return the bytes of a text whose spaces may be marked as tokenizers do.
+def spelt(text: str, raw: bytes | None) -> bytes:
+    r"""Return the bytes of a token, spaces without the marks of tokenizers.
+
+    What is told of bytes counts where the text is empty, holds half a character or says the same.
 
     Examples
     --------
-    >>> unmarked("▁ham", None), unmarked("<0xC3>", None)
-    (b' ham', b'\xc3')
+    >>> spelt("▁ham", None), spelt("<0xC3>", None), spelt("\ufffd", b"\xc3"), spelt("ham", b"\x01")
+    (b' ham', b'\xc3', b'\xc3', b'ham')
     """
+    whole = text.encode(errors="surrogatepass")
+    if raw is not None and (raw == whole or not text or _HALF.search(text)):
+        return raw.replace(_SPACE, b" ")
     if byte := _BYTE.fullmatch(text):
         return bytes.fromhex(byte[1])
     return text.translate(_MARKS).encode(errors="surrogatepass")
-
-
-def _as_written(text: str, raw: bytes | None) -> bytes:
-    """Return the bytes of a text as it is."""
-    return text.encode(errors="surrogatepass")
 
 
 @dataclass(frozen=True)
@@ -149,12 +148,10 @@ class Position:
         """The tokens that were reported."""
         return self.read()
 
-    def spelt(self, spell: Spell) -> bytes:
-        """Return the text of the chosen token, or of the likeliest one."""
-        if self.text is None:
-            chosen = self.reported.chosen
-            return spell(chosen.text, chosen.raw)
-        return spell(self.text, self.raw)
+    @property
+    def spelt(self) -> bytes:
+        """The bytes of the chosen token, or of the likeliest one."""
+        return self.reported.chosen.spelt if self.text is None else spelt(self.text, self.raw)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +182,7 @@ class Answer:
         return replace(self, content=self.content.partition(stop)[0])
 
 
-def spelling_of(positions: Sequence[Position], whole: str) -> tuple[Spell, list[bytes], int | None]:
-    """Return how tokens are spelt, their texts, and where in these a text begins; None if not."""
-    for spell in (_by_bytes, unmarked, _as_written):
-        pieces = [position.spelt(spell) for position in positions]
-        if whole and (at := _find(pieces, as_bytes(whole))) is not None:
-            return spell, pieces, at
-    return unmarked, [position.spelt(unmarked) for position in positions], None
-
-
-def _find(pieces: Sequence[bytes], whole: bytes) -> int | None:
+def find(pieces: Sequence[bytes], whole: bytes) -> int | None:
     """Return where a text stands last among tokens, behind at most spaces of its first one.
 
     The tokens may end before the text does.

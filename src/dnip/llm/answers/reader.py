@@ -22,12 +22,10 @@ from dnip.llm.answers.answer import (
     Position,
     Reported,
     SilentError,
-    Spell,
     UnclearError,
     as_bytes,
+    find,
     no_logprobs,
-    spelling_of,
-    unmarked,
 )
 from dnip.llm.answers.stating import NONE, Mention, Rule, Statement, without_thoughts
 
@@ -114,8 +112,6 @@ class Reading:
         Where the first mention begins, or the answer if it is cut; None if no token begins there.
     is_spelt : bool
         Whether the tokens spell the content.
-    spell : callable
-        How the texts of tokens are found.
     """
 
     mentions: tuple[Mention, ...] = ()
@@ -125,7 +121,6 @@ class Reading:
     end: int = 0
     place: int | None = None
     is_spelt: bool = False
-    spell: Spell = unmarked
 
     @property
     def tells(self) -> bool:
@@ -236,7 +231,8 @@ class LabelReader:
         whole = (text or "").strip()
         if not positions or (text is not None and not whole):
             return Reading(*self.state(content or ""), is_spelt=True)
-        spell, pieces, at = spelling_of(positions, whole)
+        pieces = [position.spelt for position in positions]
+        at = find(pieces, as_bytes(whole)) if whole else None
         starts, stream = [0, *accumulate(map(len, pieces))], b"".join(pieces)
         is_spelt = at is not None
         if self.token_ids is not None and not stream:
@@ -258,7 +254,7 @@ class LabelReader:
             start, is_cut = begin, True
         if is_spelt and content is not None:
             mentions = _moved(mentions, len(content.rstrip()) - len(whole) - len(lead))
-        return Reading(mentions, reason, is_cut, begin, end, start, is_spelt, spell)
+        return Reading(mentions, reason, is_cut, begin, end, start, is_spelt)
 
     def _by_chosen_id(self, answer: Answer, whole: str) -> Reading:
         """Find the label among tokens whose ids alone are known: the last of the stated one."""
@@ -302,7 +298,7 @@ class LabelReader:
         ):
             return self._by_id(reported)
         sums = _Sums(len(self.names))
-        self._walk(sums, answer.positions[start:end], reading.spell)
+        self._walk(sums, answer.positions[start:end])
         match = sums.match([names[0].strip() for names in self.names])
         return replace(match, is_alone=reported.is_alone)
 
@@ -348,30 +344,21 @@ class LabelReader:
         return Match(captured, ceiling)
 
     def _walk(
-        self,
-        sums: _Sums,
-        positions: Sequence[Position],
-        spell: Spell,
-        prefix: bytes = b"",
-        share: float = 1.0,
+        self, sums: _Sums, positions: Sequence[Position], prefix: bytes = b"", share: float = 1.0
     ) -> None:
         """Add what is reported at the first position, and behind its chosen token."""
         reported, before = positions[0].reported, self._pieces.role(prefix)
         probability: dict[bytes, float] = {}
         for token in reported.tokens:
-            text = spell(token.text, token.raw)
-            probability[text] = probability.get(text, 0.0) + token.probability
+            probability[token.spelt] = probability.get(token.spelt, 0.0) + token.probability
         roles = {text: self._pieces.role(prefix + text) for text in probability if text}
-        chosen = spell(reported.chosen.text, reported.chosen.raw)
-        spelt = (
-            chosen
-            if len(positions) > 1 and self._spells_on(positions[1], prefix + chosen, spell)
-            else b""
-        )
+        chosen = reported.chosen.spelt
+        goes_on = len(positions) > 1 and self._spells_on(positions[1], prefix + chosen)
+        spelt = chosen if goes_on else b""
         for text, (whole, begins, is_word) in roles.items():
             p, is_chosen = share * probability[text], text == chosen and len(positions) > 1
             if text == spelt:
-                self._walk(sums, positions[1:], spell, prefix + text, p)
+                self._walk(sums, positions[1:], prefix + text, p)
             elif whole is not None:
                 sums.add(whole, p)
             elif len(begins) > 1:
@@ -389,13 +376,13 @@ class LabelReader:
         alive = before.begins if prefix else range(len(self.names))
         sums.bound(alive, share * reported.bound)
 
-    def _spells_on(self, position: Position, text: bytes, spell: Spell) -> bool:
+    def _spells_on(self, position: Position, text: bytes) -> bool:
         """Whether a token at the next place goes on with a label that a text begins."""
         begins = self._pieces.role(text).begins
         if not begins:
             return False
         tokens = position.reported.tokens
-        roles = [self._pieces.role(text + spell(token.text, token.raw)) for token in tokens]
+        roles = [self._pieces.role(text + token.spelt) for token in tokens]
         return any(role.whole in begins or role.begins & begins for role in roles)
 
 

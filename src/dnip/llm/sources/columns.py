@@ -355,26 +355,6 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", "_", text.casefold())
 
 
-def _sets_of(
-    row: Mapping[str, object], wanted: Wanted
-) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    """Yield names of the classes with the sets of columns that are called like them.
-
-    The last are columns that ``--map`` names for some classes, and sets for the other classes.
-    """
-    for names in dict.fromkeys((wanted.names, wanted.classes)):
-        yield names, columns_called(names, tuple(row))
-    mapped = _mapped(row, wanted)
-    others = tuple(name for name in wanted.classes if name not in mapped)
-    if mapped and others:
-        columns = tuple(name for name in row if name not in mapped.values())
-        sets = [
-            mapped | dict(zip(others, called, strict=True))
-            for called in columns_called(others, columns)
-        ]
-        yield wanted.names, [tuple(called[name] for name in wanted.classes) for called in sets]
-
-
 def _mapped(row: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
     """Return the columns that ``--map`` names, by class."""
     pairs = zip(wanted.classes, wanted.names, strict=True)
@@ -382,24 +362,29 @@ def _mapped(row: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
 
 
 def _columns_of(row: Mapping[str, object], wanted: Wanted) -> tuple[str, ...] | None:
-    """Return the columns of the classes, None if they are not there."""
-    for names, sets in _sets_of(row, wanted):
-        logs = [columns for columns in sets if columns != names and _LOGARITHM.search(columns[0])]
-        if logs:
-            return logs[0]
-        others = [columns for columns in sets if columns != names]
-        if names in sets and not (others and _are_labels(row, names)):
-            return names
-        if len(sets) > 1:
-            maps = [as_map(wanted.classes, columns) for columns in others]
-            raise InvalidInputError(
-                f"several columns are called like {names[0]}: "
-                f"{listed([columns[0] for columns in sets])}",
-                hint=f"Choose some: {' or '.join(maps)}",
-            )
-        if sets:
-            return sets[0]
-    numbered = probability_columns(len(wanted.names) + 1)
+    """Return the columns of the classes, None if they are not there.
+
+    They are those that ``--map`` names, and one set that is called like the other classes.
+    """
+    mapped = _mapped(row, wanted)
+    names = tuple(name for name in wanted.classes if name not in mapped)
+    free = tuple(column for column in row if column not in mapped.values())
+    sets = columns_called(names, free) if names else [()]
+    others = [columns for columns in sets if columns != names]
+    if logs := [columns for columns in others if _LOGARITHM.search(columns[0])]:
+        sets = logs[:1]
+    elif names in sets and not (others and _are_labels(row, names)):
+        sets = [names]
+    if len(sets) > 1:
+        raise InvalidInputError(
+            f"several columns are called like {names[0]}: "
+            f"{listed([columns[0] for columns in sets])}",
+            hint=f"Choose some: {' or '.join(as_map(names, columns) for columns in others)}",
+        )
+    if sets:
+        columns = mapped | dict(zip(names, sets[0], strict=True))
+        return tuple(columns[name] for name in wanted.classes)
+    numbered = probability_columns(len(wanted.classes) + 1)
     if {*numbered[:-1]} <= row.keys() and numbered[-1] not in row:
         return numbered[:-1]
     return None
@@ -445,8 +430,10 @@ def _missing(row: Mapping[str, object], wanted: Wanted) -> InvalidInputError:
 
 def _read_columns(row: Answer, wanted: Wanted) -> Row:
     cells = row if isinstance(row, dict) else {"the row": row}
-    columns = _columns_of(cells, wanted)
-    if columns is None and (column := _positive(cells, wanted)) is not None:
+    columns, mapped = _columns_of(cells, wanted), _mapped(cells, wanted)
+    is_one = len(wanted.classes) == 2 and len(mapped) == 1 and not {*wanted.classes} & {*cells}
+    if columns is None and is_one:  # of the positive class
+        [column] = mapped.values()
         p, other = cells[column], f"1 - {column}"
         cells = {**cells, other: p if _is_blank(p) else 1 - as_number(p, column)}
         columns = tuple(column if name == column else other for name in wanted.names)
@@ -476,13 +463,6 @@ def _read_columns(row: Answer, wanted: Wanted) -> Row:
     return Row(scores, mass=known, columns=columns)
 
 
-def _positive(row: Mapping[str, object], wanted: Wanted) -> str | None:
-    """Return the only column of two classes, which --map gives to one of them."""
-    mapped = _mapped(row, wanted)
-    is_one = len(wanted.classes) == 2 and len(mapped) == 1
-    return next(iter(mapped.values())) if is_one and not {*wanted.classes} & {*row} else None
-
-
 def _is_blank(cell: object) -> bool:
     return is_missing(cell) or str(cell).strip().casefold() in _BLANK
 
@@ -495,9 +475,7 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
     if not total <= 1 + max(len(values) * ROUNDING, _rounding(values.values())):
         raise _not_logarithms(columns, min(values.values()), max(values.values()))
     missing = np.array([name not in values for name in columns])
-    if (
-        -math.inf < most < _OF_TOKENS
-    ):  # of whole sequences: only their differences can be computed with
+    if -math.inf < most < _OF_TOKENS:  # only differences can be computed with
         scores, mass, bound = np.exp(logs - most), None, math.exp(min(values.values()) - most)
         scores, bound = scores / scores.sum(), bound / scores.sum()
     else:
