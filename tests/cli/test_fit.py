@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import oracles
 from cases import cases
-from dnip import Coefficients, Objective, ProbabilityTable, solve
+from dnip import Coefficients, Constraints, ProbabilityTable
 from dnip.base import SolverName
 from dnip.fitting.estimate import Estimator
 from dnip.fitting.fit import PATH, fit
-from dnip.method.objective import MetricObjective
 from dnip.metrics import HEADLINE, METRICS
 from dnip.solvers import SOLVERS, Coordinate
 from populations import biased_rows
@@ -56,30 +56,52 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     assert fitted.fit.data.source == "opt.csv"
 
 
+@pytest.fixture
+def grouped(folder):
+    """A table of 90 rows with columns of groups and of weights; costs, and rows without labels."""
+    rows = biased_rows(np.random.default_rng(3), 90, bias=[1.2, 0.0, -1.2])
+    frame = pd.DataFrame(rows.probabilities, columns=["a", "b", "c"])
+    frame["label"] = np.array(["a", "b", "c"])[rows.labels]
+    frame = frame.assign(user=np.arange(90) // 3, w=1 + np.arange(90) % 4)
+    frame.to_csv("t.csv", index=False)
+    frame.drop(columns=["label", "user", "w"]).to_csv("more.csv", index=False)
+    Path("costs.csv").write_text(",b,a,c\na,1,0,1\nb,0,1,2\nc,5,1,0\n")
+
+
+COSTS = [[0, 1, 1], [1, 0, 2], [1, 5, 0]]
+
+
 @cases(
-    ([], Objective()),
-    (["--beta", "2"], Objective(beta=2.0)),
-    (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
-    (["--objective", "macro-f1"], MetricObjective("macro-f1")),
+    ("--beta 2", {"beta": 2.0}),
+    ("--preset paper", {"preset": "paper"}),
+    ("--objective macro-f1", {"objective": "macro-f1"}),
+    ("--costs costs.csv --beta 0", {"costs": COSTS, "beta": 0.0}),
+    (
+        "--max-accuracy-loss 0.05 --min-class-accuracy c=0.3 --min-class-accuracy 1=0.2",
+        {"constraints": Constraints(0.05, {"c": 0.3, "1": 0.2})},
+    ),
+    ("--group user", {"groups": "user"}),
+    ("--weight w", {"weights": "w"}),
+    ("--target-prior a=0.2,b=0.3,c=0.5", {"target_prior": {"a": 0.2, "b": 0.3, "c": 0.5}}),
+    ("--unlabelled more.csv --target-prior estimate", {"target_prior": "estimate"}),
+    ("--rows 60 --seed 3 --scale log:40", {"rows": 60, "seed": 3, "scale": "log:40"}),
+    ("--robust off --solver exact --scale 5", {"robust": "off", "solver": "exact", "scale": 5}),
+    ("--defer 0.25 --no-evidence", {"defer": 0.25, "evidence": False}),
+    ("--no-labels", {"no_labels": True}),
 )
-def test_options_reach_the_objective(dnip, opt, options, objective):
-    run = dnip("fit", opt, "--json", *PLAIN, *options)
-    scale = 30 if "--preset" in options else None
-    expected = solve(PROBLEM.p, PROBLEM.labels, objective, scale=scale)
-    assert run.json["weight_indices"] == expected.weight_indices.tolist()
-    assert run.json["objective"] == expected.value
-    stored = Coefficients.load("coefficients.json").objective
-    assert stored.items() >= objective.to_dict().items()
-
-
-@pytest.mark.parametrize("mix", ["0=0.2,1=0.3,2=0.5", "uniform"])
-def test_a_target_prior_reaches_the_fit(dnip, opt, mix):
-    run = dnip("fit", opt, *PLAIN, "--target-prior", mix, "--json")
-    shares = [1 / 3] * 3 if mix == "uniform" else [0.2, 0.3, 0.5]
-    table = ProbabilityTable.read("opt.csv")
-    expected = fit(table, robust="off", target_prior=shares, evidence=False)
-    assert run.json["objective"] == expected.solution.value
-    assert run.json["target_prior"] == expected.target.to_dict(table.classes)
+def test_options_are_the_keywords_of_the_library(dnip, grouped, options, keywords):
+    run = dnip("fit", "t.csv", "--classes", "a,b,c", *options.split(), "--json")
+    assert run.status == 0, run.err
+    if "--unlabelled" in options:
+        keywords = {**keywords, "unlabelled": "more.csv"}
+    expected = fit("t.csv", classes=["a", "b", "c"], **keywords)
+    assert run.json["weights"] == expected.weights.tolist()
+    assert run.json["evidence"]["verdict"] == expected.verdict
+    stored = Coefficients.load("coefficients.json")
+    assert stored.objective == expected.coefficients.objective
+    assert stored.fit.constraints == expected.coefficients.fit.constraints
+    deferrals = [each and each.to_dict() for each in (stored.defer, expected.coefficients.defer)]
+    assert deferrals[0] == deferrals[1]
 
 
 def test_the_exact_solver_proves_its_optimum(dnip, opt):
@@ -112,11 +134,6 @@ def test_rows_without_labels_are_noted_where_they_are_not_used(dnip, opt):
     run = dnip("fit", opt, *PLAIN, "--json")
     assert run.err.startswith("note: rows without a label, not used: 2\n")
     assert run.json["weight_indices"] == before["weight_indices"]
-    given = ("fit", opt, "--unlabelled", opt, *PLAIN)
-    dnip(*given).assert_refused("unlabelled rows serve a robust fit only")
-    ProbabilityTable(np.full((5, 2), 0.5)).write("two.csv")
-    given = ("fit", opt, "--unlabelled", "two.csv")
-    dnip(*given).assert_refused("two.csv has the classes 0, 1, but opt.csv has 0, 1, 2")
 
 
 def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
@@ -229,82 +246,11 @@ def test_deferring_is_told_and_saved(dnip, folder):
     assert "and a threshold written to coefficients.json" in text
 
 
-# --- constraints, costs and groups: kept, told, stored, or refused ---
-FOUR = KNOWN["four classes"]
-NAMES = ("World", "Sports", "Business", "Tech")
-
-
-@pytest.fixture
-def four(folder):
-    """A table on which an equal fit costs accuracy."""
-    ProbabilityTable(FOUR.p, FOUR.labels, classes=NAMES).write(folder / "opt.csv")
-    return "opt.csv"
-
-
-def test_constraints_are_kept_told_and_stored(dnip, four):
-    asked = ("--max-accuracy-loss", "0.05", "--min-class-accuracy", "Tech=0.45")
-    run = dnip("fit", four, *asked, "--min-class-accuracy", "1=0.5", "--json")
-    assert (run.status, run.err) == (0, "")
-    confusion = oracles.confusion_at(FOUR.p, FOUR.labels, run.json["weights"])
-    raw = oracles.confusion_at(FOUR.p, FOUR.labels, [1, 1, 1, 1])
-    assert oracles.keeps(confusion, raw, 0.05, {3: 0.45, 1: 0.5})
-    told = run.json["constraints"]
-    assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
-    assert told["max_accuracy_loss"] == 0.05
-    assert Coefficients.load("coefficients.json").fit.constraints == told
-
-
-def test_constraints_that_cannot_be_kept_write_nothing(dnip, four, folder):
+def test_constraints_that_cannot_be_kept_write_nothing(dnip, opt, folder):
     asked = ("--min-class-accuracy", "all=0.95", "--max-accuracy-loss", "0")
-    run = dnip("fit", four, *asked, "--json")
+    run = dnip("fit", opt, *asked, "--json")
     run.assert_refused("no weights were found that satisfy all", "at least 0.95 is asked")
     assert not (folder / "coefficients.json").exists()
-
-
-def test_costs_come_from_a_file_by_name(dnip, four, folder):
-    costs = np.ones((4, 4)) - np.eye(4)
-    costs[3, 0] = 8
-    rows = [",".join(["", *NAMES[::-1]])]
-    rows += [",".join([name, *map(str, costs[i, ::-1])]) for i, name in enumerate(NAMES)]
-    (folder / "costs.csv").write_text("\n".join(rows))
-    settings = ("--beta", "0", *PLAIN, "--json")
-    run = dnip("fit", four, "--costs", "costs.csv", *settings).json
-    confusion = oracles.confusion_at(FOUR.p, FOUR.labels, run["weights"])
-    assert run["objective"] == pytest.approx(oracles.mean_cost(confusion, costs))
-
-
-def write_answers(path, times):
-    """60 prompts, as many answers to each that differ little."""
-    rng = np.random.default_rng(3)
-    rows = biased_rows(rng, 60, bias=[1.2, 0.0, -1.2])
-    lines = ["label,a,b,c,prompt"]
-    for number, (p, label) in enumerate(zip(rows.probabilities, rows.labels, strict=True)):
-        for _ in range(times):
-            answer = p * (1 + 1e-6 * rng.random(3))
-            answer = ",".join(map(repr, (answer / answer.sum()).tolist()))
-            lines.append(f"{'abc'[label]},{answer},text {number:02}")
-    Path(path).write_text("\n".join(lines))
-
-
-def test_rows_of_a_group_lie_in_one_fold_and_count_once(dnip, folder):
-    write_answers("once.csv", 1)
-    write_answers("often.csv", 5)
-    once, often = (
-        dnip("fit", name, "--group", "prompt", "--out", "c.json", "--json").json
-        for name in ("once.csv", "often.csv")
-    )
-    assert often["weights"] == pytest.approx(once["weights"], rel=1e-3)
-    told, expected = often["evidence"], once["evidence"]
-    assert told["verdict"] == expected["verdict"]
-    for metric in ("accuracy", "cobias", "worst_class_accuracy"):
-        interval = told["reweighted"]["intervals"][metric]
-        assert interval == pytest.approx(expected["reweighted"]["intervals"][metric], abs=0.02)
-
-
-def test_a_sample_does_not_keep_groups(dnip, folder):
-    write_answers("t.csv", 2)
-    run = dnip("fit", "t.csv", "--classes", "a,b,c", "--group", "prompt", "--rows", "50")
-    run.assert_refused("a sample does not keep groups")
 
 
 # --- the path ---

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from dnip.cli.app import COMMANDS
 from strategies import random_probabilities
@@ -99,8 +100,7 @@ def test_a_narrow_terminal_without_colour_and_utf8(files):
     assert "\x1b[3" not in shown  # no colour
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-@pytest.mark.parametrize("command", ["dnip fit t.csv", "dnip evaluate t.csv", "dnip fit -h"])
+@cases(("dnip fit t.csv", "ascii"), ("dnip evaluate t.csv", "cp1252"), ("dnip fit -h", "ascii"))
 def test_any_encoding_will_do(files, command, encoding):
     run = shell(f"{command} 2>&1 | cat -v", **NOBODY | {"PYTHONIOENCODING": encoding})
     assert run.returncode == 0, run.stdout

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Coefficients, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.fit import fit
@@ -146,8 +147,7 @@ def test_shown_coefficients_go_back_into_apply(page, tmp_path):
     assert json.loads(done.stdout)["changed"] == changed
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@cases(("light", 390), ("dark", 1280))
 def test_accessible_and_no_wider_than_the_screen(page, scheme, width):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})

@@ -74,8 +74,8 @@ def test_a_fit_of_the_rows_is_the_page_of_the_rows(report):
     assert not report_on(draw(200, seed=1), coefficients=fit(draw())).data["expected"]
 
 
-@pytest.mark.parametrize(("right", "n", "shown"), [(198, 260, "762"), (325, 400, "812")])
-def test_a_rate_has_the_digits_of_the_terminal(right, n, shown):
+def test_a_rate_has_the_digits_of_the_terminal():
+    right, n, shown = 325, 400, "812"
     y = np.repeat([0, 1], n)
     p = np.eye(2)[np.where(np.arange(2 * n) % n < right, y, 1 - y)] * 0.8 + 0.1
     page = report_on(ProbabilityTable(p, y), coefficients=Coefficients(["0", "1"], [1, 1], 1))
@@ -122,12 +122,6 @@ def test_weights_that_do_harm_are_not_to_be_applied():
     assert f"it costs {round(-1000 * lost[0]['accuracy'])} right answers in 1,000" in found.verdict
 
 
-def test_a_fit_without_labels_has_not_seen_them():
-    table = draw()
-    fitted = fit(table, no_labels=True)
-    assert "of the fit themselves" not in report_on(table, coefficients=fitted).verdict
-
-
 def test_slices_are_those_of_the_evaluation():
     table, langs = draw(), np.array(["en", "de"])[np.arange(300) % 2]
     coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
@@ -163,15 +157,6 @@ def test_without_labels_it_says_what_changes():
     assert "no labels" not in found.to_html()
     with pytest.raises(InvalidInputError, match="neither labels nor coefficients"):
         report_on(unlabelled)
-
-
-def test_one_row_will_do_without_a_label_and_not_with_one():
-    row = draw().take(np.arange(1))
-    coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
-    unlabelled = ProbabilityTable(row.probabilities, classes=CLASSES)
-    assert "of 1 answers" in report_on(unlabelled, coefficients=coefficients).verdict
-    with pytest.raises(InvalidInputError, match="at least 2 classes"):
-        report_on(row, coefficients=coefficients)
 
 
 def test_a_class_without_rows_is_left_out_of_the_scores():

