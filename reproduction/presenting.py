@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.escaping import printable
 from reproduction.judging import named
 from reproduction.methods import ADAPTER, BATCH, DNIP, FIT, FOLLOWED, PUBLISHED, RAW
 
@@ -29,6 +30,12 @@ MARKS = (
 )
 
 
+# What Markdown takes for markup within a text and at its beginning. Extras such as dnip[plot] and
+# snake_case are left alone.
+_MARKUP = re.compile(r"(\w\[\w+\](?![\[(:]))|[\\`*\[\]<>|#~&$]|(?<![^\W_])_|_(?![^\W_])")
+_OPENING = re.compile(r"^(\d*)([-+=.)])(?=\2|\s|$)")
+
+
 def short(task: str) -> str:
     """Return the paper's abbreviation of a task."""
     return SHORT.get(task, task.upper())
@@ -48,6 +55,21 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int 
     texts = [[str(cell) for cell in line] for line in (header, rule, *rows)]
     safe = [[re.sub(r"(?<!\\)\|", r"\|", cell) for cell in line] for line in texts]
     return "\n".join(f"| {' | '.join(line)} |" for line in safe)
+
+
+def escaped(text: str) -> str:
+    r"""Return a text for Markdown, on one line: within a sentence, a cell of a table or a heading.
+
+    Examples
+    --------
+    >>> print(escaped("a|b\n# `ls` snake_case <i>"))
+    a\|b \# \`ls\` snake_case \<i\>
+    >>> print(escaped("1. one"))
+    1\. one
+    """
+    line = printable(" ".join(text.split()))
+    line = _MARKUP.sub(lambda match: match[1] or f"\\{match[0]}", line)
+    return _OPENING.sub(r"\1\\\2", line)
 
 
 def by_task(

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from dnip.base import __version__
-from dnip.base.escaping import markdown as escaped, printable
+from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, write_text
 from reproduction.experiments import Experiment, Run
 from reproduction.experiments.base import ARRAYS, FIRST
 from reproduction.judging import Claim, Scores, judge
-from reproduction.presenting import markdown
+from reproduction.presenting import escaped, markdown
 from reproduction.probabilities import TASKS
 from reproduction.published import paper_rows, published
 

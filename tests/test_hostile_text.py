@@ -7,8 +7,9 @@ import pytest
 
 from cases import cases
 from dnip import Coefficients, ProbabilityTable, evaluate, fit, solve
-from dnip.base.escaping import html, markdown, printable
+from dnip.base.escaping import html, printable
 from dnip.presenting.pictures import class_accuracy_figure, save_figure
+from reproduction.presenting import escaped as markdown
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",

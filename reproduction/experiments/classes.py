@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.escaping import literal, markdown as escaped
+from dnip.base.escaping import literal
 from dnip.base.typing import Floats
 from reproduction.experiments.base import Claims, Experiment, Run, one_shot
 from reproduction.judging import Scores, count_pairs, rates_of
 from reproduction.methods import DNIP, FIT, PUBLISHED, RAW, debias
-from reproduction.presenting import COLOURS, heat, markdown, plain
+from reproduction.presenting import COLOURS, escaped, heat, markdown, plain
 from reproduction.probabilities import FIVE, Cell
 from reproduction.published import published
 

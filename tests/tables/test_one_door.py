@@ -377,7 +377,11 @@ def test_of_very_many_ids_only_the_first_are_compared(tmp_path, monkeypatch):
 
 
 @cases(
-    (ProbabilityTable(TWO, classes=("a", "b")), {}, "has the classes a, b"),
+    (
+        ProbabilityTable(TWO, classes=("a", "b")),
+        {},
+        "has the columns a, b, but the file has p0, p1",
+    ),
     (ProbabilityTable(TWO, [0, 1]), {}, "has the columns label, p0, p1"),
     (ProbabilityTable(TWO), {"predictions": [0, 1]}, "has the columns prediction, p0, p1"),
     (ProbabilityTable(TWO), {"predictions": [0]}, "shape (1,), but 2 examples"),
@@ -386,7 +390,7 @@ def test_of_very_many_ids_only_the_first_are_compared(tmp_path, monkeypatch):
 @pytest.mark.parametrize("suffix", [name for name in FORMATS if FORMATS[name].open])
 def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, suffix, second, columns, told):
     def write_both():
-        with open_writer(tmp_path / f"t{suffix}", ["0", "1"]) as writer:
+        with open_writer(tmp_path / f"t{suffix}") as writer:
             if len(second):
                 writer.write(ProbabilityTable(TWO))
             writer.write(second, **columns)

@@ -32,7 +32,7 @@ def low_table():
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_table_with_them_reads_back_as_the_table(tmp_path, suffix):
     path = tmp_path / f"table.{suffix}"
-    with open_writer(path, TABLE.classes) as writer:
+    with open_writer(path) as writer:
         mass = np.array([1.0004, 0.1 + 0.2])
         writer.write(beside(TABLE, {"samples": [16, 15], "fallback": [0, 1]}, mass=mass))
     back = ProbabilityTable.read(path, TABLE.classes)
@@ -116,7 +116,7 @@ def path(request, tmp_path):
     """A table with a column of texts."""
     table = ProbabilityTable(np.array([[0.75, 0.25]] * 5), np.array([0, 1, 0, 1, -1]))
     found = tmp_path / f"opt.{request.param}"
-    with open_writer(found, table.classes) as writer:
+    with open_writer(found) as writer:
         writer.write(beside(table, {"text": TEXTS}))
     return found
 

@@ -66,7 +66,7 @@ def test_frames_give_what_was_put_in(table):
 def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, block_rows):
     path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"
     table.write(path)
-    with open_writer(copy, table.classes) as writer:
+    with open_writer(copy) as writer:
         for chunk in Scan(path, table.classes, block_rows=block_rows):
             assert 1 <= len(chunk) <= block_rows
             writer.write(chunk)
@@ -113,7 +113,7 @@ def test_columns_as_written(tmp_path, classes):
     p, labels = np.array([[0.25, 0.75], [1, 0]]), np.array([1, -1])
     table = ProbabilityTable(p, labels, ["a,b", "c"], classes)
     for suffix in ("csv", "jsonl", "parquet"):
-        with open_writer(tmp_path / f"t.{suffix}", table.classes) as writer:
+        with open_writer(tmp_path / f"t.{suffix}") as writer:
             writer.write(table, predictions=[1, 0])
     first, second = classes or ("p0", "p1")
     no, yes = classes or (0, 1)

@@ -16,11 +16,6 @@ _UNSEEN = re.compile(
     "\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
-# What Markdown takes for markup within a text and at its beginning. Extras such as dnip[plot] and
-# snake_case are left alone.
-_MARKUP = re.compile(r"(\w\[\w+\](?![\[(:]))|[\\`*\[\]<>|#~&$]|(?<![^\W_])_|_(?![^\W_])")
-_OPENING = re.compile(r"^(\d*)([-+=.)])(?=\2|\s|$)")
-
 # The longest text in a picture.
 _PICTURED = 200
 
@@ -61,21 +56,6 @@ def literal(text: str) -> str:
     if len(text) > _PICTURED:
         text = f"{text[: _PICTURED - 1]}…"
     return printable(text).replace("$", r"\$")
-
-
-def markdown(text: str) -> str:
-    r"""Return a text for Markdown, on one line: within a sentence, a cell of a table or a heading.
-
-    Examples
-    --------
-    >>> print(markdown("a|b\n# `ls` snake_case <i>"))
-    a\|b \# \`ls\` snake_case \<i\>
-    >>> print(markdown("1. one"))
-    1\. one
-    """
-    line = printable(" ".join(text.split()))
-    line = _MARKUP.sub(lambda match: match[1] or f"\\{match[0]}", line)
-    return _OPENING.sub(r"\1\\\2", line)
 
 
 def html(text: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base import COEFFICIENTS
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError
 from dnip.base.files import atomic_path, cannot_read, open_input
 from dnip.tables.cells import Cells
 from dnip.tables.columns import (
@@ -265,9 +265,8 @@ def _work_on(
 class TableWriter:
     """A table that is being written; `open_writer` makes it."""
 
-    def __init__(self, file: BlockWriter, classes: tuple[str, ...]) -> None:
+    def __init__(self, file: BlockWriter) -> None:
         self._file = file
-        self._classes = classes
         self._columns: tuple[str, ...] | None = None
         self._n_rows = 0
 
@@ -277,22 +276,15 @@ class TableWriter:
         Parameters
         ----------
         rows : Rows
-            Rows over the classes of the file, with what the first ones had beside probabilities.
-            Parquet holds other columns as text.
+            With the columns of the first ones. Parquet holds other columns as text.
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
 
         Raises
         ------
         InvalidInputError
-            For other classes or other columns than before, or predictions out of range.
+            For other columns than before, or predictions out of range.
         """
-        if rows.classes != self._classes:
-            raise InvalidInputError(
-                f"{rows.source} has the classes {listed(rows.classes)}, but the file is "
-                f"written for {listed(self._classes)}",
-                hint="Write it to a file of its own",
-            )
         block = block_of(rows, predictions)
         columns = block.layout.names
         if self._columns is not None and columns != self._columns:
@@ -315,7 +307,7 @@ class TableWriter:
 
 
 @contextmanager
-def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
+def open_writer(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
     The columns are `id`, `label`, `prediction`, `mass`, for corrected probabilities
@@ -332,8 +324,6 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     ----------
     path : path-like
         Ends in .csv, .csv.gz, .parquet, .jsonl or .jsonl.gz.
-    classes : sequence of str
-        Class names of all rows to come.
 
     Yields
     ------
@@ -354,17 +344,16 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     >>> from dnip.tables import ProbabilityTable
     >>> table = ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1]))
     >>> with TemporaryDirectory() as folder:
-    ...     with open_writer(f"{folder}/out.csv", table.classes) as writer:
+    ...     with open_writer(f"{folder}/out.csv") as writer:
     ...         writer.write(table, predictions=[1])
     ...     print(open(f"{folder}/out.csv").read(), end="")
     label,prediction,p0,p1
     1,1,0.25,0.75
     """
-    names = check_classes(classes)
     opened = format_of(Path(path), to_write=True).open
     assert opened is not None
     with atomic_path(path) as temporary, temporary.open("wb") as file:
-        writer = TableWriter(opened(file), names)
+        writer = TableWriter(opened(file))
         try:
             yield writer
             writer.finish()

@@ -274,7 +274,7 @@ class ProbabilityTable(Rows):
         ...     ProbabilityTable.read(f"{folder}/opt.parquet").classes
         ('ham', 'spam')
         """
-        with open_writer(path, self.classes) as writer:
+        with open_writer(path) as writer:
             writer.write(self)
 
     def take(self, rows: ArrayLike) -> ProbabilityTable:

@@ -98,7 +98,7 @@ def apply(
         done = work(counted_rows(blocks, progress))
     n_rows = n_changed = n_deferred = 0
     masses = MassCounts()
-    with open_writer(out, coefficients.classes) as writer:
+    with open_writer(out) as writer:
         for applied in ahead(done):
             writer.write(applied.rows, applied.predictions)
             n_rows += len(applied.rows)

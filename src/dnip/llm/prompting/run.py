@@ -485,7 +485,7 @@ def _write(target: Path, plan: Plan, asked: _Asked, fill: Fill) -> RunSummary:
     }
     # Next to other columns, p_ shows which are the classes.
     columns = class_columns(classes, marked=bool(texts.kept))
-    with open_writer(target, classes) as writer:
+    with open_writer(target) as writer:
         writer.write(table.changed(labels=known, others=others, columns=columns))
     numbers: dict[str, float] = {}
     for row in rows:

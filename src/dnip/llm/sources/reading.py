@@ -928,7 +928,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     classes, others = imported.table.classes, summary.others
     # Beside other columns, p_ tells which are the classes.
     columns = class_columns(classes, marked=bool(others.keys() - {ROW}))
-    with open_writer(out, classes) as writer:
+    with open_writer(out) as writer:
         writer.write(imported.table.changed(others=others, columns=columns))
     content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
     content[LEFT_OUT] = summary.why
