@@ -125,12 +125,8 @@ class Reading:
     @property
     def tells(self) -> bool:
         """Whether it can be read: a label is stated, or begun, or the answer is one token long."""
-        return bool(self.mentions) or self.is_cut or (self.reason == NONE and self.is_token)
-
-    @property
-    def is_token(self) -> bool:
-        """Whether the answer is one token long, as where the request asked for no more."""
-        return self.end - self.begin == 1
+        is_token = self.end - self.begin == 1  # as where the request asked for no more
+        return bool(self.mentions) or self.is_cut or (self.reason == NONE and is_token)
 
 
 @dataclass(frozen=True)
@@ -209,20 +205,21 @@ class LabelReader:
         mentions = self.state(answer.content).mentions
         return mentions[0].label if mentions else None
 
-    def shares(self, votes: Sequence[int | None]) -> Match:
-        """Return what votes say of each label; None is no vote.
+    def shares(self, votes: Sequence[int | None]) -> Floats:
+        """Return the share of each label in votes, shape (N,); None is no vote.
 
         Each label gets half a vote more than it has, so that none stands at 0 for want of answers.
         Together they have the share of answers that are votes.
 
         Examples
         --------
-        >>> LabelReader((("a",), ("b",))).shares([0, 0, 0, None]).captured
+        >>> LabelReader((("a",), ("b",))).shares([0, 0, 0, None])
         array([0.65625, 0.09375])
         """
         cast = [vote for vote in votes if vote is not None]
         counts = np.bincount(cast, minlength=len(self.names)) + 0.5
-        return Match(counts / counts.sum() * (len(cast) / len(votes)), None)
+        shares: Floats = counts / counts.sum() * (len(cast) / len(votes))
+        return shares
 
     def locate(self, answer: Answer) -> Reading:
         """Find the label that an answer states, in its text and among its tokens."""

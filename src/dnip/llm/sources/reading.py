@@ -284,6 +284,27 @@ def read_answers(
     return Import(table, summary)
 
 
+def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
+    """Write the table, and beside it ``<out>.meta.json`` with the summary.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown suffix.
+    OutputError
+        If a file cannot be written.
+    """
+    settings, summary = {"package_version": __version__}, imported.summary
+    classes, others = imported.table.classes, summary.others
+    # Beside other columns, p_ tells which are the classes.
+    columns = class_columns(classes, marked=bool(others.keys() - {ROW}))
+    with open_writer(out) as writer:
+        writer.write(imported.table.changed(others=others, columns=columns))
+    content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
+    content[LEFT_OUT] = summary.why
+    write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")
+
+
 # --- reading: which answers, and what each of them says ---
 class _Kinds:
     """Of what kinds answers are. Those that are read are of one source, model and question.
@@ -673,7 +694,7 @@ def _with_votes(read: _Read) -> _Read:
         if n := len(votes) - votes.count(None):
             cast.append(n)
             share = n / len(votes)
-            row = Row(reader.shares(votes).captured / share, mass=share)
+            row = Row(reader.shares(votes) / share, mass=share)
             rows.append(kept._replace(row=row, number=number))
         else:
             lost.append(_Lost(name, LeftOutError("refused", "no answer to the row is a vote")))
@@ -705,15 +726,23 @@ def _of_one_stem(polled: list[_Kept]) -> list[_Kept]:
 # --- scoring and joining ---
 def _scored(read: _Read, origin: str, fill: Fill | str) -> tuple[ProbabilityTable, dict[str, Any]]:
     """Return the table of what was read, without labels, and fields of its summary."""
-    rows = [kept.row for kept in read.rows if kept.row is not None]
-    classes = read.wanted.classes
-    location = Places(origin, (*read.wanted.names, MASS), places=read.places)
     _check_numbers(read)
-    scores, ceiling = _scores(rows, location)
+    rows = [kept.row for kept in read.rows if kept.row is not None]
+    classes, names = read.wanted.classes, read.wanted.names
+    location = Places(origin, (*names, MASS), places=read.places)
+    scores, ceiling, never = np.array([row.scores for row in rows]), None, []
+    if any(row.ceiling is not None for row in rows):
+        ceiling = np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
+        never = np.flatnonzero((scores == 0).all(axis=0)).tolist()
+    if never and (len(never) > len(names) - 2 or any(row.names_none for row in rows)):
+        raise InvalidInputError(
+            f"{origin}: no answer reports a token of {names[never[0]]}",
+            hint="Give the word for it in the answers with --map (token_id:7 is the token with "
+            "this number), or ask for more top_logprobs",
+        )
     p, counts = fill_rows(scores, ceiling, location, fill)
     ids, mass = _ids(read, location), _mass(rows, location)
     counts |= {"n_normalised": 0} if mass is not None else {}
-    never = [] if ceiling is None else _never_reported(scores)
     counts["unreported"] = tuple(classes[n] for n in never)
     return ProbabilityTable(p, None, ids, classes, origin, mass), counts
 
@@ -728,27 +757,6 @@ def _check_numbers(read: _Read) -> None:
             f"those of row {first[False]} are not",
             hint="Take a softmax of logits first: p = exp(x) / sum(exp(x))",
         )
-
-
-def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:
-    """Return what all rows report, and its ceilings where a row did not report all."""
-    scores = np.array([row.scores for row in rows])
-    if all(row.ceiling is None for row in rows):
-        return scores, None
-    never = _never_reported(scores)
-    nameless = any(row.names_none for row in rows)
-    if never and (nameless or len(never) > scores.shape[1] - 2):
-        raise InvalidInputError(
-            f"{location.source}: no answer reports a token of {location.columns[never[0]]}",
-            hint="Give the word for it in the answers with --map (token_id:7 is the "
-            "token with this number), or ask for more top_logprobs",
-        )
-    return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
-
-
-def _never_reported(scores: Floats) -> list[int]:
-    """Return the classes of which no row reports a token."""
-    return np.flatnonzero((scores == 0).all(axis=0)).tolist()
 
 
 def _ids(read: _Read, location: Places) -> NDArray[np.object_] | None:
@@ -912,24 +920,3 @@ def _names(classes: tuple[str, ...], called: Mapping[str, str]) -> tuple[str, ..
             hint="Give each class a name of its own with --map",
         )
     return names
-
-
-def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
-    """Write the table, and beside it ``<out>.meta.json`` with the summary.
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown suffix.
-    OutputError
-        If a file cannot be written.
-    """
-    settings, summary = {"package_version": __version__}, imported.summary
-    classes, others = imported.table.classes, summary.others
-    # Beside other columns, p_ tells which are the classes.
-    columns = class_columns(classes, marked=bool(others.keys() - {ROW}))
-    with open_writer(out) as writer:
-        writer.write(imported.table.changed(others=others, columns=columns))
-    content = {"settings": settings, "summary": summary.to_dict(), QUESTION: summary.asked}
-    content[LEFT_OUT] = summary.why
-    write_text(metadata_path(Path(out)), json.dumps(content, indent=2) + "\n")

@@ -748,7 +748,7 @@ class VotingEngine(ServerEngine):
                 details: dict[str, Any] = {SAMPLES: self.samples, "unmatched": cast.count(None)}
                 if cast.count(None) == self.samples:
                     details[UNREAD] = "no sample states a label"
-                yield ScoredRow(row, reader.shares(votes.pop(row)).captured, details=details)
+                yield ScoredRow(row, reader.shares(votes.pop(row)), details=details)
 
 
 def label_reader(
