@@ -54,7 +54,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Probabilities:
-    """A checked file.
+    """What a file holds.
 
     Attributes
     ----------
@@ -113,25 +113,24 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
     Parameters
     ----------
     path : path
-        A Parquet file with `COLUMNS`; ``answered`` may be missing. Or arrays, ``.npz``, named as
-        `ARRAYS` says. A JSON file of the same name beside it says of which model it is.
+        A Parquet file of ``python -m reproduction prompt``, with a JSON file beside it that says of
+        which model it is. Or arrays, ``.npz``, named as `ARRAYS` says.
     tasks : sequence of str, optional
         The tasks to look at, by default all that are planned; of arrays, all that are there.
 
     Raises
     ------
     InvalidInputError
-        For a file that is missing, is of neither kind, has other columns or cells that make no
-        sense, is not of the model that the JSON file names, or lacks the 1-shot rows of a task;
-        the zero-shot rows, where no row is 1-shot.
+        For a file that is missing or of neither kind, for arrays that make no sense, and for a file
+        without the 1-shot rows of a task; the zero-shot rows, where no row is 1-shot.
     """
     make = "Make one with: python -m reproduction prompt --model MODEL --data DIR --out FILE"
     if not path.is_file():
         raise InvalidInputError(f"{path}: there is no such file of probabilities", hint=make)
     is_arrays = path.suffix == ".npz"
     frame = _read_arrays(path) if is_arrays else _read_parquet(path, make)
-    about = _about(path, frame.attrs.get("model"))
-    _check(frame, path)
+    beside = path.with_suffix(".json")
+    about = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
     usual = ZERO if (frame.shots == ZERO).any() and not (frame.shots == ONE).any() else ONE
     first = frame[frame.shots == usual]
     found = set(first.task[first.split == "opt"]) & set(first.task[first.split == "test"])
@@ -150,15 +149,10 @@ def read(path: Path, tasks: Sequence[str] | None = None) -> Probabilities:
 
 def _read_parquet(path: Path, make: str) -> Any:
     try:
-        frame = pd.read_parquet(path)
+        return pd.read_parquet(path)
     except Exception as error:  # a damaged file fails in many ways
         hint = f"{make}, or give arrays, .npz"
         raise InvalidInputError(f"{path} is not a readable Parquet file", hint=hint) from error
-    absent = [name for name in COLUMNS if name not in frame and name != "answered"]
-    if absent:
-        there = listed(list(frame))
-        raise InvalidInputError(f"{path}: no column {absent[0]}; there are {there}", hint=make)
-    return frame
 
 
 def _read_arrays(path: Path) -> Any:
@@ -199,50 +193,6 @@ def _read_arrays(path: Path) -> Any:
     if not parts:
         raise InvalidInputError(f"{path} holds no array", hint=hint)
     return pd.concat(parts, ignore_index=True)
-
-
-def _about(path: Path, model: str | None) -> dict[str, Any]:
-    """Return what stands beside a file, if it is of the same model."""
-    beside, hint = path.with_suffix(".json"), "Put the JSON file there that was made with it"
-    if not beside.is_file():
-        return {}
-    try:
-        about: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
-        theirs = about["model"]["sha256"]
-    except (ValueError, KeyError, TypeError) as error:
-        told = f"{beside} does not say of which model {path.name} is"
-        raise InvalidInputError(told, hint=hint) from error
-    if model is not None and model != theirs:
-        told = f"{path.name} is of the model {model[:12]}…, {beside.name} of {theirs[:12]}…"
-        raise InvalidInputError(told, hint=hint)
-    return about
-
-
-def _check(frame: Any, path: Path) -> None:
-    """Refuse cells that make no sense, naming the first row that holds one."""
-    widths = frame.logp.map(np.size)
-    usual = widths.groupby(frame.task).transform("max")
-    cells = np.concatenate([*frame.logp, [0.0]])
-    nan = np.isnan(cells) | (cells > 1e-3)
-    of_cell = np.repeat(np.arange(len(frame)), widths)
-    odd = {
-        "task is no plain name": ~frame.task.astype(str).str.fullmatch(r"[\w-]+"),
-        "split is neither opt nor test": ~frame.split.isin(SPLITS),
-        "logp has another length than in other rows of the task": (widths != usual) | (usual < 2),
-        "label is not a class index": (frame.label < 0) | (frame.label >= usual),
-        "logp holds no logarithms of probabilities": pd.Series(
-            np.bincount(of_cell, nan[:-1], len(frame)) > 0, frame.index
-        ),
-        "logp is minus infinity for every class": frame.logp.map(np.max) == -np.inf,
-        "demonstrations is no list of class indices": frame.demonstrations.map(
-            lambda shown: np.size(shown) > 0 and np.asarray(shown).dtype.kind not in "iu"
-        ),
-        "the row is there twice": frame.duplicated([*KEY, "row"]),
-    }
-    for what, where in odd.items():
-        if where.any():
-            at = int(np.flatnonzero(where)[0])
-            raise InvalidInputError(f"{path}: row {at}: {what}", hint="Make it anew, or drop it")
 
 
 def _rows(part: Any) -> Rows:

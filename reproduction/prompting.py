@@ -162,7 +162,6 @@ def prompt(
         "stages": [asdict(stage) for stage in STAGES],
         "versions": {name: version(name) for name in LIBRARIES if find_spec(name)},
     }
-    frame.attrs["model"] = settings["model"]["sha256"]
     with atomic_path(out) as path:
         frame.to_parquet(path, index=False, compression="zstd")
     text = json.dumps(about, indent=1, ensure_ascii=False)

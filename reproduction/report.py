@@ -16,9 +16,6 @@ from reproduction.presenting import escaped, markdown
 from reproduction.probabilities import TASKS
 from reproduction.published import paper_rows, published
 
-#: Suffixes of pictures, and what each tells of when or by what it was drawn, which is left out.
-PICTURES = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
-
 
 def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     """Run an experiment, write its CSV, Markdown and picture, and return what it judges."""
@@ -37,9 +34,8 @@ def present(experiment: Experiment, run: Run, out: Path) -> list[Claim]:
     if experiment.draw and len(results):
         figure = Figure(layout="tight")
         experiment.draw(figure, run, results)
-        for suffix, dated in PICTURES.items():
-            with atomic_path(out / f"{name}{suffix}") as path:
-                figure.savefig(path, dpi=110, bbox_inches="tight", metadata={dated: None})
+        with atomic_path(out / f"{name}.png") as path:
+            figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
     parts += [run.missing(experiment.shots, experiment.tasks), *_paper(name)]
     text = "\n\n".join(part for part in parts if part)
     write_text(out / f"{name}.md", printable(text) + "\n")

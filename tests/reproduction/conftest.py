@@ -44,7 +44,6 @@ def quick(monkeypatch):
     ways = ("as chosen", "authors' schedule", "coordinate")
     monkeypatch.setattr(solving, "readings", lambda n: dict.fromkeys(ways, "coordinate"))
     monkeypatch.setattr(methods, "STEPS", 50)
-    monkeypatch.setattr(report, "PICTURES", {".png": "Software"})
     monkeypatch.setattr(report, "TASKS", tuple(SIZES))  # claims need every task of the paper
 
 
@@ -65,11 +64,10 @@ def frame():
 def saved(tmp_path, frame):
     """A function that writes a frame, by default the usual one, and what stands beside it."""
 
-    def write(frame=frame, model="a" * 64, about="a" * 64, **more):
+    def write(frame=frame, **more):
         path = tmp_path / "p.parquet"
-        frame.attrs["model"] = model
         frame.to_parquet(path)
-        told = {"model": {"name": "tiny", "sha256": about}, "tasks": list(SIZES), **more}
+        told = {"model": {"name": "tiny", "sha256": "a" * 64}, "tasks": list(SIZES), **more}
         path.with_suffix(".json").write_text(json.dumps(told))
         return path
 
