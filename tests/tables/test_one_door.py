@@ -308,7 +308,7 @@ CONTENT = {
         ({"p": [*TWO, [-1, 2]]}, ["row 3, column p0: the probability is negative"]),
     ],
     "TSV": [("", ["The known suffixes are .csv, .csv.gz"])],
-    "pkl": [("", ["dnip.fit(probabilities, labels)"])],
+    "pkl": [("", ["dnip import", "JSON lines or Parquet"])],
 }  # fmt: skip
 
 

@@ -17,16 +17,16 @@ from dnip.base.errors import InvalidInputError, first_line, load_optional, warn
 from dnip.base.files import open_input
 from dnip.tables.cells import CellLocation
 from dnip.tables.columns import check_names
-from dnip.tables.formats import (
-    ARRAYS,
-    FOREIGN,
-    SAVE_AS,
-    check_widths,
-    csv_rows,
-    not_utf8,
-    open_bytes,
-)
+from dnip.tables.formats import ARRAYS, check_widths, csv_rows, not_utf8, open_bytes
 
+# Files of other programs that are read nowhere here, by suffix, and what to do with them.
+_FOREIGN = frozenset(
+    (".pkl", ".pickle", ".arrow", ".feather", ".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers")
+)
+_SAVE_AS = (
+    "Save it as CSV UTF-8, JSON lines or Parquet, or give its numbers in Python: "
+    "dnip.fit(probabilities, labels)"
+)
 # Where a JSON value begins, and what reads it.
 _BEGIN, _DECODER = re.compile(r"\S"), json.JSONDecoder()
 # A first line that tells Excel how columns are separated.
@@ -103,9 +103,9 @@ def read_values(
         yield from _parquet(open_file or (lambda: open_input(path)), source)
         return
     suffix = Path(name).suffix
-    if suffix in FOREIGN or suffix in ARRAYS:
+    if suffix in _FOREIGN.union(ARRAYS):
         raise InvalidInputError(
-            f"{source}: files of the kind {suffix} are not read here", hint=SAVE_AS
+            f"{source}: files of the kind {suffix} are not read here", hint=_SAVE_AS
         )
     is_csv = name.endswith((".csv", ".tsv", ".tab", ".txt"))
     with open_bytes(Path(path), open_file) as file:

@@ -601,17 +601,6 @@ FORMATS = {
     **dict.fromkeys(ARRAYS, Format(read_arrays, None)),
 }
 
-#: Files of other programs that are read nowhere here, by suffix.
-FOREIGN = frozenset(
-    {".pkl", ".pickle", ".arrow", ".feather", ".xls", ".xlsx", ".xlsm", ".xlsb"}
-    | {".ods", ".numbers"}
-)
-#: What to do with them.
-SAVE_AS = (
-    "Save it as CSV UTF-8, JSON lines or Parquet, or give its numbers in Python: "
-    "dnip.fit(probabilities, labels)"
-)
-
 
 def format_of(path: Path, *, to_write: bool = False) -> Format:
     """Return the format of a file, by its suffix, or of a folder, by its files.
@@ -636,7 +625,7 @@ def format_of(path: Path, *, to_write: bool = False) -> Format:
         if path.name.lower().endswith(suffix):
             return table_format
     known = f"The known suffixes are {', '.join(formats)}"
-    remedy = SAVE_AS if path.suffix.lower() in FOREIGN else f"Type: {import_line(str(path))}"
+    remedy = f"Type: {import_line(str(path))}; or save it as CSV UTF-8, JSON lines or Parquet"
     raise InvalidInputError(
         f"{path}: the suffix {path.suffix!r} is that of no known table format",
         hint=known if to_write else f"{remedy}. {known}",

@@ -62,9 +62,8 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
     ('World', 'Sports')
     """
     if isinstance(classes, str | Set) or not isinstance(classes, Iterable):  # a set has no order
-        kind = f"the single text {classes!r}" if isinstance(classes, str) else f"{classes!r}"
         raise InvalidInputError(
-            f"classes must be a sequence of names; got {kind}",
+            f"classes must be a sequence of names; got {classes!r}",
             hint="Give a list, such as ['negative', 'positive']",
         )
     names = tuple(str(name) for name in classes)
