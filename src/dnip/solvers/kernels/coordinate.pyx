@@ -17,7 +17,7 @@ from dnip.solvers.kernels.values cimport Values, sum_columns
 
 # Lines to remember, a power of two; a fit of 100 classes searches 5,000.
 EXPECTED_LINES = 1 << 13
-# Values that go along with the flips of a line differ if they do by more than this.
+# Values that depend on class accuracies alone differ if they do by more than this.
 cdef double ROUNDING = 1e-12
 
 
@@ -184,53 +184,24 @@ cdef class Descent:
         cdef int64_t now = <int64_t>self.indices[c], best = 1, first = 0, end, here
         cdef int64_t *counts = &self.counts[0, 0]
         cdef int64_t *sums = &self.sums[0]
-        cdef bint by_class = self.values.by_class, moved
-        cdef double now_value, best_value, value, rounding = ROUNDING if by_class else 0.0
-        now_value = best_value = value = self.values.value(counts, sums)
-        if by_class:  # right counts go along with the flips, all others stay where they are
-            now_value = self.values.z(counts, sums)
-            self.follow_classes(flips, 0, flips.beyond(now), -1)
-            best_value = self.values.z(counts, sums)
-        else:
-            flips.walk(now, 1, counts, sums)
-            best_value = self.values.value(counts, sums)
+        cdef double now_value = self.values.value(counts, sums), best_value, value
+        cdef double rounding = ROUNDING if self.values.by_class else 0.0
+        flips.walk(now, 1, counts, sums)
+        best_value = self.values.value(counts, sums)
         while first < flips.n:
             here, end = flips.position[first], first + 1
             while end < flips.n and flips.position[end] == here:
                 end += 1
-            if by_class:
-                moved = self.follow_classes(flips, first, end, 1)
-                value = self.values.z(counts, sums) if moved else best_value
-            else:
-                flips.apply(first, end, 1, counts, sums)
-                value = self.values.value(counts, sums)
+            flips.apply(first, end, 1, counts, sums)
+            value = self.values.value(counts, sums)
             if value < best_value - rounding:
                 best = here
                 best_value = value
             first = end
         if now_value <= best_value + rounding:
             best = now
-        flips.walk(now if by_class else self.levels.size, best, counts, sums)
+        flips.walk(self.levels.size, best, counts, sums)
         self.note(best, self.values.value(counts, sums))
-
-    cdef bint follow_classes(
-        self, Flips flips, int64_t first, int64_t end, int64_t sign
-    ) noexcept nogil:
-        """Move right counts along with flips; return whether any has changed."""
-        cdef int64_t i
-        cdef bint moved = False
-        for i in range(first, end):
-            if flips.shared:
-                self.values.shift(flips.rival[i], -sign * flips.loss[i])
-                self.values.shift(flips.winner[i], sign * flips.gain[i])
-                moved = True
-            elif flips.true[i] == flips.rival[i]:
-                self.values.shift(flips.rival[i], -sign * flips.gain[i])
-                moved = True
-            elif flips.true[i] == flips.winner[i]:
-                self.values.shift(flips.winner[i], sign * flips.gain[i])
-                moved = True
-        return moved
 
     cdef void note(self, int64_t index, double reached) noexcept nogil:
         """Remember the best index of the line of the class whose turn it is, and go there."""

@@ -15,10 +15,6 @@ cdef class Values:
     cdef int64_t[::1] correct, predicted  # (N,) counts that the following were computed for
     cdef double[::1] accuracy, pmi  # (N,)
     cdef int64_t[::1] ranking  # classes with examples, in ascending order of accuracy
-    cdef int64_t[::1] rank  # (N,) the place of each class there
-    cdef int64_t n_correct, n_missed  # right predictions, and classes below their floor
-    cdef double gap  # sum of the gaps over pairs
-    cdef double recalls, pmi_sum  # sums of the accuracies and of the PMI of the classes
     cdef bint by_class  # whether Z depends on the right counts alone
     cdef object called, error  # what gives Z in place of all terms, and its first error
     cdef bint is_called
@@ -27,11 +23,9 @@ cdef class Values:
     cdef double value(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double missing(self, const int64_t *correct) noexcept nogil
     cdef double cost(self, const int64_t *confusion) noexcept nogil
-    cdef void rank_classes(self) noexcept nogil
+    cdef double total_gap(self) noexcept nogil
     cdef double call(self, const int64_t *confusion) noexcept with gil
     cdef int raise_error(self) except -1
-    cdef void shift(self, int64_t j, int64_t change) noexcept nogil
-    cdef double z(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double mean_f1(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil
     cdef double single_gap(self, const int64_t *confusion) noexcept nogil
 

@@ -77,7 +77,7 @@ cdef class Values:
             )
         self.correct, self.predicted = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
         self.accuracy, self.pmi = np.zeros(n), np.zeros(n)
-        self.ranking, self.rank = np.flatnonzero(counts), np.zeros(n, np.int64)
+        self.ranking = np.flatnonzero(counts)
         self.called, self.is_called = called, called is not None
         self.by_class = tau == single == f1 == 0.0 and costs is None and called is None
         self.n_present = self.ranking.shape[0]
@@ -102,15 +102,17 @@ cdef class Values:
             raise ValueError(f"confusion counts must have the shape {(self.n_classes,) * 2}")
 
     cdef double value(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
-        """Return Z of confusion counts whose column sums are `predicted`."""
-        cdef int64_t j, correct
-        self.n_correct = self.n_missed = 0
-        self.pmi_sum = self.recalls = 0.0
+        """Return Z (equation 2, as in Objective.__call__) of confusion counts.
+
+        Their column sums are `predicted`.
+        """
+        cdef int64_t j, correct, n_correct = 0, n_missed = 0
+        cdef double z, recalls = 0.0, pmi = 0.0
         for j in range(self.n_classes):
             correct = confusion[j * self.n_classes + j]
-            self.n_correct += correct
+            n_correct += correct
             if self.floors.shape[0] > 0:
-                self.n_missed += correct < self.floors[j]
+                n_missed += correct < self.floors[j]
             if correct != self.correct[j] or predicted[j] != self.predicted[j]:
                 self.correct[j] = correct
                 self.predicted[j] = predicted[j]
@@ -120,31 +122,21 @@ cdef class Values:
                     self.pmi[j] = self.pmi_constant[j] + log(
                         (correct + self.smoothing) / (predicted[j] + self.smoothing)
                     )
-            self.pmi_sum += self.pmi[j]
-            self.recalls += self.accuracy[j]
-        if self.cobias != 0.0:
-            self.rank_classes()
-        return self.z(confusion, predicted)
-
-    cdef double z(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
-        """Return Z (equation 2, as in Objective.__call__) of what was counted.
-
-        After shifts it is right but for rounding; counts are not read where right ones are enough.
-        """
-        cdef double z
-        if self.floors.shape[0] > 0 and (self.n_missed > 0 or self.n_correct < self.floor):
+            pmi += self.pmi[j]
+            recalls += self.accuracy[j]
+        if self.floors.shape[0] > 0 and (n_missed > 0 or n_correct < self.floor):
             return FAR * (1.0 + self.missing(&self.correct[0]))
         if self.is_called:
             return self.call(confusion)
-        z = self.error_rate * (1.0 - self.n_correct / self.total) - self.tau * self.pmi_sum
+        z = self.error_rate * (1.0 - n_correct / self.total) - self.tau * pmi
         if self.recall != 0.0:
-            z += self.recall * (1.0 - self.recalls / self.n_present)
+            z += self.recall * (1.0 - recalls / self.n_present)
         if self.f1 != 0.0:
             z += self.f1 * (1.0 - self.mean_f1(confusion, predicted))
         if self.costs.shape[0] > 0:
             z += self.cost(confusion) / self.total
         if self.cobias != 0.0:
-            z += self.cobias * (self.gap / (self.n_present * (self.n_present - 1) / 2.0))
+            z += self.cobias * (self.total_gap() / (self.n_present * (self.n_present - 1) / 2.0))
         if self.single != 0.0:
             z += self.single * self.single_gap(confusion)
         return z
@@ -169,39 +161,6 @@ cdef class Values:
             raise error
         return 0
 
-    cdef void shift(self, int64_t j, int64_t change) noexcept nogil:
-        """Change the right count of a class, after a value, and all that :meth:`z` needs."""
-        cdef int64_t i, other, n = self.n_present
-        cdef double a = self.accuracy[j], target
-        self.n_correct += change
-        if self.floors.shape[0] > 0:
-            self.n_missed -= self.correct[j] < self.floors[j]
-            self.n_missed += self.correct[j] + change < self.floors[j]
-        self.correct[j] += change
-        if self.true[j] == 0:
-            return
-        target = <double>self.correct[j] / self.true[j]
-        self.recalls += target - a
-        i = self.rank[j]
-        while i + 1 < n and self.accuracy[self.ranking[i + 1]] < target:
-            other = self.ranking[i + 1]
-            self.gap += (2 * i - n + 1) * (self.accuracy[other] - a)
-            a = self.accuracy[other]
-            self.ranking[i] = other
-            self.rank[other] = i
-            i += 1
-        while i > 0 and self.accuracy[self.ranking[i - 1]] > target:
-            other = self.ranking[i - 1]
-            self.gap += (2 * i - n + 1) * (self.accuracy[other] - a)
-            a = self.accuracy[other]
-            self.ranking[i] = other
-            self.rank[other] = i
-            i -= 1
-        self.gap += (2 * i - n + 1) * (target - a)
-        self.ranking[i] = j
-        self.rank[j] = i
-        self.accuracy[j] = target
-
     cdef double missing(self, const int64_t *correct) noexcept nogil:
         """Return by how much right counts (N,) miss their floors: the sum, in rates."""
         cdef double missing = 0.0
@@ -224,7 +183,7 @@ cdef class Values:
                 total += self.costs[i, j] * confusion[i * self.n_classes + j]
         return total
 
-    cdef void rank_classes(self) noexcept nogil:
+    cdef double total_gap(self) noexcept nogil:
         """Sum COBias (equation 1): over ascending A, Σ_{i<j} |A_j - A_i| = Σ_i (2i - n + 1) A_i."""
         cdef int64_t i, j, k, n = self.n_present
         cdef double a, total = 0.0
@@ -238,8 +197,7 @@ cdef class Values:
             self.ranking[k + 1] = j
         for i in range(n):
             total += (2 * i - n + 1) * self.accuracy[self.ranking[i]]
-            self.rank[self.ranking[i]] = i
-        self.gap = total
+        return total
 
     cdef double mean_f1(self, const int64_t *confusion, const int64_t *predicted) noexcept nogil:
         """Return the mean over classes, true or predicted anywhere, of 2·right / (both)."""
