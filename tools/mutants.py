@@ -260,8 +260,8 @@ FAULTS = [
     Fault(
         "evidence that is asked for is not made where it takes long",
         "fitting/fit.py",
-        "(is_needed if evidence is None else evidence)",
-        "(is_needed if evidence is None else evidence and is_needed)",
+        "(is_quick if evidence is None else evidence)",
+        "(is_quick if evidence is None else evidence and is_quick)",
         "fitting/test_refits.py fitting/test_choosing.py",
     ),
     Fault(
