@@ -17,12 +17,12 @@ def population(seed, n=1_500, shares=None):
     return made.probabilities, made.labels
 
 
-def labelled(seed, rate):
+def labelled(seed, rate, n=N_LABELLED):
     """A table in which rows are labelled by a rate of their probabilities and labels."""
     p, labels = population(seed)
     rate = np.asarray(rate(p, labels), float)
     rng = np.random.default_rng(seed)
-    drawn = rng.choice(len(p), N_LABELLED, replace=False, p=rate / rate.sum())
+    drawn = rng.choice(len(p), n, replace=False, p=rate / rate.sum())
     kept = np.full(len(p), -1)
     kept[drawn] = labels[drawn]
     return ProbabilityTable(p, kept)
@@ -50,6 +50,12 @@ def most_sure(p, _labels):
 
 def errors(p, labels):
     return np.where(p.argmax(axis=1) != labels, 1, 0.05)
+
+
+def test_a_choice_by_the_answer_is_noticed_from_few_labels():
+    """The distributions of the probabilities alone do not show it."""
+    table = labelled(5, lambda p, _: np.where(p.argmax(axis=1) == 2, 1, 0.02), n=60)
+    assert fit(table, evidence=False).chosen < 0.01
 
 
 @pytest.mark.parametrize("rate", [by_answer, least_sure, most_sure, errors])

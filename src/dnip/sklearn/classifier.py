@@ -432,17 +432,19 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.estimator_ = None
         p = self._probabilities(X, reset=True)
         self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
-        names = [str(c) for c in self.classes_.tolist()]
+        names = tuple(str(c) for c in self.classes_.tolist())
         names_of(p.shape[1], names, "X")
-        columns = take_columns(X, None, "X")[1] if self.classes is None else None
-        if columns not in (None, tuple(names)) and tuple(names) != default_classes(len(names)):
+        if self.classes is not None:
+            return p
+        columns = take_columns(X, None, "X")[1]
+        if columns is None and isinstance(y[0], str):
+            check_order(p, np.searchsorted(self.classes_, y), names)
+        elif columns not in (None, names) and names != default_classes(len(names)):
             raise InvalidInputError(
                 f"the columns of X are {listed(columns or ())}, but the sorted labels are "
                 f"{listed(names)}",
                 hint="Pass classes=list(X.columns)",
             )
-        if self.classes is None and columns is None and isinstance(y[0], str):
-            check_order(p, np.searchsorted(self.classes_, y), names)
         return p
 
     def _take_estimator(self, estimator: Any) -> None:
