@@ -24,7 +24,6 @@ from dnip.llm.prompting.engines.servers import (
 )
 from dnip.llm.prompting.labels import Scoring
 from dnip.llm.prompting.plan import Plan
-from dnip.llm.prompting.task import Task
 
 #: How a model is asked: a text to continue, a chat, or a decision of a server.
 ENDPOINTS = (*map(str, Endpoint), *DecisionEngine.ENDPOINTS)
@@ -112,10 +111,6 @@ class ModelOptions:
             return [replace(self, endpoint=endpoint) for endpoint in Endpoint]
         return [self]
 
-    def asks_question(self, task: Task) -> bool:
-        """Say whether the task's own question is sent, in which no demonstration can stand."""
-        return self.asks_decision and task.question is not None
-
     def check(self, **further: object) -> None:
         """Refuse options that the engine has no use for, before anything is loaded.
 
@@ -140,7 +135,7 @@ class ModelOptions:
 
 def open_engines(options: ModelOptions, plan: Plan, workers: Cluster | None = None) -> list[Engine]:
     """Return the engines of a plan, as `run_plan` takes them; on a cluster, if there is one."""
-    if options.asks_question(plan.task) and plan.builder.demonstrations:
+    if options.asks_decision and plan.task.question and plan.builder.demonstrations:
         raise InvalidInputError(
             f"the task {plan.task.name} has a question of its own, in which no demonstration can "
             "be shown",

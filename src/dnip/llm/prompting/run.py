@@ -350,6 +350,7 @@ def _check_own(target: Path, paths: dict[str, Path], classes: Sequence[str]) -> 
     """Refuse to write over a table that no run has made, or one of other classes."""
     if not target.exists():
         return
+    held: list[str] | None
     try:
         held = [*json.loads(read_text(paths["metadata"]))["settings"]["task"]["classes"]]
     except (OSError, ValueError, LookupError, TypeError):

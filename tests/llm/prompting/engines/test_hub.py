@@ -48,7 +48,7 @@ def test_a_name_is_downloaded_and_its_commit_is_known(download, tmp_path):
 
 @cases(
     (http_error(errors.GatedRepoError), InvalidInputError, "may be read.*private or gated"),
-    (http_error(errors.RevisionNotFoundError), InvalidInputError, "no revision 'v2'"),
+    (http_error(errors.RevisionNotFoundError), InvalidInputError, "'a/b' at 'v2' that may be read"),
     (http_error(errors.RepositoryNotFoundError), InvalidInputError, "there is no model 'a/b'"),
     (errors.LocalEntryNotFoundError("offline"), BackendError, "downloaded: LocalEntry"),
     (errors.OfflineModeIsEnabled("offline"), BackendError, "downloaded: .*Check the network"),

@@ -129,11 +129,13 @@ def find_files(
     wanted = {"allow_patterns": patterns, "ignore_patterns": _OTHERS}
     try:
         return Path(hub.snapshot_download(text, revision=revision, **wanted))
-    except errors.RevisionNotFoundError as error:
-        reason = f"the {what} {text!r} has no revision {revision!r}"
-        raise InvalidInputError(reason, hint="Give a branch, a tag or a commit of it") from error
-    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        reason = f"there is no {what} {text!r} that may be read, as a folder or on the hub"
+    except (
+        errors.RepositoryNotFoundError,
+        errors.RevisionNotFoundError,
+        errors.HFValidationError,
+    ) as error:
+        name = repr(text) if revision is None else f"{text!r} at {revision!r}"
+        reason = f"there is no {what} {name} that may be read, as a folder or on the hub"
         hint = "Check the name; one that is private or gated needs HF_TOKEN"
         raise InvalidInputError(reason, hint=hint) from error
     except Exception as error:  # of the connection or the disk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from inspect import signature
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,6 @@ from dnip.tables.columns import FALLBACK
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")
 #: Layers of a cache that hold keys and values alone.
 _GROWING = ("DynamicLayer", "DynamicSlidingWindowLayer")
-#: Of a batch, the probability of every label after each row, and what else is known of the row.
-Computed: TypeAlias = "tuple[Floats, list[dict[str, Any]]]"
 
 
 class TransformersEngine:
@@ -94,6 +92,8 @@ class TransformersEngine:
     KIND = "a model on this machine"
     #: Most tokens of a batch on a CPU and on a GPU, by default.
     BATCH_TOKENS = (768, 16384)
+    # Tokens that it writes after a prompt, at most.
+    _new_tokens = 0
     # What is said of prompts that are too long, and what to do about it.
     _long = ("are longer than", "Shorten them")
 
@@ -249,20 +249,9 @@ class TransformersEngine:
 
     def _score_block(self, rows: list[list[int]], forms: list[LabelTokens]) -> Iterator[ScoredRow]:
         past, rest = self._without_prefix(rows)
-
-        def compute(batch: NDArray[np.int64]) -> Computed:
-            captured = self._probabilities([rest[i] for i in batch], past, forms[0])
-            return captured, [{} for _ in batch]
-
-        # Answers go on from their rows' cache, in which there must be no padding.
-        lengths = [len(row) for row in rest]
-        return self._in_batches(lengths, compute, alike=self.scoring.is_whole)
-
-    def _in_batches(
-        self, lengths: list[int], compute: Callable[[NDArray[np.int64]], Computed], *, alike: bool
-    ) -> Iterator[ScoredRow]:
-        for batch in batches(lengths, self._most_tokens, alike=alike):
-            for numbers, (captured, details) in self._in_memory(batch, compute):
+        lengths = [len(row) + self._new_tokens for row in rest]
+        for batch in batches(lengths, self._most_tokens, alike=self._needs_one_length):
+            for numbers, captured, details in self._in_memory(batch, rest, past, forms):
                 bad = numbers[~np.isfinite(captured).all(axis=1)]
                 if len(bad):
                     raise BackendError(
@@ -273,6 +262,11 @@ class TransformersEngine:
                     answer = known.pop("answer", None)
                     yield ScoredRow(number, scores, details=known, answer=answer)
 
+    @property
+    def _needs_one_length(self) -> bool:
+        # Answers go on from their rows' cache, in which there must be no padding.
+        return self.scoring.is_whole
+
     def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
         """Return the cache of the rows' common beginning, if there is one, and the rest of each."""
         shared = _shared_length(rows)
@@ -280,19 +274,25 @@ class TransformersEngine:
         return (None, rows) if past is None else (past, [row[shared:] for row in rows])
 
     def _in_memory(
-        self, batch: NDArray[np.int64], compute: Callable[[NDArray[np.int64]], Computed]
-    ) -> Iterator[tuple[NDArray[np.int64], Computed]]:
+        self, batch: NDArray[np.int64], rows: list[list[int]], past: Any, forms: list[LabelTokens]
+    ) -> Iterator[tuple[NDArray[np.int64], Floats, list[dict[str, Any]]]]:
         """Compute a batch, or its halves where it does not fit into memory."""
         try:
-            result = compute(batch)
+            captured, details = self._compute([rows[i] for i in batch], past, forms)
         except OutOfMemoryBackendError:
             if len(batch) == 1:
                 raise
         else:
-            yield batch, result
+            yield batch, captured, details
             return
         for half in np.split(batch, [len(batch) // 2]):
-            yield from self._in_memory(half, compute)
+            yield from self._in_memory(half, rows, past, forms)
+
+    def _compute(
+        self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
+    ) -> tuple[Floats, list[dict[str, Any]]]:
+        """Return the probability of every label after each row, and what else is known of it."""
+        return self._probabilities(rows, past, forms[0]), [{} for _ in rows]
 
     def _probabilities(self, rows: list[list[int]], past: Any, labels: LabelTokens) -> Floats:
         """Return the probability of every label; shape (B, N)."""
@@ -437,7 +437,7 @@ class TransformersReasoningEngine(TransformersEngine):
         stop: str | None = None,
         **options: Any,
     ) -> None:
-        self._most = check_integer("max_new_tokens", max_new_tokens, at_least=1)
+        self._new_tokens = check_integer("max_new_tokens", max_new_tokens, at_least=1)
         self._stop = stop
         self._long = (
             f"leave no room for answers of {max_new_tokens} tokens in",
@@ -447,14 +447,14 @@ class TransformersReasoningEngine(TransformersEngine):
 
     @property
     def _settings(self) -> list[Any]:
-        return [*super()._settings, self._most, self._stop]
+        return [*super()._settings, self._new_tokens, self._stop]
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
         return {
             **super().describe(),
             "decoding": "greedy",
-            "max_new_tokens": self._most,
+            "max_new_tokens": self._new_tokens,
             "stop": self._stop,
         }
 
@@ -468,31 +468,34 @@ class TransformersReasoningEngine(TransformersEngine):
 
     def _room(self, forms: Sequence[LabelTokens]) -> int:
         """Return how many tokens may follow a prompt, the last of which needs no place."""
-        return self._most + super()._room(forms) - 1
+        return self._new_tokens + super()._room(forms) - 1
 
-    def _score_block(self, rows: list[list[int]], forms: list[LabelTokens]) -> Iterator[ScoredRow]:
-        past, rest = self._without_prefix(rows)
-        if past is not None and not self._model.bears_gaps(past):
-            past, rest = None, rows
-
-        def compute(batch: NDArray[np.int64]) -> Computed:
-            prompts = [rest[i] for i in batch]
-            answers = self._generate(prompts, past, forms)
-            captured, is_named = self._read(prompts, answers, past, forms)
-            details = [
-                {
-                    FALLBACK: int(not has_label),
-                    "cut": int(not answer.ended),
-                    "new_tokens": len(answer.tokens),
-                    "answer": self.tokenizer.decode(answer.tokens),
-                }
-                for answer, has_label in zip(answers, is_named, strict=True)
-            ]
-            return captured, details
-
-        lengths = [len(row) + self._most for row in rest]
+    @property
+    def _needs_one_length(self) -> bool:
         # Not all versions of transformers keep padding out of a recurrent model's state.
-        return self._in_batches(lengths, compute, alike=self._model.is_recurrent)
+        return self._model.is_recurrent
+
+    def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
+        past, rest = super()._without_prefix(rows)
+        if past is not None and not self._model.bears_gaps(past):
+            return None, rows
+        return past, rest
+
+    def _compute(
+        self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
+    ) -> tuple[Floats, list[dict[str, Any]]]:
+        answers = self._generate(rows, past, forms)
+        captured, is_named = self._read(rows, answers, past, forms)
+        details = [
+            {
+                FALLBACK: int(not has_label),
+                "cut": int(not answer.ended),
+                "new_tokens": len(answer.tokens),
+                "answer": self.tokenizer.decode(answer.tokens),
+            }
+            for answer, has_label in zip(answers, is_named, strict=True)
+        ]
+        return captured, details
 
     def _generate(
         self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
@@ -524,7 +527,7 @@ class TransformersReasoningEngine(TransformersEngine):
             whole = model.model.generate(
                 model.tensor(inputs),
                 attention_mask=model.tensor(seen).long(),
-                max_new_tokens=self._most,
+                max_new_tokens=self._new_tokens,
                 do_sample=False,
                 logits_processor=[note],
                 eos_token_id=sorted(closing) or None,
@@ -536,7 +539,7 @@ class TransformersReasoningEngine(TransformersEngine):
         for new, logs in zip(whole[:, inputs.shape[1] :].tolist(), logprobs, strict=True):
             end = next((i for i, token in enumerate(new) if token in closing), len(new))
             tokens = self._before_stop(new[:end])
-            answers.append(_Generated(tokens, logs, len(tokens) < self._most))
+            answers.append(_Generated(tokens, logs, len(tokens) < self._new_tokens))
         return answers
 
     def _before_stop(self, tokens: list[int]) -> list[int]:
