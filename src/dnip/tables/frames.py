@@ -122,13 +122,11 @@ def frame_layout(
         order = tuple(names)
     if order is None or set(order) <= set(names):
         return resolve_columns(names, classes=order, source=source, asked=asked)
-    if tuple(names) == default_classes(len(names)):
-        layout = Layout(source, tuple(names), tuple(names), tuple(names), asked=asked)
-    else:
-        unnamed = order == default_classes(len(order))
-        known = None if unnamed else order
-        layout = resolve_columns(names, classes=known, source=source, asked=asked)
-    return replace(layout, classes=names_of(len(layout.probabilities), order, source))
+    unnamed = default_classes(len(order)) in (order, tuple(names))
+    known = None if unnamed else order
+    layout = resolve_columns(names, classes=known, source=source, asked=asked)
+    taken = names_of(len(layout.probabilities), order, source)
+    return replace(layout, classes=taken, from_header=False)
 
 
 def take_columns(
