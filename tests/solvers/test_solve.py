@@ -1,5 +1,6 @@
 """Solving: what holds of every solver on every problem, and what is checked before."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -200,6 +201,23 @@ def test_a_function_without_a_number_is_refused_by_name(solver):
     p = np.array([[0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
     with pytest.raises(InvalidInputError, match=r"'precision'.* not a number .*\[\[0, 1\].* inf"):
         solve(p, [0, 1, 1], precision, scale=30, solver=solver)
+
+
+@each_calling_solver
+def test_what_an_objective_raises_in_compiled_code_comes_through(solver):
+    def fails_with(error):
+        calls = itertools.count()
+
+        def function(confusion):
+            if next(calls) == 30:
+                raise error
+            return 1 - np.trace(confusion) / confusion.sum()
+
+        return solve(FOUR.p, FOUR.labels, function, scale=5, solver=solver)
+
+    assert fails_with(KeyboardInterrupt).status is Status.INTERRUPTED
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        fails_with(ZeroDivisionError("mine"))
 
 
 def test_an_objective_that_changes_its_argument_harms_no_count():
