@@ -448,7 +448,7 @@ class Rule:
         joint = _JOINT.match(text, token.stop)
         if joint is not None and self._names_other(text, token, joint.end(), stop):
             return True
-        at, mark = token.stop, text[token.stop : token.stop + 1]
+        at = token.stop
         while (between := _BETWEEN.match(text, at)) is not None:
             at = between.end()
             joint = _JOINT.match(text, at)
@@ -457,8 +457,7 @@ class Rule:
             for begin in (at, joint.end() if joint else at):
                 other = self._labels.at(text, _skip(_OPEN, text, begin))
                 if other is not None and other.label != token.label:
-                    alike = mark == ":" == text[other.stop : other.stop + 1]
-                    if alike or self._ends(text, other) or _JOINT.match(text, other.stop):
+                    if self._ends(text, other) or _JOINT.match(text, other.stop):
                         return True
         if (line := re.compile(r"[ \t.,;!)\]]*\n\s*").match(text, token.stop)) is not None:
             other = self._labels.at(text, line.end())
@@ -478,7 +477,7 @@ class Rule:
             form = _END.match(text, other.stop)
             theirs = text[other.stop : other.stop + 1] if form is None else form[0].strip()[:1]
             begins = _OPENING if mark else _LINE
-            if theirs == mark and (form is None or self._ends(text, other)):
+            if theirs == mark:
                 before = max(0, other.start - _BACK)
                 if mark in (":", ")") or begins.search(text, before, other.start):
                     return True
