@@ -456,9 +456,10 @@ class Rule:
                 return self._names_other(text, token, joint.end(), max(stop, at + _BACK))
             for begin in (at, joint.end() if joint else at):
                 other = self._labels.at(text, _skip(_OPEN, text, begin))
-                if other is not None and other.label != token.label:
-                    if self._ends(text, other) or _JOINT.match(text, other.stop):
-                        return True
+                if other is None or other.label == token.label:
+                    continue
+                if self._ends(text, other) or _JOINT.match(text, other.stop):
+                    return True
         if (line := re.compile(r"[ \t.,;!)\]]*\n\s*").match(text, token.stop)) is not None:
             other = self._labels.at(text, line.end())
             if other is not None and other.label != token.label:
