@@ -262,21 +262,6 @@ def test_an_upstream_that_refuses_the_request_itself_is_not_said_to_lack_log_pro
     assert "log-probabilities" not in caplog.text
 
 
-def test_of_several_coefficients_those_for_the_question_are_taken(serve, caplog):
-    other = [{"role": "system", "content": "Which topic?"}]
-    port, asked = serve(fitted_on(), fitted_on(messages=other, indices=[4, 1, 1]))
-    assert text_of(asked()[1]) == "Sports"
-    status, body, headers = asked(messages=[*other, MESSAGES[-1]])
-    assert (status, text_of(body)) == (200, "World")
-    assert "DNIP-Corrected-By" in headers
-    for more in ({"messages": MESSAGES[1:]}, {"answer": {**LABEL, "model": "n"}, "model": "n"}):
-        status, body, headers = asked(**more)
-        assert (status, text_of(body)) == (200, "World")
-        assert "DNIP-Corrected-By" not in headers
-    assert numbers(port)['dnip_missed_total{question="chat",reason="question"}'] == 2
-    assert "wording of the question" in caplog.text
-
-
 @cases(
     (fitted_on(), {}, True),
     (fitted_on(), {"response_format": {"type": "text"}}, True),

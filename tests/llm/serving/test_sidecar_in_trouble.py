@@ -363,31 +363,13 @@ def test_what_was_never_sent_is_sent_again_once(start, upstream, monkeypatch):
     assert [ask(port)[0], len(failures), len(upstream.requests)] == [200, 3, 1]
 
 
-def test_readyz_tells_that_the_upstream_is_dead_and_asks_now_and_then(start, upstream, monkeypatch):
-    def ask_every(seconds):
-        monkeypatch.setattr("dnip.llm.serving.upstream._CHECK_SECONDS", seconds)
-
+def test_readyz_tells_whether_the_upstream_takes_connections(start, upstream):
     port = start()
+    assert ask(port, "/readyz", "GET", None)[0] == 200
     upstream.close()
-    ask_every(1000.0)
-    for _ in range(3):
-        status, told = message(ask(port, "/readyz", "GET", None))
-        assert (status, "cannot be reached" in told) == (503, True)
+    status, told = message(ask(port, "/readyz", "GET", None))
+    assert (status, "cannot be reached" in told) == (503, True)
     assert ask(port, "/healthz", "GET", None)[0] == 200
-    place = ("127.0.0.1", int(upstream.url.rpartition(":")[2]))
-    with socket.create_server(place) as again:
-        statuses = [ask(port, "/readyz", "GET", None)[0] for _ in range(3)]
-        ask_every(1.0)
-        wait_for(lambda: ask(port, "/readyz", "GET", None)[0] == 200)
-        ask_every(1000.0)
-        again.settimeout(0.2)
-        with suppress(TimeoutError):
-            while True:
-                again.accept()
-        statuses += [ask(port, "/readyz", "GET", None)[0] for _ in range(20)]
-        with pytest.raises(TimeoutError):
-            again.accept()
-    assert statuses == [503] * 3 + [200] * 20
 
 
 def test_an_answer_without_a_body_may_tell_its_length(start, upstream, caplog):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import math
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -29,7 +28,7 @@ _IDLE_SECONDS = 2.0
 # Parts of a path that servers and proxies take out in ways of their own.
 _DOTS = frozenset({".", ".."})
 
-# How long a check of the upstream may take, and holds.
+# How long a check of the upstream may take.
 _CHECK_SECONDS = 1.0
 
 
@@ -77,7 +76,6 @@ class Upstream:
         self.timeout = check_number("timeout", timeout, above=0)
         self._origin, self._path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
-        self._is_there, self._checked = False, -math.inf
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -92,18 +90,15 @@ class Upstream:
             yield
 
     async def is_there(self) -> bool:
-        """Tell whether the upstream takes a connection; nothing is sent, once a second at most."""
-        url, now = URL(self._origin), asyncio.get_running_loop().time()
-        if now - self._checked >= _CHECK_SECONDS:
-            self._checked = now
-            try:
-                async with asyncio.timeout(_CHECK_SECONDS):
-                    _, writer = await asyncio.open_connection(url.host, url.port)
-                writer.close()
-                self._is_there = True
-            except OSError:
-                self._is_there = False
-        return self._is_there
+        """Tell whether the upstream takes a connection; nothing is sent."""
+        url = URL(self._origin)
+        try:
+            async with asyncio.timeout(_CHECK_SECONDS):
+                _, writer = await asyncio.open_connection(url.host, url.port)
+        except OSError:
+            return False
+        writer.close()
+        return True
 
     def address(self, path: str, query: str) -> URL:
         """Return where a request goes: the path follows the upstream's, which is not repeated.
