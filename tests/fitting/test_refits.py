@@ -13,6 +13,7 @@ from dnip.method.objective import MetricObjective
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.metrics import confusion_matrix
+from dnip.metrics.intervals import Expectation, followed_chance, refit_spread
 from dnip.tables.rows import LOW_MASS
 from populations import biased_rows
 
@@ -56,12 +57,22 @@ def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
 
 def test_numbers_are_those_of_the_left_out_predictions():
     p, y = rows_of(90)
-    found = assess(p, y)
-    raw = confusion_matrix(y, p.argmax(axis=1), 3)
+    refits, asked = refits_of(p, y)
+    found, draws = refits.assess(asked), refits.left_out(asked)
+    raw, after = confusion_matrix(y, p.argmax(axis=1), 3), found.evaluation.reweighted
     np.testing.assert_array_equal(found.evaluation.raw, raw)
-    after = found.evaluation.reweighted
     for z, counts, side in ((found.before, raw, found.raw), (found.after, after, found.reweighted)):
         assert z == pytest.approx(1 - np.trace(counts) / 90 + 2.7 * side.cobias)
+
+    def counted(multipliers, rows=slice(None)):
+        return confusion_matrix(y[rows], decide(p[rows], multipliers), 3)
+
+    on_all = [[counted(omega) for _, omega in folds] for folds in draws]
+    apart = [[counted(omega, rows) for rows, omega in folds] for folds in draws]
+    followed = np.mean([*map(followed_chance, on_all, apart)])
+    expected = Expectation(after, followed, spread=np.mean([*map(refit_spread, on_all)]))
+    assert found.reweighted.followed == followed > 0
+    np.testing.assert_array_equal(found.reweighted.drawn["cobias"], expected.drawn["cobias"])
 
 
 @pytest.mark.parametrize("name", ["balanced-accuracy", "macro-f1"])

@@ -189,7 +189,7 @@ def test_the_matrix_form_is_solve(matrix):
     classifier = quick(robust="off", random_state=3, **settings).fit(p, labels)
     solution = solve(p, labels, seed=3, **settings)
     np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
-    assert classifier.solution_.value == solution.value
+    assert (classifier.solution_.value, classifier.solution_.seed) == (solution.value, 3)
     assert classifier.coefficients_.classes == ("0", "1", "2", "3")
     assert classifier.estimator_ is None
     chosen = np.argmax(solution.weight_indices * p, axis=1)
