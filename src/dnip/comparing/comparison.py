@@ -83,12 +83,13 @@ def compare(
         without a label are learned from, too. Rows whose id begins with content-free are
         content-free.
     methods : sequence of str or mapping, optional
-        Names such as "batch-calibration"; one that cannot run is an error. By default all, and
-        those that cannot run are left out. The raw argmax is always among them. A mapping adds
-        methods of your own to all, by name: an estimator of scikit-learn, fitted to the
-        probabilities of the opt rows and their class numbers; or a function of these two and of the
-        test rows' probabilities, which returns a class for each test row, by number or by name, or
-        a score for each class.
+        Some of raw, batch-calibration (Zhou et al. 2024), contextual-calibration (Zhao et al.
+        2021), vector-scaling and matrix-scaling (Guo et al. 2017), matrix-scaling-balanced,
+        dnip-paper and dnip; one that cannot run is an error. By default all, and those that cannot
+        run are left out. The raw argmax is always among them. A mapping adds methods of your own to
+        all, by name: an estimator of scikit-learn, fitted to the probabilities of the opt rows and
+        their class numbers; or a function of these two and of the test rows' probabilities, which
+        returns a class for each test row, by number or by name, or a score for each class.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows to learn from; labels that they have are not read.
     content_free : array-like, DataFrame, ProbabilityTable or path, optional
