@@ -159,15 +159,15 @@ def compare(
     scored: list[MethodScores] = []
     skipped: dict[str, str] = {}
     interrupted = False
-    for n_done, method in enumerate(ready):
-        fits: list[ScoredFit] = []
+
+    def begins(name: str, seed: int) -> None:
+        if progress is not None:
+            before = [method.name for method in ready].index(name) * n_seeds
+            progress(name, before + seed + 1, len(ready) * n_seeds)
+
+    for method in ready:
         try:
-            for seed in range(n_seeds):
-                if progress is not None:
-                    progress(method.name, n_done * n_seeds + seed + 1, len(ready) * n_seeds)
-                fits.append(_scored(method, material, draws[seed], seed))
-                if n_labels is None and not method.seeded:
-                    break  # all would be alike
+            fits = _fits_of(method, material, draws, begins)
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -178,8 +178,6 @@ def compare(
             if method.name in own:
                 warn(str(error))
             continue
-        if all((fit.predicted == fits[0].predicted).all() for fit in fits):
-            fits = fits[:1]
         raw = scored[0] if scored else None
         scored.append(MethodScores.of(method, fits, confidence, raw, material.grouping, goal))
     best = min(scored, key=lambda method: method.goal, default=None)
@@ -320,6 +318,20 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
 
 
 # --- fits and scores ---
+def _fits_of(
+    method: Method, material: Material, draws: Sequence[OptSet], begins: Callable[[int], None]
+) -> list[ScoredFit]:
+    """Fit a method to each draw, with its number as the seed; one fit stands for equal ones."""
+    fits: list[ScoredFit] = []
+    for seed, drawn in enumerate(draws):
+        begins(method.name, seed)
+        fits.append(_scored(method, material, drawn, seed))
+        if drawn is material.opt and not method.seeded:
+            break  # all would be alike
+    alike = all((fit.predicted == fits[0].predicted).all() for fit in fits)
+    return fits[:1] if alike else fits
+
+
 def _scored(method: Method, material: Material, opt: OptSet, seed: int) -> ScoredFit:
     """Fit a method with a seed, and score it."""
     n = material.opt.n_classes
