@@ -171,10 +171,14 @@ import numpy as np
 def lowest_precision(confusion):
     counts = np.asarray(confusion)
     return float((np.diag(counts) / np.maximum(counts.sum(axis=0), 1)).min())
+
+
+def its_interval(confusion, level):
+    return [0.0, 1.0]
 """
 EVERY_DOOR = {
     "fit opt.csv": "",
-    "evaluate test.csv --coefficients coefficients.json": r"lowest precision 0\.\d+ -> 0\.\d+\n",
+    "evaluate test.csv --coefficients coefficients.json": r"lowest precision +0\.\d+ .*-> 0\.\d+",
     "compare opt.csv --test test.csv --methods raw --seeds 1": r"\nmethod .*lowest precision",
     "fit opt.csv --path --json": '"lowest_precision": 0\\.',
     "report opt.csv --out report.html": "",
@@ -189,9 +193,9 @@ def test_a_metric_in_two_files_is_shown_by_every_door(tmp_path):
     package = shutil.copytree(Path(metrics.__file__).parents[1], tmp_path / "dnip") / "metrics"
     (package / "lowest.py").write_text(NEW_METRIC)
     catalogue = (package / "catalogue.py").read_text()
-    entry = '_METRICS = (\n    Metric("lowest precision", lowest_precision, headline=True),\n'
-    catalogue = catalogue.replace("_METRICS = (\n", entry)
-    extra = "\nfrom dnip.metrics.lowest import lowest_precision\n\n\n@dataclass"
+    entry = 'Metric("lowest precision", lowest_precision, its_interval, headline=True),'
+    catalogue = catalogue.replace("_METRICS = (\n", f"_METRICS = (\n    {entry}\n")
+    extra = "\nfrom dnip.metrics.lowest import its_interval, lowest_precision\n\n\n@dataclass"
     (package / "catalogue.py").write_text(catalogue.replace("\n\n\n@dataclass", extra, 1))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for words, shown in EVERY_DOOR.items():

@@ -25,9 +25,8 @@ class Metric:
     of : callable
         From a confusion matrix, rows true, to the value. Its name is the metric's key in JSON and
         in settings.
-    interval : callable or None
-        From a confusion matrix and a level to the confidence interval ``[low, high]``. None where
-        no interval is known.
+    interval : callable
+        From a confusion matrix and a level to the confidence interval ``[low, high]``.
     depends_on_mix : bool
         Whether it changes when classes become more or less frequent while every class is predicted
         as well as before.
@@ -37,7 +36,7 @@ class Metric:
 
     title: str
     of: Callable[[Any], float]
-    interval: Callable[[Counts, float], list[float]] | None = None
+    interval: Callable[[Counts, float], list[float]]
     depends_on_mix: bool = False
     headline: bool = False
 
@@ -144,7 +143,7 @@ def metric_intervals(
     bounds: dict[str, Any] = {
         name: metric.interval(rows, level)
         for name, metric in METRICS.items()
-        if metric.interval is not None and (target is None or not metric.depends_on_mix)
+        if target is None or not metric.depends_on_mix
     }
     if target is not None:
         n_effective = intervals_of.effective_rows(rows.sum(axis=1), target)
