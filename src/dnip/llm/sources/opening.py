@@ -95,11 +95,10 @@ class Saved(NamedTuple):
             if (value := nested(held, name)) is not MISSING:
                 return value
         there = listed([*dict.fromkeys(key for held in holders for key in held)]) or "nothing"
-        raise InvalidInputError(
-            f"there is no {name}; there are {there}",
-            hint=f"Give another name with {option}"
-            + f"; if the labels alone have {name}, --on id={name}" * (option == "--on"),
-        )
+        hint = f"Give another name with {option}"
+        if option == "--on":
+            hint += f"; if the labels alone have {name}, --on id={name}"
+        raise InvalidInputError(f"there is no {name}; there are {there}", hint=hint)
 
     @property
     def request(self) -> dict[str, Any] | None:
