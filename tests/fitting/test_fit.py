@@ -94,6 +94,13 @@ def test_rows_without_a_label_come_first_if_there_are_enough(opt, new, n_rows, u
     assert found == sketch_of(rows.probabilities if used else opt.probabilities)
 
 
+def test_rows_of_a_group_and_copies_count_as_one_label(opt):
+    p, y = np.repeat(opt.probabilities[:90], 3, axis=0), np.repeat(opt.labels[:90], 3)
+    for asked in ({"groups": np.repeat(np.arange(90), 3)}, {}):
+        decision = fit(p, y, classes=opt.classes, evidence=False, **asked).decision
+        np.testing.assert_allclose(decision.support, np.bincount(opt.labels[:90]))
+
+
 def test_rows_are_weighed_to_a_target_prior(opt):
     mix = np.array([0.4, 0.3, 0.2, 0.1])
     weight = (mix / np.bincount(opt.labels))[opt.labels]
