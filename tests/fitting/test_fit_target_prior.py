@@ -113,6 +113,16 @@ def test_a_class_with_share_and_without_labels_is_told():
         fit(table, target_prior=[0.5, 0.0, 0.5])
 
 
+def test_a_robust_fit_goes_where_the_mix_is():
+    p, labels = rows(3, n=120)
+    there, here = (
+        fit(p, labels, beta=0.2, robust="on", target_prior=mix) for mix in ([0.05, 0.05, 0.9], None)
+    )
+    p, labels = rows(4, n=20_000, shares=(0.05, 0.05, 0.9))
+    there, here = ((one.predict(p) == labels.astype(str)).mean() for one in (there, here))
+    assert there > here + 0.02
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return fit(ProbabilityTable(*rows(n=2_000)), robust="off").coefficients
