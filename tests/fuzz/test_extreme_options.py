@@ -103,7 +103,7 @@ WIDE = [
 ]
 
 
-@fuzzed(2)
+@fuzzed(1)
 @given(
     st.sampled_from(WIDE),
     st.sampled_from([2, 30, 400]),
