@@ -1,6 +1,7 @@
 """GGUF files: the same numbers as from the folder; damaged and lying ones are refused at once."""
 
 import hashlib
+import os
 import shutil
 import struct
 from pathlib import Path
@@ -57,6 +58,12 @@ def test_a_folder_of_such_files_is_met_with_how_one_is_named(file, tmp_path):
         TransformersEngine(tmp_path).describe()
     with pytest.raises(InvalidInputError, match=r"there is no file '.*c\.gguf'"):
         TransformersEngine(tmp_path / "c.gguf")
+
+
+def test_no_bar_is_drawn_where_nobody_watches(file, monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    TransformersEngine(file)  # before its library is loaded, which reads this
+    assert os.environ["TQDM_DISABLE"] == "1"
 
 
 _LONG = struct.pack("<Q", 1 << 60)

@@ -53,10 +53,15 @@ def library() -> Any:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     load_optional("torch", purpose="run a language model", extra=EXTRA)
     transformers: Any = load_optional("transformers", purpose="run a language model", extra=EXTRA)
-    if not sys.stderr.isatty():  # nobody watches the bars that it draws
-        os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
+    if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     return transformers
+
+
+def draw_no_bars() -> None:
+    """Keep libraries from drawing bars that nobody watches; it must come before they are loaded."""
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # those of GGUF files
 
 
 def find_here(text: str, what: str, revision: str | None = None) -> Path | None:

@@ -28,6 +28,7 @@ from dnip.llm.prompting.engines.hub import (
     WEIGHTS,
     HubTokenizer,
     commit_of,
+    draw_no_bars,
     find_files,
     find_here,
     library,
@@ -115,6 +116,7 @@ class TransformersEngine:
         self._dtype, self._device, self._batch_tokens = dtype, device, batch_tokens
         self.chat, self.scoring = chat, Scoring(scoring)
         self._here = find_here(self._name, "model", revision)
+        draw_no_bars()
 
     @cached_property
     def tokenizer(self) -> HubTokenizer:
