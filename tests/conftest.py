@@ -42,7 +42,6 @@ EXPECTED_SKIPS = (
     "node is not installed",
     "PostgreSQL is not installed",
     "nginx is not installed",  # Debian's, for the test of a fleet of servers
-    "transformers is too old",  # the decision pipeline came with 5.23
     "only root can become another user",
     "the user nobody may not run this Python",
     "chromium is not installed",  # Debian's, for the tests of pages
