@@ -235,7 +235,7 @@ def test_killed_and_begun_again_it_serves_clients_that_try_again(folder, upstrea
     with ThreadPoolExecutor(4) as clients:
         with sidecar(upstream, 0, *RECORD) as first:
             port = first.port
-            asked = [clients.submit(get, number) for number in range(150)]
+            asked = [clients.submit(get, number) for number in range(400)]
             wait_for(lambda: list(Path("recorded/topic").iterdir()))
             first.kill()
         with sidecar(upstream, port, *RECORD):
