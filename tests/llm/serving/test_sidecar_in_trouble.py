@@ -94,25 +94,27 @@ def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplo
 # --- bodies that cannot be read ---
 DECISION_ASKED = {"questions": {"topic": fits("a", "b")}}
 UNREADABLE = [
-    b"",
-    b"[7]",
-    b'{"state": "\xff"}{',
-    b'{"questions": {}, "questions": {"topic": {}}}',
-    b'{"questions": {"topic": {"type": "choice", "criteria": {"a": 1, "a": 2}}}}',
-    b'{"state": ' + b"9" * 5000 + b"}",
-    b'{"state": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
-    gzip.compress(b"{}", mtime=0),
+    (b"", "json", "it is not JSON: "),
+    (b"{", "json", "it is not JSON: "),
+    (b"[7]", "json", "it is not a JSON object"),
+    (b'{"state": "\xff"}{', "encoding", "it is not UTF-8"),
+    (gzip.compress(b"{}", mtime=0), "encoding", "it is not UTF-8"),
+    (b'{"questions": {}, "questions": {"topic": {}}}', "twice", "a key is there twice"),
+    (b'{"questions": {"topic": {"type": "choice", "criteria": {"a": 1, "a": 2}}}}', "twice", ""),
+    (b'{"state": ' + b"9" * 5000 + b"}", "number", "it holds a number that JSON cannot"),
+    (b'{"state": ' + b"[" * 200_000 + b"]" * 200_000 + b"}", "nested", "nested too deep"),
 ]
 
 
 @pytest.mark.parametrize("path", ["/v1/systemone", "/v1/chat/completions"])
 @cases(*UNREADABLE)
 def test_a_body_that_cannot_be_read_is_counted_and_told_once_or_refused(
-    start, upstream, coefficients, caplog, path, body
+    start, upstream, coefficients, caplog, path, body, reason, told
 ):
     upstream.answer = reply(SYSTEM_ONE)
     name = "mood" if "chat" in path else "topic"
     chats = {"mood": coefficients} if "chat" in path else None
+    counted = f'dnip_missed_total{{question="{name}",reason="{reason}"}}'
     port = start(chats=chats, on_mismatch="pass")
     for _ in range(3):
         status, content, found = ask(port, path, body=body, headers={"Content-Encoding": "gzip"})
@@ -120,17 +122,16 @@ def test_a_body_that_cannot_be_read_is_counted_and_told_once_or_refused(
         assert "DNIP-Corrected-By" not in found
     assert [sent for *_, sent in upstream.requests] == [body] * 3
     assert upstream.requests[0][1]["content-encoding"] == "gzip"
-    assert numbers(port)[f'dnip_missed_total{{question="{name}",reason="unreadable"}}'] == 3
+    assert numbers(port)[counted] == 3
     [line] = caplog.messages
-    assert "cannot be read" in line
+    assert "cannot be read: " in line
+    assert told in line
     port = start(chats=chats, on_mismatch="refuse")
-    status, told = message(ask(port, path, body=body))
-    assert (status, "the request cannot be read: " in told, len(upstream.requests)) == (
-        422,
-        True,
-        3,
-    )
-    assert numbers(port)[f'dnip_missed_total{{question="{name}",reason="unreadable"}}'] == 1
+    status, refused = message(ask(port, path, body=body))
+    assert (status, len(upstream.requests)) == (422, 3)
+    assert "the request cannot be read: " in refused
+    assert told in refused
+    assert numbers(port)[counted] == 1
 
 
 def test_a_chat_with_a_number_that_json_cannot_hold_passes_as_it_is(start, upstream, coefficients):
@@ -139,7 +140,7 @@ def test_a_chat_with_a_number_that_json_cannot_hold_passes_as_it_is(start, upstr
     port = start(chats={"mood": coefficients})
     assert ask(port, "/v1/chat/completions", body=body)[0] == 200
     assert upstream.requests[0][2] == body
-    assert numbers(port)['dnip_missed_total{question="mood",reason="unreadable"}'] == 1
+    assert numbers(port)['dnip_missed_total{question="mood",reason="number"}'] == 1
 
 
 def test_a_body_that_nothing_is_to_be_read_of_passes(start, upstream):

@@ -14,14 +14,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from dnip.base.errors import (
-    CoefficientsFormatError,
-    CorrectedError,
-    InvalidInputError,
-    first_line,
-    listed,
-)
-from dnip.base.validation import once
+from dnip.base.errors import CoefficientsFormatError, CorrectedError, InvalidInputError, listed
+from dnip.base.validation import TwiceError, once
 from dnip.llm.decisions import (
     Correction,
     as_listed,
@@ -214,18 +208,17 @@ class _Api:
         self.watched.refresh()
         try:
             request = _read(body)
-            if not isinstance(request, dict):
-                raise ValueError("it is not a JSON object")
-            return self._asked(request, body)
-        except (ValueError, RecursionError) as error:  # also a number that JSON cannot hold
-            text = f"cannot be read: {first_line(error)}"
-            if not self._passes:
-                self._metrics.missed(self.name, "unreadable", text, quiet=True)
-                raise FailedError(422, f"the request {text}") from None
-            self._metrics.passed(
-                self.name, "unreadable", f"a request passed on as it is, for it {text}"
-            )
-            return None
+            if isinstance(request, dict):
+                return self._asked(request, body)
+            reason, text = "json", "it is not a JSON object"
+        except (ValueError, RecursionError) as error:
+            reason, text = _unreadable(error)
+        text = f"cannot be read: {text}"
+        if not self._passes:
+            self._metrics.missed(self.name, reason, text, quiet=True)
+            raise FailedError(422, f"the request {text}")
+        self._metrics.passed(self.name, reason, f"a request passed on as it is, for it {text}")
+        return None
 
     def _asked(self, request: dict[str, Any], body: bytes) -> Asked | None:
         """Return a request as it is sent on; `body` is what was read."""
@@ -440,6 +433,19 @@ def _check_same(name: str, question: Question | None, asked: Question | None) ->
 def _refused(message: str) -> FailedError:
     # a status after which clients do not ask again
     return FailedError(422, f"the answer cannot be corrected: {message}")
+
+
+def _unreadable(error: ValueError | RecursionError) -> tuple[str, str]:
+    """Return why a request cannot be read: the reason that is counted, and what is said."""
+    if isinstance(error, UnicodeDecodeError):
+        return "encoding", "it is not UTF-8"
+    if isinstance(error, json.JSONDecodeError):
+        return "json", f"it is not JSON: {error}"
+    if isinstance(error, TwiceError):
+        return "twice", str(error)
+    if isinstance(error, RecursionError):
+        return "nested", "it is nested too deep"
+    return "number", "it holds a number that JSON cannot"
 
 
 def _read_answer(content: bytes) -> Any:  # noqa: ANN401 - JSON
