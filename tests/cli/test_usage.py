@@ -180,15 +180,16 @@ def test_a_replaced_file_is_named_with_what_it_held(dnip, table):
     other = dnip("fit", table, "--scale", "30")
     assert f"it held coefficients of 0, 1, fitted on {table}" in other.err
     assert "replaced" in dnip("fit", table, "--scale", "30", "--defer", "0.3").err
-    Coefficients(["a", "b"], [1, 1], 1).save("coefficients.json")
-    assert "it held coefficients of a, b" in dnip("fit", table).err
-
-
-def test_what_is_no_coefficients_is_replaced_only_by_name(dnip, table, unchanged):
     table.with_name("coefficients.json").write_text("{}")
+    named = dnip("fit", table, "--out", "coefficients.json")
+    assert "it held something else than coefficients" in named.err
+
+
+@cases(("{}", "something else"), (Coefficients(["a", "b"], [1, 1], 1).to_json(), "of a, b"))
+def test_what_would_be_lost_is_replaced_only_by_name(dnip, table, unchanged, held, told):
+    table.with_name("coefficients.json").write_text(held)
     with unchanged():
-        told = "coefficients.json holds something else", "--out"
-        dnip("fit", table).assert_refused(*told)
+        dnip("fit", table).assert_refused("coefficients.json holds", told, "--out")
 
 
 def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):

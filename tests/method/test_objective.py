@@ -142,7 +142,7 @@ def test_every_form_is_read(tmp_path, name, text):
 
 @cases(
     ("c.csv", None, "there is no such file"),
-    ("c.csv", b"\xff\xfe\xff", "not UTF-8 text"),
+    ("c.csv", b"\xff\xfe\xff", "no UTF-8 text"),
     ("c.csv", "", "is empty"),
     ("c.csv", "0,1\n1,x\n", "is not a matrix of numbers: .*'x'"),
     ("c.csv", "0,1,2\n1,0,2\n", r"shape \(2, 3\)"),

@@ -74,9 +74,10 @@ def cannot_read(
     if isinstance(error, FileNotFoundError):
         hint = f"Check the path; you are in {Path.cwd()}"
         return kind(f"{name}: there is no such file", hint=hint)
-    reason = (error.strerror or error) if isinstance(error, OSError) else "not UTF-8 text"
+    if isinstance(error, UnicodeDecodeError):
+        return kind(f"{name}: this is no UTF-8 text", hint="Check the path, or save it as UTF-8")
     hint = "Check the path and its permissions"
-    return kind(f"{name}: the file cannot be read: {reason}", hint=hint)
+    return kind(f"{name}: the file cannot be read: {error.strerror or error}", hint=hint)
 
 
 def open_input(path: str | os.PathLike[str]) -> IO[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -62,12 +62,21 @@ def from_plain(kind: type[T], content: Any) -> T:  # noqa: ANN401 - any JSON val
     >>> from_plain(Row, {"name": 7})
     Traceback (most recent call last):
     TypeError: name is 7, not a text
+    >>> from_plain(Row, {"n": 7})
+    Traceback (most recent call last):
+    TypeError: name missing
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"{content!r} is not an object")
-    hints = get_type_hints(kind)
-    known = [field.name for field in fields(kind) if field.name in content]  # type: ignore[arg-type]
-    return kind(**{name: _read(name, hints[name], content[name]) for name in known})
+    hints, known, missing = get_type_hints(kind), {}, []
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name in content:
+            known[field.name] = _read(field.name, hints[field.name], content[field.name])
+        elif field.default is MISSING and field.default_factory is MISSING:
+            missing.append(field.name)
+    if missing:
+        raise TypeError(f"{', '.join(missing)} missing")
+    return kind(**known)
 
 
 def _read(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401 - any type, any JSON value
@@ -89,6 +98,8 @@ def _read(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401 - any type, 
             raise TypeError(f"{name} is {value!r:.60}, not a list")
         return tuple(_read(name, inner[0], each) for each in value)
     if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} is {value!r:.60}, not an object")
         return dict(value)
     numbers = (int, float) if kind is float else kind
     if not isinstance(value, numbers) or (isinstance(value, bool) and kind is not bool):

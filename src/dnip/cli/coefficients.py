@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,20 +15,25 @@ from dnip.tables import Scan
 from dnip.using.application import estimate_stream
 
 
-def check_out(out: Path | None) -> Path:
+def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> Path:
     """Return where to write coefficients.
 
     Raises
     ------
     InvalidInputError
-        If no file is named, and the usual one holds something else.
+        If no file is named, and the usual one holds something else than coefficients of the
+        table's classes.
     """
-    if out is None and COEFFICIENTS.is_file() and _held(COEFFICIENTS) is None:
+    if out is not None or not COEFFICIENTS.is_file():
+        return out or COEFFICIENTS
+    old = _held(COEFFICIENTS)
+    layout = Scan(table, classes).layout if table.is_file() else None  # a pipe is read once
+    if old is None or (layout is not None and old.classes != layout.classes):
         raise InvalidInputError(
-            f"{COEFFICIENTS} holds something else than coefficients, and would be lost",
+            f"{COEFFICIENTS} holds {_described(old)}, and would be lost",
             hint=f"Name another file with --out, or write over it with --out {COEFFICIENTS}",
         )
-    return out or COEFFICIENTS
+    return COEFFICIENTS
 
 
 def save_coefficients(coefficients: Coefficients, path: Path) -> None:

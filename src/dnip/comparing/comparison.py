@@ -319,7 +319,7 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
 
 # --- fits and scores ---
 def _fits_of(
-    method: Method, material: Material, draws: Sequence[OptSet], begins: Callable[[int], None]
+    method: Method, material: Material, draws: Sequence[OptSet], begins: Callable[[str, int], None]
 ) -> list[ScoredFit]:
     """Fit a method to each draw, with its number as the seed; one fit stands for equal ones."""
     fits: list[ScoredFit] = []

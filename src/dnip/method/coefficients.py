@@ -692,8 +692,21 @@ VERSION = 1
 GIVE_ANOTHER = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 
 
+@dataclass(frozen=True)
+class _Content:
+    """What a file holds: the arguments of coefficients."""
+
+    classes: tuple[str, ...]
+    weight_indices: tuple[int, ...] | None
+    scale: int | None
+    weights: tuple[float, ...] | None = None
+    objective: Mapping[str, Any] = field(default_factory=dict)
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    defer: Deferral | None = None
+
+
 def _from_text(text: str, source: str) -> Coefficients:
-    """Read JSON text, which holds the arguments of coefficients."""
+    """Read the JSON text of a file."""
     try:
         content = json.loads(
             text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=once
@@ -708,20 +721,18 @@ def _from_text(text: str, source: str) -> Coefficients:
             f"{source}: version {version!r} is unknown; this package reads version {VERSION}",
             hint="Install the newer package that wrote the file",
         )
-    defer = content.get("defer")
     try:
+        given = from_plain(_Content, content)
         return Coefficients(
-            content["classes"],
-            content["weight_indices"] or [],
+            given.classes,
+            given.weight_indices or [],
             WeightScale.from_dict(content),
-            content.get("objective"),
-            content.get("fit"),
-            content.get("weights"),
-            None if defer is None else from_plain(Deferral, defer),
+            dict(given.objective),
+            given.fit,
+            given.weights,
+            given.defer,
         )
-    except KeyError as error:
-        raise _broken(source, f"{error} is missing") from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError) as error:
         raise _broken(source, str(error)) from error
 
 

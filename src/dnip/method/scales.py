@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Floats, Integers, Probabilities, WeightIndices
 from dnip.base.validation import LEAST_WEIGHT, check_integer, check_number
 
@@ -124,7 +124,10 @@ class WeightScale:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> WeightScale:
         """Return the scale that a file holds."""
-        spacing = Spacing(content.get("spacing", Spacing.LINEAR))
+        given = content.get("spacing", Spacing.LINEAR.value)
+        if given not in list(Spacing):
+            raise ValueError(f"spacing is {shown(given)}, not {listed(list(Spacing))}")
+        spacing = Spacing(given)
         if spacing is Spacing.CONTINUOUS:
             return FREE
         if spacing is Spacing.LOG and "span" in content:

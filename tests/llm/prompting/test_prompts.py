@@ -267,7 +267,7 @@ def test_a_table_that_breaks_the_format_is_refused(changed, without, told):
 @cases(
     ("unknown", None, "no built-in task 'unknown'. Name one of agnews"),
     ("nowhere.toml", None, "there is no such file"),
-    ("a.toml", b"\xff\xfe\xff", "cannot be read: not UTF-8 text"),
+    ("a.toml", b"\xff\xfe\xff", "no UTF-8 text"),
     ("a.toml", b"a = [", "not valid TOML"),
     ("a.toml", b"a = " + b"[" * 5000, "not valid TOML"),
 )

@@ -199,7 +199,7 @@ def fit(
         return
     if picture is not None:
         raise click.BadParameter("--picture draws the path: add --path")
-    target = check_out(out)
+    target = check_out(out, table, chosen["classes"])
     check_files(reads, {"out": target})
     check_suffix(target, ".json")
     with search_progress(chosen["time_limit"]) as progress:
