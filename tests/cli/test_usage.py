@@ -128,7 +128,7 @@ def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
     ("apply t.csv --coefficients c.json --out .", "it is a folder"),
     ("apply t.csv --coefficients c.json --out out.txt", "The known suffixes are .csv"),
     ("apply t.csv --coefficients c.json --out /dev/stdout", "is that of no known table format"),
-    ("check t.csv --coefficients c.json --alpha 1e-308", "below 1; got 1e-308"),
+    ("check t.csv --coefficients c.json --alpha 1e-308", "got 1e-308. Give a share, such as"),
     ("evaluate t.csv --picture p.bmp", "its name must end in .png or .svg or .pdf"),
     ("report t.csv --out r.pdf", "r.pdf cannot be written: its name must end in .html. Name it r"),
     ("fit t.csv --out model.csv", "its name must end in .json. Name it model.json"),

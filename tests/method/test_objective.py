@@ -152,7 +152,7 @@ def test_every_form_is_read(tmp_path, name, text):
     ("c.csv", ",a,b\na,0,1\nb,0\n", "row 2, column 2 is nan"),
     ("c.csv", ",a,b\na,0,1,2\nb,0,1\n", "'a' has costs for a, b, None"),
     ("c.csv", ",a,b\na,0,1\na,0,1\n", "a true class appears twice"),
-    ("c.csv", ",a,a\na,0,1\n", r"shape \(1, 1\)"),
+    ("c.csv", ",a,b,a\na,0,1,1\nb,1,0,1\n", "column a appears twice"),
     ("c.json", "{", "is not valid JSON"),
     ("c.json", "3", "neither rows of numbers nor an object of objects"),
     ("c.json", '{"a": {"a": 0}}', r"shape \(1, 1\)"),

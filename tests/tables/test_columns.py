@@ -64,7 +64,8 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
     ("0,1", ("1", "2"), ["column 2 of the classes 1, 2 is missing"]),
     ("0,1,2", ("bad", "good"), ["column bad of the classes bad, good is missing"]),
     ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "columns are a, c"]),
-    ("label,other", ("label", "other"), ["column label of", "after p_ where that means"]),
+    ("label,other", ("label", "other"), ["the name label is reserved", "Rename the class"]),
+    ("label,id,b", ("b", "id"), ["the name id is reserved", "as in p_id"]),
 )
 def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
     with pytest.raises(InvalidInputError) as caught:

@@ -255,6 +255,11 @@ CONTENT = {
             "label,ham,spam,user\nham,0,1,\nspam,0,1,u1\n",
             ["row 1, column user: the number is missing", "a column that is no class goes"],
         ),
+        (
+            "label,ham,spam,text\nham,1,0,so\nspam,0,1,it\n",
+            ["column text: 'so' is", "No label is text: if that is no class, name the classes with "
+             "--classes ham,spam"],
+        ),
         (HEADED.replace(",good\n", ",1\n"), ["'1' is none of the columns", "--classes bad,good"]),
         (HEADED.replace("0.75", "text"), ["row 1, column good: 'text' is", "If a column is no"]),
         (HEADED.replace("0.75", "17"), ["row 1: the columns bad, good were taken", "sum to 17"]),
@@ -423,7 +428,7 @@ GIVEN = [
     (P, [*Y[1:], "dog"], {}, "3 columns .* 4 classes: a, b, c, dog.*classes="),
     ([[0.5, 0.5]] * 12, Y, {}, "2 columns of probabilities, but 3 classes: a, b, c"),
     (P, [{}] * 12, {}, r"y\[0\]: a text or a number is needed"),
-    (P, [label.encode() for label in Y], {}, "a text or a number is needed, not b'a'"),
+    (P, [label.encode() for label in Y], {}, r"a text or a number .* not b'a'.* \.decode\(\)"),
     (P, Y, {"classes": "abc"}, "a sequence of names"),
     (P, Y, {"classes": {*NAMES}}, "a sequence of names"),
     (P, Y, {"classes": 3}, "a sequence of names; got 3"),

@@ -27,6 +27,7 @@ def check_number(
     above: float = -math.inf,
     at_most: float = _LARGEST,
     below: float = math.inf,
+    hint: str | None = None,
 ) -> float:
     """Return a finite real setting within its range, or say what the range is.
 
@@ -45,7 +46,8 @@ def check_number(
     bounds += [f"below {below:g}"] if below < math.inf else []
     bounds += [f"at most {at_most:g}"] if at_most < _LARGEST or number > at_most else []
     raise InvalidInputError(
-        f"{name} must be a finite number {' and '.join(bounds)}".rstrip() + f"; got {value!r}"
+        f"{name} must be a finite number {' and '.join(bounds)}".rstrip() + f"; got {value!r}",
+        hint=hint,
     )
 
 
@@ -88,7 +90,8 @@ def check_level(name: str, value: float) -> float:
     >>> check_level("confidence", 0.9)
     0.9
     """
-    return check_number(name, value, above=1e-9, below=1 - 1e-9)
+    hint = "Give a share, such as 0.05 for 5 %"
+    return check_number(name, value, above=1e-9, below=1 - 1e-9, hint=hint)
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> str:

@@ -80,7 +80,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except InvalidInputError as error:
-            from dnip.tables.cells import BadRowError
+            from dnip.tables.cells import BadRowError, ForeignError
 
             table = ctx.params.get("table")
             is_bad_row = isinstance(error, BadRowError)
@@ -89,7 +89,7 @@ class Command(click.Command):
                 from dnip.llm.sources.proposing import propose
                 from dnip.tables.formats import ARRAYS
 
-                is_foreign = "dnip import" in (error.hint or "")
+                is_foreign = isinstance(error, ForeignError)
                 if table.suffix not in ARRAYS:
                     error.hint = propose(table, is_foreign=is_foreign) or error.hint
             raise

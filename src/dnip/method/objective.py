@@ -31,6 +31,7 @@ from dnip.metrics import (
 )
 from dnip.metrics.confusion import as_counts
 from dnip.tables.cells import is_number
+from dnip.tables.columns import check_names
 from dnip.tables.labels import check_classes
 
 #: τ of the paper, and μ of the authors' public code.
@@ -534,6 +535,7 @@ def _from_csv(text: str, source: str) -> Costs:
     if all(is_number(cell) for cell in rows[0]):
         return Costs.of(rows, source=source)
     columns = [cell.strip() for cell in rows[0][1:]]
+    check_names(columns, source)
     named = {row[0].strip(): dict(zip_longest(columns, row[1:])) for row in rows[1:]}
     if len(named) < len(rows) - 1:
         raise _no_costs(f"{source}: a true class appears twice")

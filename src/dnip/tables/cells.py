@@ -49,6 +49,10 @@ class BadRowError(InvalidInputError):
     """A row is at fault, whatever its columns mean."""
 
 
+class ForeignError(InvalidInputError):
+    """What is no probability table, though `dnip import` may make one of it."""
+
+
 def no_rows(source: str) -> InvalidInputError:
     """Return the error for a table without rows."""
     return InvalidInputError(f"{source}: there are no rows", hint="Give a table with rows")
@@ -514,9 +518,10 @@ def check_scalars(cells: Sequence[Any] | NDArray[Any], name: str, location: Loca
     """Refuse a list, an object or bytes in a column of texts and numbers."""
     if any(issubclass(kind, _NO_SCALARS) for kind in set(map(type, cells))):
         row = next(row for row, cell in enumerate(cells) if isinstance(cell, _NO_SCALARS))
+        is_bytes = isinstance(cells[row], bytes | bytearray)
         raise InvalidInputError(
             f"{location.named(row, name)}: a text or a number is needed, not {shown(cells[row])}",
-            hint=_ONE,
+            hint="Make texts of bytes, with .decode()" if is_bytes else _ONE,
         )
 
 

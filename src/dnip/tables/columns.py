@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from shlex import join
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.tables.cells import CellLocation, check_several_columns, is_number
+from dnip.tables.cells import CellLocation, ForeignError, check_several_columns, is_number
 from dnip.tables.labels import LABEL, check_classes, default_classes, names_of
 
 ID = "id"
@@ -48,8 +49,8 @@ _NUMBERED = re.compile(r"p[0-9]+")
 # What stands before the names of classes that a column cannot bear alone.
 _PREFIX = "p_"
 
-# What people call the column of labels, too.
-_LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
+#: What people call the column of labels, too.
+LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def plain_name(name: str) -> str:
 
 
 def _is_odd(name: str) -> bool:
-    known = name in RESERVED or name.lower() in _LABEL_LIKE or _NUMBERED.fullmatch(name)
+    known = name in RESERVED or name.lower() in LABEL_LIKE or _NUMBERED.fullmatch(name)
     return bool(known) or name != name.strip() or name.startswith(_PREFIX) or is_number(name)
 
 
@@ -246,7 +247,10 @@ def resolve_columns(
             hint = "The first line must name the columns: label,p0,p1,..."
             raise _refused("there are no class columns p0, p1, ...", names, source, hint)
         if "" in columns or len(columns) < 2:
-            raise _refused("there are no class columns p0, p1, ...", names, source)
+            hint = "Give a column of probabilities for each class; `dnip import` makes a table of "
+            hint += "answers and of other files"
+            what = "there are no class columns p0, p1, ..."
+            raise _refused(what, names, source, hint, ForeignError)
         classes = check_classes([plain_name(name).removeprefix(_PREFIX) for name in columns])
     elif classes is None:
         columns, classes = numbered, default_classes(len(numbered))
@@ -258,9 +262,9 @@ def resolve_columns(
     check_several_columns(len(columns), source)
     layout = Layout(source, classes, columns, tuple(names), from_header, asked)
     for name in free if from_header else layout.others:
-        if name.lower() in _LABEL_LIKE and LABEL not in names:
+        if name.lower() in LABEL_LIKE and LABEL not in names:
             hint = "Rename it to label if it holds the gold labels, or drop it"
-            raise _refused(f"column {name} is not known", names, source, hint)
+            raise _refused(f"column {name} is not known", names, source, hint, ForeignError)
     return layout
 
 
@@ -288,13 +292,13 @@ def _columns_of(
         names_of(len(numbered), classes, source)
         return numbered
     missing = next(name for name in classes if name not in held or name in RESERVED)
-    raise _refused(
-        f"column {missing} of the classes {_listed(classes)} is missing",
-        names,
-        source,
-        "Call each column by the name of its class, after p_ where that means something else, or "
-        "number them p0, p1, ...",
-    )
+    if missing in RESERVED:
+        what = f"the name {missing} is reserved and cannot be that of a class column"
+        hint = f"Rename the class, or put p_ before all class columns, as in p_{missing}"
+        raise _refused(what, names, source, hint)
+    what = f"column {missing} of the classes {_listed(classes)} is missing"
+    hint = "Call each column by the name of its class, or number them p0, p1, ..."
+    raise _refused(what, names, source, hint)
 
 
 def _is_row(names: Sequence[str]) -> bool:
@@ -315,26 +319,31 @@ def check_names(names: Sequence[str], source: str) -> None:
 
 
 def _refused(
-    what: str, names: Sequence[str], source: str, hint: str | None = None
+    what: str,
+    names: Sequence[str],
+    source: str,
+    hint: str,
+    kind: type[InvalidInputError] = InvalidInputError,
 ) -> InvalidInputError:
     """Return the one error for columns: what is wrong, which there are, and what to do."""
-    return InvalidInputError(
-        f"{source}: {what}; the columns are {_listed(names)}",
-        hint=hint
-        or "Give a column of probabilities for each class; `dnip import` makes a table "
-        "of answers and of other files",
-    )
+    return kind(f"{source}: {what}; the columns are {_listed(names)}", hint=hint)
 
 
-def import_line(source: str, classes: Sequence[str] = ("A", "B", "C")) -> str:
-    """Return the command that makes a table of a file.
+def import_line(
+    source: str, classes: Sequence[str] = ("A", "B", "C"), label: str | None = None
+) -> str:
+    """Return the command that makes a table of a file, in another one.
 
     Examples
     --------
     >>> import_line("a b.csv", ["ham", "spam"])
     "dnip import 'a b.csv' --classes ham,spam --out opt.csv"
+    >>> import_line("opt.csv", label="truth")
+    'dnip import opt.csv --classes A,B,C --label truth --out table.csv'
     """
-    return join(["dnip", "import", source, "--classes", ",".join(classes), "--out", "opt.csv"])
+    labels = [] if label in (None, LABEL) else ["--label", str(label)]
+    out = "table.csv" if PurePath(source).name == "opt.csv" else "opt.csv"
+    return join(["dnip", "import", source, "--classes", ",".join(classes), *labels, "--out", out])
 
 
 def _shown(name: str) -> str:

@@ -31,7 +31,15 @@ from dnip.base.errors import (
 )
 from dnip.base.files import cannot_read, open_input, valid_unicode
 from dnip.base.validation import once
-from dnip.tables.cells import MOST_IDS, CellLocation, Cells, as_list, check_numbers, check_vector
+from dnip.tables.cells import (
+    MOST_IDS,
+    CellLocation,
+    Cells,
+    ForeignError,
+    as_list,
+    check_numbers,
+    check_vector,
+)
 from dnip.tables.columns import (
     CLASSES_METADATA,
     ID,
@@ -253,7 +261,7 @@ def _empty_file(source: str) -> InvalidInputError:
     )
 
 
-def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
+def not_utf8(path: Path, file: Iterable[bytes]) -> ForeignError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
     number, byte = 0, b""
     for line in file:
@@ -263,7 +271,7 @@ def not_utf8(path: Path, file: Iterable[bytes]) -> InvalidInputError:
         except UnicodeDecodeError as error:
             byte = line[error.start : error.start + 1]
             break
-    return InvalidInputError(
+    return ForeignError(
         f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
         hint="Save the file as UTF-8 (in Excel: CSV UTF-8); a gzip file ends its name in .gz",
     )
@@ -626,7 +634,7 @@ def format_of(path: Path, *, to_write: bool = False) -> Format:
             return table_format
     known = f"The known suffixes are {', '.join(formats)}"
     remedy = f"Type: {import_line(str(path))}; or save it as CSV UTF-8, JSON lines or Parquet"
-    raise InvalidInputError(
+    raise ForeignError(
         f"{path}: the suffix {path.suffix!r} is that of no known table format",
         hint=known if to_write else f"{remedy}. {known}",
     )

@@ -130,8 +130,8 @@ def check_several_classes(
     if not len(counted):
         raise InvalidInputError(
             f"{source}: no row has a label{also}",
-            hint="Add a column `label` with the class of each row (in Python: y); those of another "
-            "file are joined by `dnip import FILE --labels LABELS`",
+            hint="Add a column `label` with the class of each row (in Python: y); those of "
+            "answers are joined by `dnip import FILE --labels LABELS`",
         )
     if len(counted) < 2:
         raise InvalidInputError(

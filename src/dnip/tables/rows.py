@@ -17,6 +17,7 @@ from dnip.tables.cells import (
     BadRowError,
     CellLocation,
     Cells,
+    ForeignError,
     as_list,
     check_complete,
     check_ids,
@@ -233,9 +234,13 @@ def check_block(block: Block, source: str) -> tuple[Rows, Seen]:
             )
     except InvalidInputError as error:
         if in_doubt and not isinstance(error, BadRowError):
-            classes = [name for name in layout.classes if name in named]
-            classes = classes if len(classes) > 1 else [*layout.classes]
-            doubt = f"If a column is no class, {name_classes(classes)}"
+            known = [name for name in layout.classes if name in named]
+            doubt = f"If a column is no class, {name_classes()}"
+            if len(known) > 1:
+                others = listed([name for name in layout.classes if name not in named])
+                doubt = f"No label is {others}: if that is no class, {name_classes(known)}"
+                if isinstance(error, ForeignError):
+                    raise InvalidInputError(error.message, hint=doubt) from error
             error.hint = doubt if error.hint is None else f"{error.hint}. {doubt}"
         raise
     labels = ids = mass = None
@@ -347,7 +352,7 @@ def _check_cell(cell: object, convert: Callable[[Cells], NDArray[Any]], where: s
         convert([cell])
     except (ValueError, OverflowError) as error:
         what = "is too large" if isinstance(error, OverflowError) else "is not a number"
-        raise InvalidInputError(
+        raise ForeignError(
             f"{where}: {shown(cell)} {what}",
             hint="Write numbers with a decimal point, such as 0.25; `dnip import` reads decimal "
             "commas, per cent and answers of a model, too",

@@ -46,8 +46,9 @@ def test_the_line_reads_the_table_with_its_labels(tmp_path, monkeypatch, dnip, p
 def test_texts_without_probabilities_are_met_with_what_import_says(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,answer,label\n" + "so,ham,ham\nit,spam,spam\n" * 4)
-    assert "import` says" in propose(path)
-    assert "logprobs=True" in propose(path)
+    assert "import` says" in propose(path, is_foreign=True)
+    assert "logprobs=True" in propose(path, is_foreign=True)
+    assert propose(path) is None
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,40 @@ def test_nothing_is_made_up(tmp_path, content):
     path.write_text(content)
     assert "type:" not in (propose(path) or "")
     assert propose(tmp_path / "none.csv") is None
+
+
+HALVES = "ham,0.5,0.5\nspam,0.25,0.75\n" * 4
+RESPONSE = '{"id": 1, "model": "m", "choices": [{"text": "ham"}]%s}\n'
+
+
+@cases(
+    ("opt.csv", "ham,spam\n" + "0.5,0.5\n" * 4, "no row has a label. Add a column `label`"),
+    ("opt.csv", "label,ham,spam\n" + ",0.5,0.5\n" * 4, "no row has a label. Add a column `label`"),
+    (
+        "opt.csv", "label,ham_p,spam_p\n" + HALVES,
+        "type: dnip import opt.csv --classes ham,spam --out table.csv",
+    ),
+    (
+        "a.csv", ("label,ham,spam\n" + HALVES).encode("utf-16"),
+        "type: dnip import a.csv --classes ham,spam --out opt.csv",
+    ),
+    (
+        "a.jsonl", RESPONSE % "",
+        "type: dnip import a.jsonl --classes A,B,C --label LABEL --out opt.csv",
+    ),
+    (
+        "a.jsonl", RESPONSE % ', "label": "ham"',
+        "answers of a model, type: dnip import a.jsonl --classes A,B,C --out opt.csv",
+    ),
+    (
+        "a.jsonl", '{"target": 0, "resps": [[-0.1, true]], "acc": 1.0}\n',
+        "type: dnip import a.jsonl --classes A,B,C --label LABEL --out opt.csv",
+    ),
+)  # fmt: skip
+def test_what_a_file_is_told_it_needs(folder, dnip, name, content, told):
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    for command in ("evaluate", "fit"):
+        dnip(command, name).assert_refused(told)
 
 
 def test_a_column_that_is_not_there_is_no_reason_to_import(tmp_path, dnip):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from shlex import join
 from typing import Any, NamedTuple
 
 from dnip.base.errors import DNIPError, DNIPWarning, InvalidInputError
@@ -18,7 +16,7 @@ from dnip.llm.sources.columns import share_one
 from dnip.llm.sources.opening import flattened
 from dnip.llm.sources.reading import read_answers
 from dnip.llm.sources.source import as_number
-from dnip.tables.columns import ID, RESERVED, resolve_columns
+from dnip.tables.columns import ID, LABEL_LIKE, RESERVED, import_line, resolve_columns
 from dnip.tables.labels import LABEL
 
 # So many rows are looked at, of files of so many bytes at most.
@@ -38,14 +36,16 @@ class _Guess(NamedTuple):
 def propose(path: Path, *, is_foreign: bool = False) -> str | None:
     """Return the line to type for a file, or why there is none; None where nothing is known.
 
-    Nothing is proposed that does not work: the file is read as the line says.
+    Nothing is proposed that does not work: the file is read as the line says. Of answers whose
+    classes do not show, the line has them to be filled in.
 
     Parameters
     ----------
     path : Path
         A file that is no probability table.
     is_foreign : bool, default=False
-        Whether that is known, even where its columns are called like those of one.
+        Whether that is known: its columns may be called like those of one, and where it cannot be
+        read either, that is said.
     """
     try:
         if not path.is_file() or path.stat().st_size > _MOST_BYTES:
@@ -55,16 +55,25 @@ def propose(path: Path, *, is_foreign: bool = False) -> str | None:
             values = islice(flattened(read_values(path)), _MOST_ROWS)
             rows = [value.content for value in values if isinstance(value.content, dict)]
             guess = _guess(rows)
-            if guess is None or (not is_foreign and _is_table(rows[0], guess)):
+            if guess is None:
+                return _of_answers(path, rows)
+            if not is_foreign and _is_table(rows[0], guess):
                 return None
             read_answers([path], guess.classes, label=guess.label)
     except InvalidInputError as error:
-        return f"`dnip import` says: {error}"
+        return f"`dnip import` says: {error}" if is_foreign else None
     except (DNIPError, OSError):
         return None
-    label = [] if guess.label in (None, LABEL) else ["--label", str(guess.label)]
-    line = ["dnip", "import", os.fspath(path), "--classes", ",".join(guess.classes), *label]
-    return f"To make a table of it, type: {join([*line, '--out', 'opt.csv'])}"
+    line = import_line(str(path), guess.classes, guess.label)
+    return f"To make a table of it, type: {line}"
+
+
+def _of_answers(path: Path, rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the line for rows that hold lists or objects, as answers do and no table does."""
+    if not any(isinstance(cell, list | dict) for row in rows for cell in row.values()):
+        return None
+    label = LABEL if LABEL in rows[0] else "LABEL"
+    return f"If it holds answers of a model, type: {import_line(str(path), label=label)}"
 
 
 def _is_table(row: Mapping[str, Any], guess: _Guess) -> bool:
@@ -95,7 +104,7 @@ def _sets(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield classes and their columns, the most first: numbers that share 1 in every row."""
-    cells = [name for name in names if name not in RESERVED]
+    cells = [name for name in names if name not in RESERVED and name.lower() not in LABEL_LIKE]
     numbers = [name for name in cells if all(_number(row[name]) is not None for row in rows)]
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for one, other in pairwise(numbers):
