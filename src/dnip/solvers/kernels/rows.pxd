@@ -7,7 +7,7 @@ cdef class Levels:
     cdef readonly object weights  # the same as `weight`, for Python
     cdef const double[::1] weight  # (K + 2,) at positions 1..K; 0 before, infinite after
     cdef bint linear  # whether the weights are 1..K
-    cdef const uint16_t[::1] lowest  # (B,) least position that may win, by bucket, if not linear
+    cdef const uint16_t[::1] lowest  # (B,) least position that may win, by bucket
     cdef int64_t shift  # bits of a float64 that do not tell its bucket
     cdef int64_t first  # the leading bits of the first bucket
     cdef double least, most  # quotients below or above share the first or the last bucket

@@ -29,9 +29,6 @@ import numpy as np
 
 cdef extern from "vectors.h":
     void take_lead(double, const double *, uint32_t, int64_t, double *, uint32_t *) noexcept nogil
-    void divide(
-        const double *, const double *, const uint32_t *, uint32_t, int64_t, double, uint32_t *
-    ) noexcept nogil
     void find_buckets(
         const double *, const double *, int64_t, double, double, int64_t, int64_t, uint32_t *
     ) noexcept nogil
@@ -57,9 +54,8 @@ cdef class Levels:
 
     A weight wins a row if it is above a quotient: the rival's product divided by the class's
     probability. The quotient is rounded, so it only says where to look; products decide, under the
-    tie rule of the prediction itself. On a linear scale the quotient is a position. On any other
-    scale it falls into a *bucket*, the leading bits of its float64. A bucket is so narrow that only
-    one weight in it is in doubt.
+    tie rule of the prediction itself. It falls into a *bucket*, the leading bits of its float64. A
+    bucket is so narrow that only one weight in it is in doubt.
 
     Parameters
     ----------
@@ -78,11 +74,8 @@ cdef class Levels:
         self.size, self.linear = n, linear
         self.weights = np.concatenate(([0.0], given, [np.inf]))
         self.weight = self.weights
-        if linear:
-            if not np.array_equal(given, np.arange(1.0, n + 1)):
-                raise ValueError("weights of a linear scale must be 1..K")
-            self.span = n
-            return
+        if linear and not np.array_equal(given, np.arange(1.0, n + 1)):
+            raise ValueError("weights of a linear scale must be 1..K")
         ends = given[[0, -1]].view(np.int64)
         shift = 52
         while True:
@@ -95,7 +88,7 @@ cdef class Levels:
             if (beyond - lowest).max() <= 1:
                 break
             shift -= 1
-        self.span = given[-1] / given[0] * ROUNDING
+        self.span = n if linear else given[-1] / given[0] * ROUNDING
         self.lowest = (lowest + 1).astype(np.uint16)
         self.shift, self.first, self.least = shift, first, given[0]
 
@@ -107,9 +100,6 @@ cdef class Levels:
         cdef int64_t i
         cdef uint32_t k
         cdef double score
-        if self.linear:
-            divide(p, rival_score, rival, c, n, self.size, position)
-            return
         find_buckets(p, rival_score, n, self.least, self.most, self.shift, self.first, position)
         for i in range(n):  # one product decides: a bucket leaves one weight in doubt
             k = self.lowest[position[i]]

@@ -2,7 +2,6 @@
 
 The choice is made when the library is loaded. Sums and products are the same to the last bit. */
 #pragma once
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -22,22 +21,6 @@ EACH_PROCESSOR static void take_lead(double weight, const double *restrict colum
         double here = weight * column[i];
         leader[i] ^= (leader[i] ^ class) & -(uint32_t)(here > best[i]); /* without a branch */
         best[i] = here > best[i] ? here : best[i];
-    }
-}
-
-/* First winning positions on the linear scale 1..K: a quotient is off by less than one position. */
-EACH_PROCESSOR static void divide(const double *restrict p, const double *restrict rival_score,
-                                  const uint32_t *restrict rival, uint32_t class, int64_t n,
-                                  double size, uint32_t *restrict position) {
-    for (int64_t i = 0; i < n; i++) {
-        double k = floor(rival_score[i] / p[i]); /* infinite for tiny p: only the result is whole */
-        k = k > 1.0 ? k : 1.0;
-        double score = k * p[i], next = (k + 1.0) * p[i];
-        int ties_win = class < rival[i];
-        int wins = (score > rival_score[i]) | (ties_win & (score == rival_score[i]));
-        int next_wins = (next > rival_score[i]) | (ties_win & (next == rival_score[i]));
-        k += (wins ? 0.0 : 1.0) + (next_wins ? 0.0 : 1.0);
-        position[i] = (uint32_t)(k < size + 1.0 ? k : size + 1.0);
     }
 }
 
