@@ -80,6 +80,7 @@ def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name):
     ("t.jsonl", '{"text": ["a", "\\ud800"]}\n', "line 1: text is not valid Unicode"),
     ("t.jsonl", f'{{"text": "a", "label": "{"9" * 5000}"}}\n', "line 1, column label: "),
     ("t.jsonl", '{"text": "a", "label": "glad"}\n', "line 1, column label: .glad. is neither"),
+    ("t.jsonl", '{"text": "a", "label": "glad"}\n', "or nothing; .*, or a task of your own"),
     (
         "t.jsonl",
         '{"label": 0}\n',

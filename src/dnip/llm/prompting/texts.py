@@ -170,7 +170,14 @@ def read_texts(
     location = Places(name, (), places=places)
     labels = np.full(len(rows), UNLABELLED)
     if label is not None:
-        labels = read_labels([row.get(label) for row in rows], task.classes, location)
+        try:
+            labels = read_labels([row.get(label) for row in rows], task.classes, location)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                error.message,
+                hint=f"The classes are {listed(task.classes, most=10)}: write one of them, or "
+                "nothing; other classes need --prompt with --classes, or a task of your own",
+            ) from error
     ids = None
     if id is not None:
         cells = ["" if is_missing(cell := row.get(id)) else str(cell) for row in rows]
