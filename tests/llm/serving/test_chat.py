@@ -146,6 +146,13 @@ def fitted_on(model="m", messages=SYSTEM, indices=(1, 4, 2), answer=None):
     return Coefficients(CLASSES, indices, 4, fit=fit)
 
 
+@cases("World", None, [], [LABEL], 7)
+def test_what_is_no_completion_is_refused(given):
+    with pytest.raises(InvalidInputError, match=r"no answer to a chat.*client library") as told:
+        dnip.correct(given, coefficients=FITTED)
+    assert repr(given)[:20] in str(told.value)
+
+
 def test_in_ones_own_process(tmp_path):
     FITTED.save(tmp_path / "c.json")
     assert text_of(dnip.correct(LABEL, coefficients=tmp_path / "c.json")) == "Sports"

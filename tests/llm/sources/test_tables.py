@@ -221,10 +221,28 @@ def test_rows_of_several_kinds_are_named_and_one_is_chosen():
     told = r"model_id: small \(3\), large \(3\); seed: 1 \(2\).*--only model_id=small --only seed=1"
     with pytest.warns(DNIPWarning, match=told):
         assert len(read_answers(rows, BOTH).table) == 6
+    told = (
+        r"\(seed: 1 \(1\), 2 \(1\), 3 \(1\)\).*choose, as with --only model_id=large --only seed=1"
+    )
+    with pytest.warns(DNIPWarning, match=told):
+        assert len(read_answers(rows, BOTH, only="model_id=large").table) == 3
     table, summary = read_answers(rows, BOTH, only=["model_id=large", "seed=2"])
     assert (len(table), summary.n_other) == (1, 5)
     with pytest.raises(InvalidInputError, match=r"no answer is of seed=7; .*seed: 1, 2, 3"):
         read_answers(rows, BOTH, only="seed=7")
+
+
+@cases("m", "model=m")
+def test_rows_of_a_model_are_chosen_by_its_name_or_by_its_column(only):
+    rows = [
+        {"ham": 0.25, "spam": 0.75, "model": model, "split": split}
+        for model, split in [("m", "a b"), ("n", "a b"), ("n", "c"), ("m", "c")]
+    ]
+    told = rf"\(split: a b \(1\), c \(1\)\).*choose, as with --only {only} --only 'split=a b'"
+    with pytest.warns(DNIPWarning, match=told):
+        table, summary = read_answers(rows, BOTH, only=only)
+    assert (len(table), summary.model) == (2, "m")
+    assert len(read_answers(rows, BOTH, only=[only, "split=a b"]).table) == 1
 
 
 def test_labels_given_twice_are_named_unless_the_last_is_asked_for(tmp_path):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError, shown
 from dnip.base.typing import Floats
 from dnip.llm.answers.answer import Answer, SilentError, UnclearError, read_choice
 from dnip.llm.answers.fill import fill_unreported
@@ -113,7 +113,12 @@ def correct(
     is_single = isinstance(coefficients, str) or not isinstance(coefficients, Sequence)
     several: Any = [coefficients] if is_single else coefficients
     known = check_chats(load_coefficients(dict(enumerate(several))).values())
-    body = completion if isinstance(completion, Mapping) else completion.model_dump()  # type: ignore[attr-defined]
+    if not isinstance(completion, Mapping) and not hasattr(completion, "model_dump"):
+        raise InvalidInputError(
+            f"completion is {shown(completion)}, which is no answer to a chat",
+            hint="Give what the client library returned, or the answer's JSON as a dictionary",
+        )
+    body = completion if isinstance(completion, Mapping) else completion.model_dump()
     try:
         asked = None
         if request is not None:

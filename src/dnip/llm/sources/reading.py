@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from shlex import join
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -313,29 +314,21 @@ class _Kinds:
     ----------
     source : Source or None
         Recognised in the first answer where it is not given.
-    asked : dict of Question to int
-        How many answers there are to each question, of each model.
+    chosen, others : _Counts
+        Of the answers that ``--only`` chooses, and of the others.
     questions : dict
         The names of the questions in answers, as keys.
-    columns : dict of dict
-        How many rows have each value, of columns such as model, seed and fold.
     """
 
     def __init__(self, wanted: Wanted, source: Source | None) -> None:
         self.wanted, self.source = wanted, source
-        self.asked: dict[Question, int] = {}
+        self.chosen, self.others = _Counts(), _Counts()
         self.questions: dict[str, None] = {}
-        self.columns: dict[str, dict[str, int]] = {}
-
-    @property
-    def chosen(self) -> list[Question]:
-        """The questions that are read."""
-        return [asked for asked in self.asked if self._is_chosen(asked)]
 
     @property
     def model(self) -> str | None:
         """The model that is read, where answers tell."""
-        return next((asked.model for asked in self.chosen if asked.model), None)
+        return next((asked.model for asked in self.chosen.asked if asked.model), None)
 
     @property
     def question(self) -> str:
@@ -351,8 +344,7 @@ class _Kinds:
         names = names or [*source.questions(saved.content)]
         if not names:
             raise LeftOutError("silent", "no log-probabilities are there")
-        beside = (self.wanted.on, self.wanted.label or LABEL)
-        self.questions.update((name, None) for name in names if name not in beside)
+        self.questions.update((name, None) for name in names if name not in self._beside)
         if not self.wanted.question and len(self.questions) > 1 and not source.takes_first:
             raise InvalidInputError(
                 f"there are several questions: {listed([*self.questions])}",
@@ -381,19 +373,21 @@ class _Kinds:
     def _takes(self, saved: Saved, source: Source) -> bool:
         """Count an answer by its model, question and columns; return whether it is to be read."""
         asked = _question_of(saved, source, self.wanted.classes)
-        self.asked[asked] = self.asked.get(asked, 0) + 1
         cells = saved.line if isinstance(saved.line, dict) else {}
         values = self.wanted.only_values
-        for name, cell in cells.items():
-            if (name in values or _MIXED.fullmatch(name)) and isinstance(cell, str | int | float):
-                counts = self.columns.setdefault(name, {})
-                counts[str(cell)] = counts.get(str(cell), 0) + 1
+        kinds = {
+            name: str(cell)
+            for name, cell in cells.items()
+            if (name in values or _MIXED.fullmatch(name)) and isinstance(cell, str | int | float)
+        }
         is_row = all(str(cells.get(name)) == value for name, value in values.items())
-        return is_row and self._is_chosen(asked)
+        is_chosen = is_row and self._is_chosen(asked)
+        (self.chosen if is_chosen else self.others).add(asked, kinds)
+        return is_chosen
 
     def check_one(self) -> None:
         """Refuse answers to several questions or of several models; list them with their counts."""
-        chosen = {asked: self.asked[asked] for asked in self.chosen if asked.model or asked.form}
+        chosen = self.chosen.named
         fields = zip(*(vars(asked).values() for asked in chosen), strict=True)
         if any(len({*values} - {None}) > 1 for values in fields):
             raise InvalidInputError(
@@ -405,24 +399,37 @@ class _Kinds:
 
     def none_chosen(self) -> InvalidInputError:
         """Return the error where answers are there, but none of the kind that is wanted."""
-        if self.questions:
+        if not self.chosen.asked:
+            columns = (
+                f"{name}: {listed([*counts])}" for name, counts in self.others.columns.items()
+            )
+            there = listed([*filter(None, [_counted(self.others.named), *columns])]) or "none"
             return InvalidInputError(
-                f"no answer has the question {self.question!r}; the questions are "
-                f"{listed([name for name in self.questions if name]) or 'none'}",
+                f"no answer is of {listed(self.wanted.only)}; models and columns: {there}",
+                hint="Give --only a model, the first letters of a fingerprint, or COLUMN=VALUE",
+            )
+        if names := [name for name in self.questions if name]:
+            return InvalidInputError(
+                f"no answer has the question {self.question!r}; the questions are {listed(names)}",
                 hint="Leave --question out, or name one of these; columns of classes are named "
                 "with --map CLASS=COLUMN",
             )
-        known = {asked: n for asked, n in self.asked.items() if asked.model or asked.form}
-        columns = (f"{name}: {listed([*counts])}" for name, counts in self.columns.items())
-        there = listed([*filter(None, [_counted(known), *columns])]) or "none"
+        if self.wanted.question:
+            return InvalidInputError(
+                f"the answers have no questions, of which --question {self.wanted.question} could "
+                "choose one",
+                hint="Leave --question out; columns of classes are named with --map CLASS=COLUMN",
+            )
         return InvalidInputError(
-            f"no answer is of {listed(self.wanted.only)}; models and columns: {there}",
-            hint="Give --only a model, the first letters of a fingerprint, or COLUMN=VALUE",
+            f"there is nothing to read but what holds ids or labels ({listed(self._beside)})",
+            hint="Name it with --question to read it; without --votes, probabilities are read",
         )
 
     def to_dict(self) -> dict[str, Any] | None:
         """Return what is known of the question, for the metadata of the table."""
-        whole = [asked for asked in self.chosen if asked.model == self.model and asked.options]
+        whole = [
+            asked for asked in self.chosen.asked if asked.model == self.model and asked.options
+        ]
         if not whole:
             return None
         asked = max(whole, key=lambda asked: asked.fixed is not None).to_dict()
@@ -442,16 +449,23 @@ class _Kinds:
         used = {wanted.on, wanted.label, *wanted.keep, *wanted.only_values}
         several = {
             name: listed([f"{value} ({n:,})" for value, n in counts.items()])
-            for name, counts in self.columns.items()
+            for name, counts in self.chosen.columns.items()
             if len(counts) > 1 and name not in used
         }
         if several and self.source in (COLUMNS, ROWS):
             kinds = "; ".join(f"{name}: {values}" for name, values in several.items())
-            choice = " ".join(f"--only {name}={next(iter(self.columns[name]))}" for name in several)
+            # The values of the first row, beside what was asked for: at least this row has all.
+            first = [f"{name}={next(iter(self.chosen.columns[name]))}" for name in several]
+            choice = join([word for one in (*wanted.only, *first) for word in ("--only", one)])
             warn(
                 f"rows of several kinds are in one table ({kinds}); coefficients are for one of "
                 f"them: choose, as with {choice}"
             )
+
+    @property
+    def _beside(self) -> list[str]:
+        """What holds the ids and the labels, which are no question."""
+        return [*filter(None, (self.wanted.on, self.wanted.label or LABEL))]
 
     def _is_chosen(self, asked: Question) -> bool:
         return all(
@@ -459,6 +473,33 @@ class _Kinds:
             for name in self.wanted.only
             if "=" not in name
         )
+
+
+class _Counts:
+    """How many answers there are of each kind.
+
+    Attributes
+    ----------
+    asked : dict of Question to int
+        To each question, of each model.
+    columns : dict of dict
+        With each value, of columns such as model, seed and fold.
+    """
+
+    def __init__(self) -> None:
+        self.asked: Counter[Question] = Counter()
+        self.columns: dict[str, Counter[str]] = {}
+
+    @property
+    def named(self) -> dict[Question, int]:
+        """Those whose answers tell a model or a form."""
+        return {asked: n for asked, n in self.asked.items() if asked.model or asked.form}
+
+    def add(self, asked: Question, kinds: Mapping[str, str]) -> None:
+        """Count an answer, by its question and by its values."""
+        self.asked[asked] += 1
+        for name, value in kinds.items():
+            self.columns.setdefault(name, Counter())[value] += 1
 
 
 def _question_of(saved: Saved, source: Source, classes: tuple[str, ...]) -> Question:

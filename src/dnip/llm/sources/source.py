@@ -95,7 +95,7 @@ def _fold(name: str) -> str:
 #: Why answers are left out, in words, and what to do where all are.
 LOST = {
     "refused": ("the model refuses", "Change the prompt, or give other rows"),
-    "failed": ("the request failed", "Send the requests again"),
+    "failed": ("the request failed", "Send the requests again, or give other files"),
     "several": ("several labels are stated", "Ask for one label, alone or first"),
     "unstated": (
         "no label is stated",
