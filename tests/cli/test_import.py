@@ -160,7 +160,7 @@ def test_the_remedy_of_a_message_works_when_it_is_typed(dnip, write):
     run.assert_refused("type: dnip import c.csv --classes ham,spam --out opt.csv")
     assert dnip("import", "c.csv", "--classes", "ham,spam", "--out", "opt.csv").status == 0
     write("d.jsonl", lines({"id": "1", "model": "m", "choices": []}))
-    dnip("fit", "d.jsonl").assert_refused("`dnip import` reads", "answers of a model")
+    dnip("fit", "d.jsonl").assert_refused("answers of a model, type: dnip import d.jsonl")
 
 
 def test_records_of_two_schemas_are_one_table_by_the_line_to_type(dnip, write, folder):
