@@ -241,6 +241,9 @@ def test_what_is_gone_names_what_to_type_instead(dnip, command, typed):
     parsed = commands.get_command(None, command)
     flags = {flag for one in parsed.params for flag in one.opts} if parsed else set()
     assert typed not in flags
+    if typed.startswith("--"):
+        equals = typed.replace(" ", "=") if " " in typed else f"{typed}=1"
+        assert dnip(command, "FILE", equals).err == run.err
 
 
 def test_help_is_whole_without_docstrings():
