@@ -188,8 +188,12 @@ def test_a_replaced_file_is_named_with_what_it_held(dnip, table):
 @cases(("{}", "something else"), (Coefficients(["a", "b"], [1, 1], 1).to_json(), "of a, b"))
 def test_what_would_be_lost_is_replaced_only_by_name(dnip, table, unchanged, held, told):
     table.with_name("coefficients.json").write_text(held)
+    folder = table.with_name("parts")
+    folder.mkdir()
+    (folder / "one.jsonl").write_text('{"p_0": 0.9, "p_1": 0.1, "label": "0"}\n')
     with unchanged():
-        dnip("fit", table).assert_refused("coefficients.json holds", told, "--out")
+        for rows in (table, folder):
+            dnip("fit", rows).assert_refused("coefficients.json holds", told, "--out")
 
 
 def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):

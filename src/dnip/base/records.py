@@ -100,6 +100,8 @@ def _read(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401 - any type, 
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise TypeError(f"{name} is {value!r:.60}, not an object")
+        if inner[1] is not Any:
+            value = {key: _read(f"{name}.{key}", inner[1], each) for key, each in value.items()}
         return dict(value)
     numbers = (int, float) if kind is float else kind
     if not isinstance(value, numbers) or (isinstance(value, bool) and kind is not bool):

@@ -27,7 +27,7 @@ def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> P
     if out is not None or not COEFFICIENTS.is_file():
         return out or COEFFICIENTS
     old = _held(COEFFICIENTS)
-    layout = Scan(table, classes).layout if table.is_file() else None  # a pipe is read once
+    layout = None if table.is_fifo() else Scan(table, classes).layout  # a pipe is read once
     if old is None or (layout is not None and old.classes != layout.classes):
         raise InvalidInputError(
             f"{COEFFICIENTS} holds {_described(old)}, and would be lost",

@@ -92,7 +92,6 @@ def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplo
 
 
 # --- bodies that cannot be read ---
-DECISION_ASKED = {"questions": {"topic": fits("a", "b")}}
 UNREADABLE = [
     (b"", "json", "it is not JSON: "),
     (b"{", "json", "it is not JSON: "),

@@ -79,6 +79,7 @@ REFUSED = [
     ({"ham": 0.0, "spam": 0.0}, "all class probabilities are 0"),
     ({**BOTH, "mass": 2}, "answer 1, mass"),
     ({"ham": 2.5, "spam": -0.5}, "Take a softmax of logits"),
+    ({"logprob_ham": "-inf", "logprob_spam": ""}, "are all -inf.*Leave the row out"),
     ({"logprob_ham": -0.5, "logprob_spam": -0.55}, r"exponentials sum to 1 at most.*softmax"),
     ([{"ham": -3.0, "spam": -1.2}, {"ham": 2.0, "spam": 1.0}], "softmax"),
     ([{"ham": 2.0, "spam": 1.0}, {"ham": -3.0, "spam": -1.2}], "softmax"),

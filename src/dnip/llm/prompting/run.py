@@ -356,11 +356,9 @@ def _check_own(target: Path, paths: dict[str, Path], classes: Sequence[str]) -> 
     except (OSError, ValueError, LookupError, TypeError):
         held = [*classes] if paths["answers"].exists() else None
     if held != [*classes]:
-        other = (
-            f"is of the classes {listed(held)}, not of {listed(classes)}"
-            if held
-            else ("exists, and no `dnip prompt` has made it")
-        )
+        other = "exists, and no `dnip prompt` has made it"
+        if held:
+            other = f"is of the classes {listed(held)}, not of {listed(classes)}"
         raise InvalidInputError(f"{target} {other}", hint="Give another --out, or delete the table")
 
 

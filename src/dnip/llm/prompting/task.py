@@ -350,7 +350,9 @@ def _task(table: dict[str, Any]) -> Task:
     own = {
         **table,
         "classes": names,
-        "label_words": [entry.label_word or entry.name for entry in entries],
+        "label_words": [
+            entry.name if entry.label_word is None else entry.label_word for entry in entries
+        ],
         "chain_of_thought": {**thought, "rationales": [entry.rationale for entry in entries]},
     }
     if not table["fields"]:

@@ -474,8 +474,13 @@ def _from_logarithms(columns: tuple[str, ...], values: Mapping[str, float]) -> R
     total = math.inf if max(values.values()) > ROUNDING else float(np.exp(logs).sum())
     if not total <= 1 + max(len(values) * ROUNDING, _rounding(values.values())):
         raise _not_logarithms(columns, min(values.values()), max(values.values()))
+    if most == -math.inf:
+        raise InvalidInputError(
+            f"the log-probabilities of {listed(columns)} are all -inf",
+            hint="Leave the row out, or give the numbers of the model there",
+        )
     missing = np.array([name not in values for name in columns])
-    if -math.inf < most < _OF_TOKENS:  # only differences can be computed with
+    if most < _OF_TOKENS:  # of whole sequences: only differences can be computed with
         scores, mass, bound = np.exp(logs - most), None, math.exp(min(values.values()) - most)
         scores, bound = scores / scores.sum(), bound / scores.sum()
     else:
