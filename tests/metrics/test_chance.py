@@ -48,9 +48,6 @@ def test_nothing_is_known_of_a_class_without_rows():
     assert np.isnan(paired_bounds([0], [0], [0], 0.9)).all()
 
 
-REPEATS = 80
-
-
 def test_cobias_single_leaves_out_a_class_whose_odd_class_has_no_rows():
     confusion = np.array([[60, 40, 0], [0, 0, 0], [10, 0, 90]])
     low, high = metric_intervals(confusion)["cobias_single"]

@@ -20,8 +20,6 @@ from dnip.llm.prompting.engines.local import TransformersEngine
 from dnip.llm.prompting.labels import Scoring
 from tiny_models import captured, random_prompts, save_gguf
 
-ROOT = Path(__file__).resolve().parents[4]
-DATA = ROOT.parent / "shared" / "datasets" / "trec"
 TASK = load_task("agnews")
 
 
