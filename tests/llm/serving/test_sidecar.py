@@ -96,6 +96,12 @@ def test_a_compressed_decision_is_corrected(start, upstream):
     assert "accept-encoding" not in upstream.requests[0][1]
 
 
+def test_an_error_that_cannot_be_unpacked_says_how_it_is_packed(start, upstream):
+    upstream.answer = reply(b"packed", "500 Wrong", "Content-Encoding: x-gzip")
+    status, content, headers = ask(start())
+    assert (status, content, headers["Content-Encoding"]) == (500, b"packed", "x-gzip")
+
+
 @cases(
     (reply(b"<html>It works</html>"), 502, "not JSON"),
     (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "not JSON"),

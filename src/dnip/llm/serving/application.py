@@ -35,6 +35,9 @@ CHATS = ("/chat/completions",)
 # How servers refuse a request for log-probabilities.
 _NO_LOGPROBS = (400, 403, 422, 501)
 
+# Packings that aiohttp undoes; others pass, and are named.
+_PACKINGS = (b"gzip", b"deflate", b"br", b"zstd")
+
 #: What to do about another question than that of the coefficients.
 ON_MISMATCH = ("refuse", "pass")
 
@@ -264,7 +267,11 @@ class Sidecar(Router):
 
 def _unpacked(response: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer that was unpacked on its way, if it was packed."""
-    return [pair for pair in passed_on(response.raw_headers) if pair[0] != b"content-encoding"]
+    return [
+        (name, value)
+        for name, value in passed_on(response.raw_headers)
+        if name != b"content-encoding" or value.lower() not in _PACKINGS
+    ]
 
 
 def _written(answer: object) -> bytes:
