@@ -248,6 +248,16 @@ def test_frozen_classes_keep_their_weight(pool, scale):
         assert found.solution.weights[0] < 1
 
 
+def test_a_frozen_class_may_be_named_by_the_number_of_another(pool):
+    p, labels = few(pool, 15)
+    words, numbers = (
+        fit(p, np.array(names)[labels], constraints=Constraints(freeze=[names[1]]), robust="on")
+        for names in (["a", "b", "c", "d"], ["1", "2", "3", "4"])
+    )
+    assert numbers.weights.tolist() == words.weights.tolist()
+    assert 0.1 < words.weights[0] < 1 == words.weights[1]
+
+
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
 def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust):
     p, labels = few(pool, 15)

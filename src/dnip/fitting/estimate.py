@@ -298,7 +298,8 @@ class Estimator:
         demands = settings.constraints.on(problem.classes, problem.present)
         scale = settings.scale or WeightScale.over(self.rows.probabilities, self.rows.counts)
         settings = replace(settings, scale=scale)
-        freezing, solver = Constraints(freeze=demands.frozen, allow_silence=True), settings.solver
+        frozen = [problem.classes[c] for c in demands.frozen]  # a number may be a name
+        freezing, solver = Constraints(freeze=frozen, allow_silence=True), settings.solver
         if isinstance(solver, Coordinate):  # what is blended need not be exact
             solver = replace(solver, chains=1)
         solution = optimum_of(

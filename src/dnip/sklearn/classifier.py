@@ -248,7 +248,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         -----
         DNIPWarning
             For classes that cannot be fitted, probabilities that tell nothing of the class, and an
-        estimator that takes no `sample_weight`.
+            estimator that takes no `sample_weight`.
         """
         settings = self._settings()
         check_classification_targets(y)
