@@ -438,7 +438,7 @@ def _refused(message: str) -> FailedError:
 def _unreadable(error: ValueError | RecursionError) -> tuple[str, str]:
     """Return why a request cannot be read: the reason that is counted, and what is said."""
     if isinstance(error, UnicodeDecodeError):
-        return "encoding", "it is not UTF-8"
+        return "encoding", "it is not UTF-8 text; send it unpacked"
     if isinstance(error, json.JSONDecodeError):
         return "json", f"it is not JSON: {error}"
     if isinstance(error, TwiceError):
