@@ -208,8 +208,9 @@ def deferring(thresholds, share=0.3, helper=0.9):
     (lambda: (["a", "b"], [1, 1], 0), "scale"),
     (lambda: deferring([0.5] * 3, 1.1), "share must be .* at least 0 and at most 1; got 1.1"),
     (lambda: deferring([0.5] * 3, 0.3, 1.5), "helper_accuracy must be .* at most 1; got 1.5"),
-    (lambda: deferring([0.5, 0.5, -0.1]), "one number of at least 0 for each class"),
-    (lambda: deferring([0.5, 0.5, np.nan]), "one number of at least 0 for each class"),
+    (lambda: deferring([0.5, 0.5, -0.1]), "one number from 0 to 2 for each class"),
+    (lambda: deferring([50, 60, 70]), "one number from 0 to 2 for each class"),
+    (lambda: deferring([0.5, 0.5, np.nan]), "one number from 0 to 2 for each class"),
     (lambda: deferring([0.5, 0.5]), "2 thresholds of deferring, but 3 classes"),
 )
 def test_bad_coefficients_are_refused(arguments, told):

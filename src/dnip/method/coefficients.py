@@ -191,7 +191,7 @@ class Deferral:
     Parameters
     ----------
     thresholds : array-like of shape (N,)
-        t, one for each predicted class, at least 0; above 1 it defers all rows of a class.
+        t, one for each predicted class, 0..2; above 1 it defers all rows of a class.
     share : float
         The share of rows that they were learned to defer, 0..1.
     helper_accuracy : float, optional
@@ -219,8 +219,8 @@ class Deferral:
         if self.helper_accuracy is not None:
             check_number("helper_accuracy", self.helper_accuracy, at_least=0, at_most=1)
         t = np.asarray(self.thresholds)
-        if t.ndim != 1 or t.dtype.kind not in "iuf" or not (t >= 0).all():
-            must = "thresholds of deferring must be one number of at least 0 for each class"
+        if t.ndim != 1 or t.dtype.kind not in "iuf" or not ((t >= 0) & (t <= 2)).all():
+            must = "thresholds of deferring must be one number from 0 to 2 for each class"
             raise InvalidInputError(f"{must}; got {shown(self.thresholds)}")
         t = t.astype(np.float64)
         t.setflags(write=False)

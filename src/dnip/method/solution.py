@@ -172,14 +172,6 @@ class Solution:
         return self.scale.multipliers(self.weight_indices)
 
     @property
-    def at_the_end(self) -> tuple[int, ...]:
-        """Fitted classes with the least weight of the scale; a wider one may serve them better."""
-        if self.scale.size == 1:  # there was nothing to choose
-            return ()
-        indices = enumerate(self.weight_indices.tolist())
-        return tuple(c for c, index in indices if index == 1 and c not in self.unfitted)
-
-    @property
     def sentence(self) -> str:
         """What the status means for this solution."""
         scale = f"the scale {self.scale}"
