@@ -149,11 +149,8 @@ def test_a_class_of_one_example_cannot_be_fitted_and_is_named(shy):
     rows = np.r_[np.flatnonzero(y != "rosé"), np.flatnonzero(y == "rosé")[:1]]
     with pytest.warns(DNIPWarning) as told:
         classifier = quick(shy).fit(X[rows], y[rows])
-    said = [str(each.message) for each in told if each.category is DNIPWarning]
-    assert [text.partition(": ")[0] for text in said] == [
-        "no fold could both learn and test class rosé",
-        "no labelled example of class rosé",
-    ]
+    (said,) = [str(each.message) for each in told if each.category is DNIPWarning]
+    assert said.startswith("no fold could both learn and test class rosé: its weight is")
     assert classifier.solution_.unfitted == (1,)
     assert classifier.solution_.confusion.sum() == len(rows) - 1
 

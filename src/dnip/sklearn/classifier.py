@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -10,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError, listed, warn
+from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed, warn
 from dnip.base.typing import Booleans, Floats, Integers, Probabilities
 from dnip.base.validation import check_choice, check_integer
 from dnip.fitting.fit import FitRows, fit_rows, prepare
@@ -282,12 +284,16 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             None if members is None else members[rows],
             finds_copies=False,  # to repeat an example is to weigh it, in scikit-learn
         )
-        if alone := np.setdiff1d(labels, labels[rows]).tolist():
-            warn(
-                f"no fold could both learn and test class {listed(list(map(str, alone)))}: a class "
-                "needs two rows, and folds that divide them"
-            )
-        self.fit_ = fit_rows(prepare(opt, settings, self.evidence))
+        alone = np.setdiff1d(labels, labels[rows]).tolist()
+        with warnings.catch_warnings() if alone else nullcontext():
+            if alone:
+                warn(
+                    f"no fold could both learn and test class {listed(list(map(str, alone)))}: its "
+                    "weight is the geometric middle of the others. A class needs two rows, and "
+                    "folds that divide them"
+                )
+                warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
+            self.fit_ = fit_rows(prepare(opt, settings, self.evidence))
         self.solution_, self.decision_ = self.fit_.solution, self.fit_.decision
         self.evidence_, self.verdict_ = self.fit_.evidence, self.fit_.verdict
         self.coefficients_, self.weights_ = self.fit_.coefficients, self.fit_.weights
