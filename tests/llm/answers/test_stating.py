@@ -136,9 +136,12 @@ def test_many_objects_without_a_label_are_read_in_linear_time():
     """A megabyte of them once took 30 s."""
     rule, took = rule_of(ABC), []
     for n in (20_000, 200_000):
-        text, begin = "B\n" + '{"a": "b"} ' * (n // 11), time.process_time()
-        assert len(rule.state(text).mentions) == 1
-        took.append(time.process_time() - begin)
+        text, tries = "B\n" + '{"a": "b"} ' * (n // 11), []
+        for _ in range(3):  # the machine may be held up in one
+            begin = time.process_time()
+            assert len(rule.state(text).mentions) == 1
+            tries.append(time.process_time() - begin)
+        took.append(min(tries))
     assert took[1] < 30 * took[0]
 
 
