@@ -146,6 +146,8 @@ A_ALONE = np.where(HALVES[:, None] == 0, [0.55, 0.45], [0.6, 0.4])
     ("p", "y", "weights", "told"),
     [
         (*rows_of(300), [1, 1, 1e-9], "On other rows nothing may be left right of class c ("),
+        (*rows_of(300), [1, 1, 1e-9], "The worst class falls from 0."),
+        (A_ALONE, HALVES, [1, 1.3], "It costs 50.0 points of accuracy."),
         (ALWAYS_A, MANY, [0.02, 1, 1], "Always answering a would be right on 80.0%"),
         (A_ALONE, HALVES, [1, 1.3], "The mean class accuracy falls to 0.000; guessing would"),
         (A_ALONE, HALVES, [1, 1.3], "On other rows nothing may be left right of class a (200 of"),

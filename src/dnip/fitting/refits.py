@@ -302,8 +302,8 @@ _SUREST = 0.99
 # The least standard deviation that chance is given, of a single row.
 _LEAST_DEVIATION = 0.2
 _DRAWS, _FEWER_DRAWS, _SEED = 1_000, 200, 0
-# What rounding leaves of a difference.
-_TINY = 1e-9
+# What rounding leaves of a difference; and what of a rate is worth saying.
+_TINY, _WORTH_SAYING = 1e-9, 0.005
 
 
 class Moves(NamedTuple):
@@ -536,7 +536,7 @@ def how_sure(
 
 
 def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> Iterator[str]:
-    """Yield what speaks against coefficients and is in no number beside."""
+    """Yield what speaks against coefficients."""
     evaluation, names = evidence.evaluation, evidence.evaluation.classes
     raw, fitted = evaluation.raw, evaluation.reweighted
     assert fitted is not None
@@ -551,6 +551,11 @@ def _notes(evidence: FitEvidence, *, is_mix_given: bool) -> Iterator[str]:
             f"{names[c]} ({right[c]:,} of {rows[c]:,} before)" for c in np.flatnonzero(silenced)
         ]
         yield f"On other rows nothing may be left right of class {listed(lost)}."
+    worst = [side.worst_class_accuracy for side in (evidence.raw, evidence.reweighted)]
+    if worst[1] < worst[0] - _WORTH_SAYING:
+        yield f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}."
+    if after < before - _WORTH_SAYING:
+        yield f"It costs {100 * (before - after):.1f} points of accuracy."
     chance, balanced = 1 / len(names), balanced_accuracy(fitted)
     if balanced < min(chance, balanced_accuracy(raw)):
         yield f"The mean class accuracy falls to {balanced:.3f}; guessing would reach {chance:.3f}."
