@@ -27,11 +27,10 @@ from dnip.llm.answers.answer import (
     find,
     no_logprobs,
 )
-from dnip.llm.answers.stating import NONE, Mention, Rule, Statement, without_thoughts
+from dnip.llm.answers.stating import NONE, WORD_BREAKS, Mention, Rule, Statement, without_thoughts
 
 # What may stand before a label in its first token: spaces, quotes, brackets, marks of Markdown.
 _LEAD = re.compile(rb"(?:[\s\"'`*_~(\[{<>#:=-]|\xe2\x80[\x98\x9c]|\xc2\xab)*")
-_BETWEEN_WORDS = re.compile(r"[ \t_-]+")
 _MINUS = re.compile(b"|".join(map(str.encode, "−–－﹣")))
 _SIGNED, _FRACTION = re.compile(rb"-\d"), re.compile(rb"[.,]\d")
 # A longer piece of text is no label.
@@ -433,7 +432,7 @@ class _Pieces:
         names = []
         for label, text in sorted(pairs, key=lambda pair: -len(pair[1])):
             raw = _MINUS.sub(b"-", text.encode(errors="surrogatepass"))
-            chunks = _BETWEEN_WORDS.split(text)
+            chunks = WORD_BREAKS.split(text)
             key = _fold(raw)
             exact = self.exact or len(text) == 1 or not all(chunks) or folded[key] > 1
             names.append(_Name(label, raw if exact else key, exact))
@@ -483,7 +482,7 @@ def _begins_word(piece: bytes) -> bool:
 def _fold(piece: bytes) -> bytes:
     """Return a piece without its case, and with spaces between words; it may end in a character."""
     text = piece.decode(errors="surrogateescape").casefold()
-    return _BETWEEN_WORDS.sub(" ", text).encode(errors="surrogateescape")
+    return WORD_BREAKS.sub(" ", text).encode(errors="surrogateescape")
 
 
 class _Sums:

@@ -152,7 +152,7 @@ _MINUS = str.maketrans("−–－﹣", "----")
 _NUMBERING = re.compile(r"[.)][ \t]*[^\s.)]")
 
 # What stands between the words of a label.
-_SPACES = re.compile(r"[ \t_-]+")
+WORD_BREAKS = re.compile(r"[ \t_-]+")
 
 # --- JSON ---
 _JSON_BEGIN = re.compile(r'\{\s*["}]|\[\s*["{]')
@@ -589,13 +589,13 @@ class _Labels:
         numbers = {_value(name): label for name, label in numeric}
         if len(numbers) < len(numeric):
             numbers, numeric = {}, []
-        folded = Counter(_SPACES.sub(" ", name.casefold()) for name, _ in pairs)
+        folded = Counter(WORD_BREAKS.sub(" ", name.casefold()) for name, _ in pairs)
         words = [pair for pair in pairs if pair not in numeric]
         patterns = []
         for name, _ in words:
-            chunks, key = _SPACES.split(name), _SPACES.sub(" ", name.casefold())
+            chunks, key = WORD_BREAKS.split(name), WORD_BREAKS.sub(" ", name.casefold())
             is_exact = exact or len(name) == 1 or not all(chunks) or folded[key] > 1
-            body = re.escape(name) if is_exact else _SPACES.pattern.join(map(re.escape, chunks))
+            body = re.escape(name) if is_exact else WORD_BREAKS.pattern.join(map(re.escape, chunks))
             before = r"(?<![\w])(?<!\d[.,])" if name[0].isdigit() else r"(?<!\w)"
             after = r"(?!\w|[.,]\d)" if name[-1].isdigit() else r"(?!\w)"
             patterns.append(f"{before}({body if is_exact else f'(?i:{body})'}){after}")
